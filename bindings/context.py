@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MLIR contexts, set up the one way that works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .diagnostics import attach_reporter
+from .errors import RelaxError
+from .mlir import ir
+
+
+def new_context(dialects: Iterable[str] = ()) -> Any:
+    """A context with the named upstream dialects loaded; others load when the parser meets them.
+
+    Multithreading stays off: with it on, C++ threads that call Python verifiers deadlock with the interpreter's lock.
+    """
+    # An empty list, because None loads every dialect there is (20 ms).
+    context = ir.Context(load_on_create_dialects=[])
+    context.enable_multithreading(False)
+    attach_reporter(context)
+    load_dialects(context, ("builtin", "irdl", *dialects))
+    return context
+
+
+def load_dialects(context: Any, names: Iterable[str]) -> None:
+    """Loads upstream dialects: what a pass is about to create must be loaded, or its ops come out unregistered."""
+    for name in names:
+        if not context.is_dialect_loaded(name):
+            try:
+                # Not `context.dialects[name]`, which imports a large Python module.
+                context.get_dialect_descriptor(name)
+            except (ValueError, ir.MLIRError):
+                raise RelaxError(f"MLIR has no dialect '{name}'") from None

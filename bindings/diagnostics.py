@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MLIR's diagnostics as plain data: collected while something runs, printed as mlir-opt prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from .errors import RelaxError
+from .mlir import ir
+
+
+_WIDEST_LINE = 200
+
+
+class Diagnostic(NamedTuple):
+    """One message. `line` and `column` count from 1; 0 where the location does not tell."""
+
+    severity: str
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    name: str = ""
+    notes: tuple[Any, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, with the name (an ONNX node's, say) where the location has one."""
+        place = f"{self.file}:{self.line}:{self.column}" if self.file else ""
+        name = f'"{self.name}"' if self.name else ""
+        return f"{name} at {place}" if name and place else name or place or "<unknown>:0"
+
+
+def from_mlir(diagnostic: Any) -> Diagnostic:
+    """Copies what a handler gets, which MLIR frees after the handler returns."""
+    file, line, column, name = locate(diagnostic.location)
+    return Diagnostic(
+        diagnostic.severity.name.lower(),
+        diagnostic.message,
+        file,
+        line,
+        column,
+        name,
+        tuple(from_mlir(note) for note in diagnostic.notes),
+    )
+
+
+def locate(location: Any) -> tuple[str, int, int, str]:
+    """File, line, column and name of a location; empty and 0 for what it does not tell."""
+    name = ""
+    # Bounded, because fused and call-site locations nest as deep as whoever made them liked.
+    for _ in range(64):
+        if isinstance(location, ir.FileLineColLoc):
+            file = location.filename
+            return str(getattr(file, "value", file)), location.start_line, location.start_col, name
+        if isinstance(location, ir.NameLoc):
+            name = name or location.name_str
+            location = location.child_loc
+        elif isinstance(location, ir.CallSiteLoc):
+            location = location.callee
+        elif isinstance(location, ir.FusedLoc) and location.locations:
+            location = next((part for part in location.locations if locate(part)[0]), location.locations[0])
+        else:
+            break
+    return "", 0, 0, name
+
+
+_reporter: ContextVar[Callable[[Diagnostic], None] | None] = ContextVar("reporter", default=None)
+
+
+@contextmanager
+def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
+    """Contexts created inside tell `report` what nobody else takes: warnings and remarks, mostly."""
+    token = _reporter.set(report)
+    try:
+        yield
+    finally:
+        _reporter.reset(token)
+
+
+def attach_reporter(context: Any) -> None:
+    """Connects a new context to the `reporting` around, if there is one; else MLIR prints to stderr."""
+    report = _reporter.get()
+    if report is not None:
+        context.attach_diagnostic_handler(lambda diagnostic: report(from_mlir(diagnostic)) or True)
+
+
+@contextmanager
+def errors_as_relax_error(context: Any, what: str) -> Iterator[list[Diagnostic]]:
+    """Turns MLIR's exceptions into a RelaxError that carries every error reported on the way.
+
+    Yields the list of errors so far. Warnings and remarks go on to whoever else listens.
+    """
+    errors: list[Diagnostic] = []
+
+    def handle(diagnostic: Any) -> bool:
+        if diagnostic.severity != ir.DiagnosticSeverity.ERROR:
+            return False
+        errors.append(from_mlir(diagnostic))
+        return True
+
+    previous = context.emit_error_diagnostics
+    context.emit_error_diagnostics = True
+    handler = context.attach_diagnostic_handler(handle)
+    try:
+        yield errors
+    except ir.MLIRError as error:
+        raise failure(what, errors or _from_exception(error)) from None
+    finally:
+        handler.detach()
+        context.emit_error_diagnostics = previous
+
+
+def failure(what: str, errors: list[Diagnostic]) -> RelaxError:
+    """An exception for a failed step, whose text is the first error."""
+    if not errors:
+        return RelaxError(what)
+    more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
+    return RelaxError(f"{what}: {errors[0].message}{more}", location=errors[0].place, diagnostics=errors)
+
+
+def _from_exception(error: Any) -> list[Diagnostic]:
+    return [from_mlir(info) for info in error.error_diagnostics] or [Diagnostic("error", error.message)]
+
+
+def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
+    """As mlir-opt prints it: `file:line:col: error: message`, the source line, a caret."""
+    named = f' ["{diagnostic.name}"]' if diagnostic.name else ""
+    place = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}" if diagnostic.line else diagnostic.file
+    first = f"{place or '<unknown>:0'}: {diagnostic.severity}: {diagnostic.message}{named}"
+    notes = [render(note, sources) for note in diagnostic.notes]
+    return "\n".join([first, *_source_lines(diagnostic, sources), *notes])
+
+
+def with_file_name(diagnostic: Diagnostic, name: str) -> Diagnostic:
+    """The diagnostic with `name` where MLIR wrote "-", its name for text that it knows no file of."""
+    file = name if diagnostic.file == "-" else diagnostic.file
+    return diagnostic._replace(file=file, notes=tuple(with_file_name(note, name) for note in diagnostic.notes))
+
+
+def _source_lines(diagnostic: Diagnostic, sources: Mapping[str, str]) -> list[str]:
+    source = sources.get(diagnostic.file)
+    if source is None or diagnostic.line < 1:
+        return []
+    text = source.split("\n")
+    if diagnostic.line > len(text):
+        return []
+    line = text[diagnostic.line - 1]
+    start = max(diagnostic.column - 1, 0)
+    if len(line) > _WIDEST_LINE:
+        # Constants and one-line modules run to megabytes: show what is around the column.
+        first = max(min(start, len(line)) - _WIDEST_LINE // 2, 0)
+        line, start = line[first : first + _WIDEST_LINE], start - first
+    # Tabs stay, so that the caret stands below its column whatever a terminal makes of them.
+    padding = "".join("\t" if char == "\t" else " " for char in line[:start])
+    return [line, padding + "^"]

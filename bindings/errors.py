@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one exception that reaches users: a message, the place it is about, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class RelaxError(Exception):
+    """Something the user asked for cannot be done. `str()` is complete: no traceback is needed to act on it.
+
+    `diagnostics` holds what MLIR reported (see bindings/diagnostics.py), where it was MLIR that refused.
+    """
+
+    def __init__(
+        self, message: str, *, location: str = "", notes: Sequence[str] = (), diagnostics: Sequence[Any] = ()
+    ):
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.notes = tuple(notes)
+        self.diagnostics = tuple(diagnostics)
+
+    def __str__(self) -> str:
+        prefix = f"{self.location}: " if self.location else ""
+        return "\n".join([prefix + self.message, *(f"note: {note}" for note in self.notes)])

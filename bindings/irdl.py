@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes a dialect's description as an IRDL module: what MLIR loads, and what `--dump-irdl` prints.
+
+The module is built op by op rather than parsed, because IRDL's verifier refuses names with a dot
+(`nn.conv2d`) while its loader takes them. `irdl_name` spells such a name in letters that the verifier accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .mlir import ir
+
+
+class Operand(NamedTuple):
+    """An operand or result: its name, how many ("single", "optional", "variadic") and what type it may have.
+
+    A constraint names base types; none means any: ("!builtin.tensor",) or ("@relax::@shape",).
+    """
+
+    name: str
+    count: str = "single"
+    constraint: tuple[str, ...] = ()
+
+
+class OpShape(NamedTuple):
+    """What IRDL can say about an operation."""
+
+    name: str
+    operands: Sequence[Operand]
+    results: Sequence[Operand]
+    attributes: Sequence[str] = ()
+    regions: Sequence[str] = ()
+
+
+class ParamShape(NamedTuple):
+    """A type or attribute with its parameters' names."""
+
+    name: str
+    parameters: Sequence[str]
+
+
+def irdl_name(op_name: str) -> str:
+    """`nn.conv2d` -> `nn_conv2d`: the spelling of an operation's name that IRDL's verifier accepts."""
+    return op_name.replace(".", "_").lower()
+
+
+def build_irdl_module(
+    dialect: str,
+    types: Sequence[ParamShape],
+    attributes: Sequence[ParamShape],
+    ops: Sequence[OpShape],
+    context: Any,
+    spell: Callable[[str], str] = str,
+) -> Any:
+    """The IRDL module of a dialect. With `spell=irdl_name` it verifies, so that other tools can read its text."""
+    with context, ir.Location.unknown(context):
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            body = _symbol("irdl.dialect", dialect)
+            with ir.InsertionPoint(body):
+                writer = _Writer(context)
+                for type_ in types:
+                    writer.parametric("irdl.type", type_)
+                for attribute in attributes:
+                    writer.parametric("irdl.attribute", attribute)
+                for op in ops:
+                    writer.operation(op, spell(op.name))
+    return module
+
+
+def _symbol(op_name: str, name: str) -> Any:
+    attributes = {"sym_name": ir.StringAttr.get(name)}
+    op = ir.Operation.create(op_name, attributes=attributes, regions=1)
+    return op.regions[0].blocks.append()
+
+
+class _Writer:
+    """Creates IRDL operations at the current insertion point."""
+
+    def __init__(self, context: Any):
+        self.attribute_type = ir.Type.parse("!irdl.attribute", context)
+        self._variadicities: dict[tuple[str, ...], Any] = {}
+
+    def parametric(self, op_name: str, shape: ParamShape) -> None:
+        with ir.InsertionPoint(_symbol(op_name, shape.name)):
+            if shape.parameters:
+                operands = [self._any() for _ in shape.parameters]
+                self._create("irdl.parameters", operands, names=shape.parameters)
+
+    def operation(self, op: OpShape, name: str) -> None:
+        with ir.InsertionPoint(_symbol("irdl.operation", name)):
+            # Each value gets a constraint of its own: one that two values share would make their types equal.
+            for kind, values in (("irdl.operands", op.operands), ("irdl.results", op.results)):
+                if values:
+                    counts = tuple(value.count for value in values)
+                    operands = [self._constraint(value.constraint) for value in values]
+                    names = [value.name for value in values]
+                    self._create(kind, operands, names=names, variadicity=self._variadicity(counts))
+            if op.attributes:
+                operands = [self._any() for _ in op.attributes]
+                self._create("irdl.attributes", operands, attributeValueNames=op.attributes)
+            if op.regions:
+                region_type = ir.Type.parse("!irdl.region")
+                regions = [
+                    ir.Operation.create("irdl.region", results=[region_type]).result for _ in op.regions
+                ]
+                self._create("irdl.regions", regions, names=op.regions)
+
+    def _create(self, name: str, operands: Sequence[Any], **attributes: Any) -> None:
+        encoded = {
+            key: value if isinstance(value, ir.Attribute) else _string_array(value)
+            for key, value in attributes.items()
+        }
+        ir.Operation.create(name, operands=list(operands), attributes=encoded)
+
+    def _any(self) -> Any:
+        return ir.Operation.create("irdl.any", results=[self.attribute_type]).result
+
+    def _constraint(self, bases: tuple[str, ...]) -> Any:
+        if not bases:
+            return self._any()
+        values = [self._base(base) for base in bases]
+        if len(values) == 1:
+            return values[0]
+        return ir.Operation.create("irdl.any_of", operands=values, results=[self.attribute_type]).result
+
+    def _base(self, base: str) -> Any:
+        if base.startswith("@"):
+            attributes = {"base_ref": ir.Attribute.parse(base)}
+        else:
+            attributes = {"base_name": ir.StringAttr.get(base)}
+        return ir.Operation.create("irdl.base", attributes=attributes, results=[self.attribute_type]).result
+
+    def _variadicity(self, counts: tuple[str, ...]) -> Any:
+        if counts not in self._variadicities:
+            text = f"#irdl<variadicity_array[{', '.join(counts)}]>"
+            self._variadicities[counts] = ir.Attribute.parse(text)
+        return self._variadicities[counts]
+
+
+def _string_array(values: Sequence[str]) -> Any:
+    return ir.ArrayAttr.get([ir.StringAttr.get(value) for value in values])

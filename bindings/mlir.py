@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The only file that knows which wheel provides MLIR's Python bindings and under which root package.
+
+Everything else says `from ..bindings.mlir import ir, passmanager, rewrite` and `dialect_module("func")`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .errors import RelaxError
+
+# Upstream's own root first; torch-mlir's wheel carries the same bindings under another name.
+_ROOTS = ("mlir", "torch_mlir")
+
+
+def _find_root() -> str:
+    for root in _ROOTS:
+        spec = importlib.util.find_spec(root)
+        # Found as a folder, not by importing: `mlir` may be an unrelated or empty package.
+        if spec and any((Path(place) / "_mlir_libs").is_dir() for place in spec.submodule_search_locations or ()):
+            return root
+    raise RelaxError(
+        f"no MLIR Python bindings found (tried the packages {', '.join(_ROOTS)})",
+        notes=["install them with: pip install torch-mlir==20261001"],
+    )
+
+
+def _import_without_numpy(name: str) -> ModuleType:
+    """The bindings' `ir` imports numpy only to register four attribute builders: half of the start-up time.
+
+    `_register_elements_builders` registers the same four so that they import numpy when they are used.
+    """
+    if "numpy" in sys.modules:
+        return importlib.import_module(name)
+    sys.modules["numpy"] = None  # type: ignore[assignment]  # makes `import numpy` raise ImportError
+    try:
+        return importlib.import_module(name)
+    finally:
+        del sys.modules["numpy"]
+
+
+def _register_elements_builders() -> None:
+    def register(name: str, numpy_dtype: str, element_type: str) -> None:
+        def build(values: Any, context: Any) -> Any:
+            import numpy
+
+            array = numpy.asarray(values, dtype=numpy_dtype)
+            return ir.DenseElementsAttr.get(array, type=ir.Type.parse(element_type, context), context=context)
+
+        if not ir.AttrBuilder.contains(name):
+            ir.AttrBuilder.insert(name, build)
+
+    register("F64ElementsAttr", "float64", "f64")
+    register("I32ElementsAttr", "int32", "i32")
+    register("I64ElementsAttr", "int64", "i64")
+    register("IndexElementsAttr", "int64", "index")
+
+
+ROOT = _find_root()
+ir: Any = _import_without_numpy(f"{ROOT}.ir")
+_register_elements_builders()
+passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
+rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
+_core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
+_irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
+
+
+def dialect_module(name: str) -> Any:
+    """The bindings' Python module of an upstream dialect: `dialect_module("func").FuncOp`."""
+    return importlib.import_module(f"{ROOT}.dialects.{name}")
+
+
+def wheel_folder() -> Path:
+    """Where the bindings lie: the wheel's opt tool and shared library are in there."""
+    return Path(importlib.import_module(ROOT).__path__[0])
+
+
+def load_irdl(module: Any) -> None:
+    """Registers the dialects that an IRDL module describes in the module's context."""
+    _irdl.load_dialects(module)
+
+
+def register_type_caster(typeid: Any, cls: type) -> None:
+    """Makes the bindings hand out `cls` for types or attributes of this id (ids differ between contexts)."""
+    _core.register_type_caster(typeid, replace=True)(cls)
+
+
+def register_dialect_classes(name: str, dialect_class: type, op_classes: list[type]) -> None:
+    """Registers the Python classes of a dialect's operations.
+
+    The module object matters as much: without one at `<root>.dialects.<name>` the bindings retry a failing
+    import for every operation that they hand out (13 µs each).
+    """
+    module_name = f"{ROOT}.dialects.{name}"
+    if module_name not in sys.modules:
+        sys.modules[module_name] = ModuleType(module_name, f"Operation classes of the {name} dialect.")
+    module = sys.modules[module_name]
+    _core.globals._register_dialect_impl(name, dialect_class, replace=True)
+    for cls in op_classes:
+        _core.register_operation(dialect_class, replace=True)(cls)
+        setattr(module, cls.__name__, cls)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Upstream passes by their textual form: checked before anything runs, then run on one operation."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from .diagnostics import errors_as_relax_error
+from .errors import RelaxError
+from .mlir import passmanager
+
+_RESTRICTED = re.compile(r"restricted to '([\w.]+)' on a PassManager")
+_UNKNOWN = "does not refer to a registered pass"
+
+
+class UnknownPass(RelaxError):
+    """The name is no upstream pass."""
+
+
+def check_upstream(text: str, anchor: str, context: Any) -> None:
+    """Refuses an element of a pipeline that upstream does not know, or that cannot run on this anchor."""
+    message, printed = _parse_problem(f"{anchor}({text})", context)
+    if not message:
+        return
+    if _UNKNOWN in message:
+        raise UnknownPass(f"unknown pass '{text.partition('{')[0]}'")
+    raise RelaxError(_explain(text, anchor, [*message.splitlines(), *printed]))
+
+
+def required_anchor(text: str, context: Any) -> str:
+    """The operation that an upstream pass insists on; builtin.module where it does not."""
+    match = _RESTRICTED.search(_parse_problem(f"builtin.module({text})", context)[0])
+    return match.group(1) if match else "builtin.module"
+
+
+def _parse_problem(text: str, context: Any) -> tuple[str, list[str]]:
+    """Upstream's complaint about a pipeline, empty when there is none, and what it printed besides."""
+    # Only options make it print; capturing costs a temporary file.
+    capture = _captured_stderr() if "{" in text else nullcontext([])
+    with context, capture as printed:
+        try:
+            passmanager.PassManager.parse(text)
+            return "", []
+        except ValueError as error:
+            message = str(error)
+    return message, printed
+
+
+def _explain(text: str, anchor: str, lines: list[str]) -> str:
+    restricted = _RESTRICTED.search("\n".join(lines))
+    name = text.partition("{")[0]
+    if restricted:
+        wanted = restricted.group(1)
+        return f"pass '{name}' runs on {wanted}, not on {anchor}: write {wanted}({text})"
+    told = [line for line in lines if line.strip() and "failed to add" not in line]
+    detail = told[0].replace("<Pass-Options-Parser>: ", "").removeprefix(": ") if told else "malformed options"
+    return f"pass '{name}': {detail} (in '{text}')"
+
+
+def run_upstream(operation: Any, texts: list[str], *, verify: bool = True) -> None:
+    """Runs upstream passes on an operation, in one pass manager. Raises RelaxError with every diagnostic."""
+    context = operation.context
+    names = ", ".join(text.partition("{")[0] for text in texts)
+    with context:
+        manager = passmanager.PassManager.parse(f"{operation.name}({','.join(texts)})")
+        manager.enable_verifier(verify)
+        with errors_as_relax_error(context, f"pass {names} failed"):
+            manager.run(operation)
+
+
+def upstream_pipeline_text(text: str, context: Any) -> str:
+    """What an upstream pass or pipeline expands to, with every option at its value."""
+    with context:
+        printed = str(passmanager.PassManager.parse(f"any({text})"))
+    return printed.removeprefix("any(").removesuffix(")")
+
+
+@contextmanager
+def _captured_stderr() -> Iterator[list[str]]:
+    """Collects what LLVM's option parser writes to the process's stderr beside raising: it holds the reason."""
+    lines: list[str] = []
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as sink:
+        saved = os.dup(2)
+        os.dup2(sink.fileno(), 2)
+        try:
+            yield lines
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            sink.seek(0)
+            lines += sink.read().decode("utf-8", "replace").splitlines()

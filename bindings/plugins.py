@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Other packages' extensions, found by entry point and imported only when what they announce is asked for.
+
+In the other package's pyproject.toml:
+
+    [project.entry-points."relax_mlir.plugins"]
+    "dialect.mynpu" = "mynpu.ops"           # operators mynpu.*
+    "pass.mynpu-tile" = "mynpu.passes"      # the pass mynpu-tile
+    "target.mynpu" = "mynpu.target"         # a target
+
+The name says what kind of thing the module registers, and its name; importing the module registers it.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from .errors import RelaxError
+
+GROUP = "relax_mlir.plugins"
+KINDS = ("dialect", "pass", "target", "codegen")
+
+_loaded: set[str] = set()
+_announced: list[tuple[str, str, str]] | None = None
+
+
+def announced_plugins() -> list[tuple[str, str, str]]:
+    """(kind, name, module) of every plug-in that the installed packages announce."""
+    global _announced
+    if _announced is None:
+        from importlib.metadata import entry_points  # 15 ms: only when something unknown is asked for
+
+        found = []
+        for point in entry_points(group=GROUP):
+            kind, dot, name = point.name.partition(".")
+            if kind not in KINDS or not dot or not name:
+                kinds = ", ".join(f"{kind}.NAME" for kind in KINDS)
+                raise RelaxError(f"plug-in '{point.name} = {point.value}': its name must be one of {kinds}")
+            found.append((kind, name, point.value.partition(":")[0]))
+        _announced = sorted(found)
+    return _announced
+
+
+def load_plugins(kind: str, name: str | None = None) -> bool:
+    """Imports the plug-ins of a kind (with this name); tells whether any was imported now."""
+    imported = False
+    for announced_kind, announced_name, module in announced_plugins():
+        if announced_kind == kind and name in (None, announced_name):
+            imported |= load_plugin(module)
+    return imported
+
+
+def load_plugin(module: str) -> bool:
+    """Imports a plug-in's module by name; tells whether this was the first time."""
+    if module in _loaded:
+        return False
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise RelaxError(f"cannot load plug-in '{module}': {error}") from None
+    _loaded.add(module)
+    return True

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Did-you-mean for misspelt names: passes, options, operators, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate most like `word`, or None when none is alike enough to be worth naming."""
+    import difflib  # only errors need it
+
+    by_spelling: dict[str, str] = {}
+    for candidate in candidates:
+        by_spelling.setdefault(_spelling(candidate), candidate)
+    matches = difflib.get_close_matches(_spelling(word), by_spelling, n=1)
+    return by_spelling[matches[0]] if matches else None
+
+
+def suggest(word: str, candidates: Iterable[str]) -> str:
+    """The end of an error message: "; did you mean 'x'?", or nothing."""
+    match = nearest(word, candidates)
+    return "" if match is None else f"; did you mean '{match}'?"
+
+
+def _spelling(name: str) -> str:
+    """What counts when names are compared: neither case nor which of `-` and `_` separates words."""
+    return name.lower().replace("_", "-")

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kinds of operator attributes: how a Python value becomes an MLIR attribute, and back.
+
+A kind with a default is optional in the IR: absent means the default. A default of None means that absent
+has a meaning of its own. `REQUIRED` attributes must be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.suggest import suggest
+from .codec import TypeProblem, element_type
+from .infos import DTYPE_BY_NAME
+
+REQUIRED: Any = object()
+
+
+class AttributeProblem(ValueError):
+    """A value that does not fit its attribute; the message says what is expected."""
+
+
+class AttrKind:
+    """One kind of attribute with its default."""
+
+    #: What is expected, for messages and the operator reference: "an integer".
+    expects = "an attribute"
+    #: The kind's name in the operator reference.
+    label = "attribute"
+
+    def __init__(self, default: Any = REQUIRED, doc: str = ""):
+        self.default = default
+        self.doc = doc
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+    def normalize(self, value: Any) -> Any:
+        """The canonical Python value, or AttributeProblem."""
+        raise AttributeProblem(f"expects {self.expects}, got {value!r}")
+
+    def encode(self, value: Any, context: Any) -> Any:
+        """The MLIR attribute of a normalized value."""
+        raise AttributeProblem(f"expects {self.expects}, got {value!r}")
+
+    def decode(self, attribute: Any) -> Any:
+        """The Python value of an MLIR attribute, or AttributeProblem."""
+        raise AttributeProblem(f"expects {self.expects}, got {attribute}")
+
+    def refuse(self, value: Any) -> AttributeProblem:
+        shown = value if isinstance(value, ir.Attribute) else repr(value)
+        return AttributeProblem(f"expects {self.expects}, got {shown}")
+
+
+class Int(AttrKind):
+    expects = "an integer"
+    label = "int"
+
+    def normalize(self, value: Any) -> int:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise self.refuse(value)
+        return value.__index__()
+
+    def encode(self, value: int, context: Any) -> Any:
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), value)
+
+    def decode(self, attribute: Any) -> int:
+        if not isinstance(attribute, ir.IntegerAttr) or str(attribute.type) == "i1":
+            raise self.refuse(attribute)
+        return int(attribute.value)
+
+
+class Bool(AttrKind):
+    expects = "true or false"
+    label = "bool"
+
+    def normalize(self, value: Any) -> bool:
+        if isinstance(value, bool):
+            return value
+        raise self.refuse(value)
+
+    def encode(self, value: bool, context: Any) -> Any:
+        return ir.BoolAttr.get(value, context)
+
+    def decode(self, attribute: Any) -> bool:
+        if isinstance(attribute, ir.BoolAttr):
+            return bool(attribute.value)
+        raise self.refuse(attribute)
+
+
+class Float(AttrKind):
+    expects = "a number"
+    label = "float"
+
+    def normalize(self, value: Any) -> float:
+        if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
+            raise self.refuse(value)
+        return float(value)
+
+    def encode(self, value: float, context: Any) -> Any:
+        with ir.Location.unknown(context):
+            return ir.FloatAttr.get(ir.F64Type.get(context), value)
+
+    def decode(self, attribute: Any) -> float:
+        if isinstance(attribute, ir.FloatAttr):
+            return float(attribute.value)
+        if isinstance(attribute, ir.IntegerAttr) and not isinstance(attribute, ir.BoolAttr):
+            return float(attribute.value)
+        raise self.refuse(attribute)
+
+
+class Number(AttrKind):
+    """An integer or a float: what it is stays what it is."""
+
+    expects = "a number"
+    label = "number"
+
+    def normalize(self, value: Any) -> int | float:
+        if not isinstance(value, bool) and hasattr(value, "__index__"):
+            return value.__index__()
+        return Float.normalize(self, value)  # type: ignore[arg-type]
+
+    def encode(self, value: int | float, context: Any) -> Any:
+        return (Int() if isinstance(value, int) else Float()).encode(value, context)  # type: ignore[arg-type]
+
+    def decode(self, attribute: Any) -> int | float:
+        if isinstance(attribute, ir.FloatAttr):
+            return float(attribute.value)
+        return Int.decode(self, attribute)  # type: ignore[arg-type]
+
+
+class Str(AttrKind):
+    label = "str"
+
+    def __init__(self, default: Any = REQUIRED, choices: Sequence[str] = (), doc: str = ""):
+        super().__init__(default, doc)
+        self.choices = tuple(choices)
+
+    @property
+    def expects(self) -> str:  # type: ignore[override]
+        return f"one of {', '.join(map(repr, self.choices))}" if self.choices else "a string"
+
+    def normalize(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self.refuse(value)
+        if self.choices and value not in self.choices:
+            raise AttributeProblem(f"expects {self.expects}, got {value!r}{suggest(value, self.choices)}")
+        return value
+
+    def encode(self, value: str, context: Any) -> Any:
+        return ir.StringAttr.get(value, context)
+
+    def decode(self, attribute: Any) -> str:
+        if not isinstance(attribute, ir.StringAttr):
+            raise self.refuse(attribute)
+        return self.normalize(attribute.value)
+
+
+class _ArrayKind(AttrKind):
+    """Several values. A single one stands for `broadcast` of them (`strides=2` for `strides=(2, 2)`)."""
+
+    item: AttrKind
+    array_attribute: Any
+
+    def __init__(self, default: Any = REQUIRED, broadcast: int = 1, doc: str = ""):
+        super().__init__(default, doc)
+        self.broadcast = broadcast
+
+    def normalize(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, (str, bytes)):
+            raise self.refuse(value)
+        items = tuple(value) if hasattr(value, "__iter__") else (value,) * self.broadcast
+        try:
+            return tuple(self.item.normalize(item) for item in items)
+        except AttributeProblem:
+            raise self.refuse(value) from None
+
+    def encode(self, value: tuple[Any, ...], context: Any) -> Any:
+        return self.array_attribute.get(list(value), context)
+
+    def decode(self, attribute: Any) -> tuple[Any, ...]:
+        if isinstance(attribute, self.array_attribute):
+            return tuple(attribute)
+        if isinstance(attribute, ir.ArrayAttr):
+            return tuple(self.item.decode(item) for item in attribute)
+        return (self.item.decode(attribute),) * self.broadcast
+
+
+class Ints(_ArrayKind):
+    expects = "a list of integers"
+    label = "ints"
+    item = Int()
+    array_attribute = ir.DenseI64ArrayAttr
+
+
+class Floats(_ArrayKind):
+    expects = "a list of numbers"
+    label = "floats"
+    item = Float()
+    array_attribute = ir.DenseF64ArrayAttr
+
+
+class Strs(_ArrayKind):
+    expects = "a list of strings"
+    label = "strs"
+    item = Str()
+    array_attribute = ir.ArrayAttr
+
+    def encode(self, value: tuple[str, ...], context: Any) -> Any:
+        return ir.ArrayAttr.get([ir.StringAttr.get(item, context) for item in value], context)
+
+    def decode(self, attribute: Any) -> tuple[str, ...]:
+        if not isinstance(attribute, ir.ArrayAttr):
+            raise self.refuse(attribute)
+        return tuple(self.item.decode(item) for item in attribute)
+
+
+class DType(AttrKind):
+    """An element type, by MLIR's name ("f32") or Relax's ("float32"); the Python value is MLIR's name."""
+
+    expects = "an element type"
+    label = "dtype"
+
+    def normalize(self, value: Any) -> str:
+        if isinstance(value, ir.Type):
+            return str(value)
+        text = value if isinstance(value, str) else getattr(value, "name", None) or getattr(value, "__name__", None)
+        if not isinstance(text, str):
+            raise self.refuse(value)
+        return DTYPE_BY_NAME.get(text, text)
+
+    def encode(self, value: str, context: Any) -> Any:
+        try:
+            return ir.TypeAttr.get(element_type(value, context), context)
+        except TypeProblem as problem:
+            raise AttributeProblem(str(problem)) from None
+
+    def decode(self, attribute: Any) -> str:
+        if isinstance(attribute, ir.TypeAttr) and not isinstance(attribute.value, ir.ShapedType):
+            return str(attribute.value)
+        raise self.refuse(attribute)
+
+
+class Symbol(AttrKind):
+    """A reference to a function; the Python value is its name, nested ones as "outer::inner"."""
+
+    expects = "a symbol"
+    label = "symbol"
+
+    def normalize(self, value: Any) -> str:
+        if isinstance(value, str) and value:
+            return value.removeprefix("@").replace("::@", "::")
+        raise self.refuse(value)
+
+    def encode(self, value: str, context: Any) -> Any:
+        return ir.SymbolRefAttr.get(value.split("::"), context)
+
+    def decode(self, attribute: Any) -> str:
+        if isinstance(attribute, ir.FlatSymbolRefAttr):
+            return attribute.value
+        if isinstance(attribute, ir.SymbolRefAttr):
+            return "::".join(attribute.value)
+        raise self.refuse(attribute)
+
+
+class Raw(AttrKind):
+    """An MLIR attribute of one of the given classes, kept as it is (affine maps, dictionaries, ...)."""
+
+    def __init__(
+        self, classes: Sequence[str], default: Any = REQUIRED, expects: str = "an MLIR attribute", doc: str = ""
+    ):
+        super().__init__(default, doc)
+        self.classes = tuple(classes)
+        self.expects = expects
+        self.label = expects.removeprefix("an ").removeprefix("a ")
+
+    def normalize(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return value
+        return self.decode(value)
+
+    def encode(self, value: Any, context: Any) -> Any:
+        return ir.Attribute.parse(value, context) if isinstance(value, str) else value
+
+    def decode(self, attribute: Any) -> Any:
+        if any(isinstance(attribute, getattr(ir, name)) for name in self.classes):
+            return attribute
+        raise self.refuse(attribute)
+
+
+Decoder = Callable[[Any], Any]

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds an operation from a definition: binds arguments, infers result types, creates the operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
+from ...bindings.suggest import suggest
+from .attributes import AttributeProblem
+from .cache import cache_of
+from .codec import TypeProblem, encode
+from .infos import Info
+from .opdef import Call, OpDef, OpProblem
+from .operands import as_operand, as_value, operand_info
+from .verifier import check_operand_kinds
+
+
+def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Creates the operation at the current insertion point (or `ip=`) with the current location (or `loc=`).
+
+    Returns the result, a tuple where there are several, None where there is none.
+    """
+    location, point = kwargs.pop("loc", None), kwargs.pop("ip", None)
+    try:
+        arguments = _bind(definition, args, kwargs)
+        if definition.prepare is not None:
+            arguments = definition.prepare(arguments)
+        return _Build(definition, arguments, location, point).run()
+    except (OpProblem, AttributeProblem, TypeProblem) as problem:
+        shown = "" if location is None else str(location)
+        raise RelaxError(f"'{definition.full_name}' op {problem}", location=shown) from None
+
+
+def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    parameters = definition.parameters
+    if len(args) > len(parameters):
+        raise OpProblem(f"takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(args)}")
+    arguments = dict(zip(parameters, args))  # noqa: B905  # fewer positional arguments than parameters is usual
+    for name, value in kwargs.items():
+        if name not in parameters:
+            raise OpProblem(f"has no argument '{name}'{suggest(name, parameters)} (it takes {', '.join(parameters)})")
+        if name in arguments:
+            raise OpProblem(f"got argument '{name}' twice")
+        arguments[name] = value
+    return arguments
+
+
+class _Build:
+    """One operation in the making."""
+
+    def __init__(self, definition: OpDef, arguments: dict[str, Any], location: Any, point: Any):
+        self.definition = definition
+        self.arguments = arguments
+        self.point = point
+        self.context = self._context(location, point)
+        self.location = location or ir.Location.current or ir.Location.unknown(self.context)
+        self.sizes: list[int] = []
+
+    def _context(self, location: Any, point: Any) -> Any:
+        if location is not None:
+            return location.context
+        if point is not None:
+            return point.block.owner.context
+        for value in self.arguments.values():
+            ssa = as_value(value)
+            if ssa is not None:
+                return ssa.context
+        if ir.Context.current is None:
+            raise OpProblem("cannot be built outside of a module: no context (use `with module:`)")
+        return ir.Context.current
+
+    def run(self) -> Any:
+        with self.context, self.location:
+            values = self._operands()
+            attributes = self._attributes()
+            types = self._result_types(values, attributes)
+            if self.definition.segmented:
+                attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(self.sizes)
+            return self._results(self._create(self.definition.full_name, types, values, attributes))
+
+    def _create(self, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+        try:
+            return ir.Operation.create(
+                name, results=types, operands=operands, attributes=attributes, loc=self.location, ip=self.point
+            )
+        except ValueError as error:
+            raise OpProblem(f"cannot be built here: {error} (use `with module.body:` or ip=)") from None
+
+    def _create_operand(self, name: str, info: Info, attributes: dict[str, Any]) -> Any:
+        return self._create(name, [encode(info, self.context)], [], attributes).result
+
+    def _operands(self) -> list[Any]:
+        flat: list[Any] = []
+        for operand in self.definition.operands:
+            given = self.arguments.get(operand.name)
+            if operand.count == "variadic":
+                values = self._variadic(given, operand.name)
+            elif given is None and operand.count == "single":
+                raise OpProblem(f"misses operand '{operand.name}'")
+            else:
+                values = [] if given is None else [given]
+            flat.extend(as_operand(value, operand.kind, operand.name, self._create_operand) for value in values)
+            self.sizes.append(len(values))
+        return flat
+
+    @staticmethod
+    def _variadic(given: Any, name: str) -> Sequence[Any]:
+        if given is None:
+            return []
+        if as_value(given) is not None:
+            return [given]
+        if isinstance(given, (list, tuple)) or type(given).__name__ in ("OpResultList", "OpOperandList"):
+            return given
+        raise OpProblem(f"operand '{name}' must be a list of values, got {type(given).__name__}")
+
+    def _attributes(self) -> dict[str, Any]:
+        """Attributes that differ from their defaults: absent means the default, so that equal ops look equal."""
+        encoded = {}
+        for name, kind in self.definition.attrs.items():
+            value = self.arguments.get(name, kind.default)
+            if kind.required and (value is None or value is kind.default):
+                raise OpProblem(f"misses attribute '{name}' ({kind.expects})")
+            if value is None or value is kind.default:
+                continue
+            try:
+                if isinstance(value, ir.Attribute) and not isinstance(value, ir.Type):
+                    value = kind.decode(value)
+                value = kind.normalize(value)
+                if value != kind.default or type(value) is not type(kind.default):
+                    encoded[name] = kind.encode(value, self.context)
+            except AttributeProblem as problem:
+                raise OpProblem(f"attribute '{name}' {problem}") from None
+        return encoded
+
+    def _result_types(self, values: Sequence[Any], attributes: dict[str, Any]) -> Sequence[Any]:
+        definition = self.definition
+        if definition.explicit:
+            return self._stated_types(self.arguments.get(definition.explicit))
+        if definition.value_dependent:
+            return self._infer(values, attributes)
+        key = (definition, *(value.type for value in values), *self.sizes, *attributes.items())
+        inferred = cache_of(self.context).inferred
+        return inferred.get(key) or inferred.remember(key, self._infer(values, attributes))
+
+    def _infer(self, values: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
+        definition = self.definition
+        infos = definition.segment([operand_info(value) for value in values], self.sizes)
+        decoded = {
+            name: kind.decode(attributes[name]) if name in attributes else kind.default
+            for name, kind in definition.attrs.items()
+        }
+        call = Call(definition, infos, decoded)
+        check_operand_kinds(call)
+        return [encode(info, self.context) for info in definition.infer_results(call)]
+
+    def _stated_types(self, given: Any) -> list[Any]:
+        if given is None:
+            raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
+        items = given if isinstance(given, (list, tuple)) and not hasattr(given, "_fields") else [given]
+        return [self._stated_type(item) for item in items]
+
+    def _stated_type(self, item: Any) -> Any:
+        if isinstance(item, ir.Type):
+            return item
+        if isinstance(item, str):
+            try:
+                return ir.Type.parse(item, self.context)
+            except ir.MLIRError:
+                raise OpProblem(f"'{self.definition.explicit}': '{item}' is not a type") from None
+        if hasattr(item, "_fields"):
+            return encode(item, self.context)
+        raise OpProblem(f"'{self.definition.explicit}' must hold types, got {type(item).__name__}")
+
+    def _results(self, op: Any) -> Any:
+        results = op.results
+        if any(result.count == "variadic" for result in self.definition.results):
+            given = self.arguments.get(self.definition.explicit) if self.definition.explicit else ()
+            several = isinstance(given, (list, tuple)) and not hasattr(given, "_fields")
+            return tuple(results) if several or len(results) != 1 else results[0]
+        return None if not len(results) else results[0] if len(results) == 1 else tuple(results)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memo tables of one MLIR context: decoded types and attributes, inferred results, verified signatures.
+
+They hold the context alive (each MLIR type does), so the owner of a context drops them with `drop`; for
+contexts that nobody drops, the oldest go when there are more than a handful.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MOST_CONTEXTS = 8
+# Reached only by IR with hundreds of thousands of distinct signatures; then starting over is cheap enough.
+_MOST_ENTRIES = 200_000
+
+
+class Table(dict[Any, Any]):
+    """A memo keyed by MLIR types and attributes, which are unique in a context."""
+
+    def remember(self, key: Any, value: Any) -> Any:
+        if len(self) >= _MOST_ENTRIES:
+            self.clear()
+        self[key] = value
+        return value
+
+
+class ContextCache:
+    """The memo tables of one context, by what they remember."""
+
+    __slots__ = ("attributes", "encoded", "inferred", "infos", "verified")
+
+    def __init__(self) -> None:
+        self.infos = Table()
+        self.encoded = Table()
+        self.attributes = Table()
+        self.inferred = Table()
+        self.verified = Table()
+
+
+# Keyed by identity: a cached context cannot die, so its id cannot be taken by another.
+_caches: dict[int, tuple[Any, ContextCache]] = {}
+
+
+def cache_of(context: Any) -> ContextCache:
+    entry = _caches.get(id(context))
+    if entry is not None and entry[0] is context:
+        return entry[1]
+    while len(_caches) >= _MOST_CONTEXTS:
+        _caches.pop(next(iter(_caches)), None)
+    cache = ContextCache()
+    _caches[id(context)] = (context, cache)
+    return cache
+
+
+def drop(context_id: int) -> None:
+    """Forgets the context with this id, so that its memory can go."""
+    _caches.pop(context_id, None)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MLIR types to infos and back. An info is plain Python; a type lives in a context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from .cache import Table, cache_of
+from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo
+from .symbols import Dim, SymbolError, SymExpr, parse
+
+
+class TypeProblem(ValueError):
+    """A type that is well-formed MLIR but means nothing here; the message says why."""
+
+
+def decode(type_: Any) -> Info:
+    """The info of an MLIR type. Raises TypeProblem for a malformed symbolic encoding or shape."""
+    infos: Table = cache_of(type_.context).infos
+    info = infos.get(type_)
+    return info if info is not None else infos.remember(type_, _decode(type_))
+
+
+def _decode(type_: Any) -> Info:
+    if isinstance(type_, ir.RankedTensorType):
+        return TensorInfo(_decode_tensor_shape(type_), str(type_.element_type))
+    if isinstance(type_, ir.UnrankedTensorType):
+        return TensorInfo(None, str(type_.element_type))
+    if isinstance(type_, ir.VectorType):
+        return VectorInfo(tuple(type_.shape), str(type_.element_type), tuple(type_.scalable_dims))
+    if isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType)):
+        return ScalarInfo(str(type_))
+    text = str(type_)
+    if text == "!relax.object":
+        return ObjectInfo()
+    if text.startswith("!relax.shape<"):
+        return ShapeInfo(decode_dims(ir.DynamicType(type_).params[0], text))
+    return OtherInfo(text)
+
+
+def _decode_tensor_shape(type_: Any) -> tuple[Dim, ...]:
+    dynamic = ir.ShapedType.get_dynamic_size()
+    sizes = tuple(None if size == dynamic else size for size in type_.shape)
+    symbols = symbolic_encoding(type_.encoding)
+    if symbols is None:
+        return sizes
+    dims = decode_dims(symbols, str(type_))
+    if dims is None or len(dims) != len(sizes):
+        count = "no dimensions" if dims is None else f"{len(dims)} dimensions"
+        raise TypeProblem(f"{type_}: #relax.sym names {count}, but the tensor has {len(sizes)}")
+    for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
+        if isinstance(dim, int) and dim != size or isinstance(dim, SymExpr) and size is not None:
+            shown = "?" if size is None else size
+            raise TypeProblem(f"{type_}: dimension {axis} is {shown} in the tensor but {dim} in #relax.sym")
+    return dims
+
+
+def symbolic_encoding(encoding: Any) -> Any:
+    """The dims attribute of a `#relax.sym` encoding; None for any other encoding or none."""
+    if encoding is None or not isinstance(encoding, ir.DynamicAttr) or encoding.attr_name != "relax.sym":
+        return None
+    return encoding.params[0]
+
+
+def decode_dims(attribute: Any, owner: str) -> tuple[Dim, ...] | None:
+    """Sizes from an array of integers, expressions as strings, and "?"; None for any other attribute."""
+    # A parameter of a dynamic type comes as a plain Attribute.
+    attribute = attribute.maybe_downcast()
+    if not isinstance(attribute, ir.ArrayAttr):
+        return None
+    return tuple(_decode_dim(item, owner) for item in attribute)
+
+
+def _decode_dim(item: Any, owner: str) -> Dim:
+    if isinstance(item, ir.IntegerAttr):
+        if item.value < 0:
+            raise TypeProblem(f"{owner}: a dimension cannot be {item.value}")
+        return int(item.value)
+    if not isinstance(item, ir.StringAttr):
+        raise TypeProblem(f"{owner}: a dimension is an integer or a string, not {item}")
+    if item.value == "?":
+        return None
+    try:
+        return parse(item.value)
+    except SymbolError as error:
+        raise TypeProblem(f"{owner}: bad dimension {item}: {error}") from None
+
+
+def encode(info: Info, context: Any) -> Any:
+    """The MLIR type of an info."""
+    encoded: Table = cache_of(context).encoded
+    type_ = encoded.get(info)
+    return type_ if type_ is not None else encoded.remember(info, _encode(info, context))
+
+
+def _encode(info: Info, context: Any) -> Any:
+    if isinstance(info, TensorInfo):
+        return _encode_tensor(info, context)
+    if isinstance(info, ScalarInfo):
+        return ir.Type.parse(info.dtype, context)
+    if isinstance(info, ShapeInfo):
+        params = ir.UnitAttr.get(context) if info.dims is None else encode_dims(info.dims, context)
+        return ir.DynamicType.get("relax.shape", [params], context=context)
+    if isinstance(info, VectorInfo):
+        return _encode_vector(info, context)
+    return ir.Type.parse("!relax.object" if isinstance(info, ObjectInfo) else info.text, context)
+
+
+def _encode_tensor(info: TensorInfo, context: Any) -> Any:
+    element = element_type(info.dtype, context)
+    with context, ir.Location.unknown(context):
+        if info.shape is None:
+            return ir.UnrankedTensorType.get(element)
+        dynamic = ir.ShapedType.get_dynamic_size()
+        sizes = [dim if isinstance(dim, int) else dynamic for dim in info.shape]
+        encoding = None
+        if any(isinstance(dim, SymExpr) for dim in info.shape):
+            encoding = ir.DynamicAttr.get("relax.sym", [encode_dims(info.shape, context)], context=context)
+        return ir.RankedTensorType.get(sizes, element, encoding)
+
+
+def _encode_vector(info: VectorInfo, context: Any) -> Any:
+    element = element_type(info.dtype, context)
+    with ir.Location.unknown(context):
+        return ir.VectorType.get(list(info.shape), element, scalable=list(info.scalable) or None)
+
+
+def encode_dims(dims: tuple[Dim, ...], context: Any) -> Any:
+    """Sizes as an array attribute: integers, expressions as strings, "?" where nothing is known."""
+    i64 = ir.IntegerType.get_signless(64, context)
+
+    def dim_attribute(dim: Dim) -> Any:
+        if isinstance(dim, int):
+            return ir.IntegerAttr.get(i64, dim)
+        return ir.StringAttr.get("?" if dim is None else str(dim), context)
+
+    return ir.ArrayAttr.get([dim_attribute(dim) for dim in dims], context)
+
+
+def element_type(dtype: str, context: Any) -> Any:
+    """The MLIR element type for MLIR's or Relax's name of it. Raises TypeProblem when there is none."""
+    encoded: Table = cache_of(context).encoded
+    type_ = encoded.get(dtype)
+    if type_ is None:
+        try:
+            type_ = ir.Type.parse(DTYPE_BY_NAME.get(dtype, dtype), context)
+        except ir.MLIRError:
+            raise TypeProblem(f"'{dtype}' is not an element type (try float32, int64, uint8, bool, ...)") from None
+        encoded.remember(dtype, type_)
+    return type_

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Contexts that know every registered dialect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.context import new_context
+from .dialect import registered_dialects
+
+# What builders create beside their own operators. The parser loads others by itself when it meets them.
+_UPSTREAM = ("func", "arith")
+
+
+def create_context() -> Any:
+    """A context with this project's and every other registered dialect, ready to parse and build."""
+    context = new_context(_UPSTREAM)
+    for dialect in registered_dialects().values():
+        dialect.load(context)
+    return context

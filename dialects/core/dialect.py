@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A dialect: its operators, types and attributes, and how they get into a context. The registry of all dialects."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.irdl import Operand, OpShape, ParamShape, build_irdl_module, irdl_name
+from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
+from ...bindings.suggest import suggest
+from .attributes import AttrKind
+from .opclass import op_class
+from .opdef import OPERAND_KINDS, Infer, OpDef, OperandDef, Prepare
+
+
+class _NoEffects(ir.MemoryEffectsOpInterface):
+    @staticmethod
+    def get_effects(op: Any, effects: Any) -> None:
+        """None: dead code elimination and CSE may take a pure operator."""
+
+
+class _Speculatable(ir.ConditionallySpeculatable):
+    @staticmethod
+    def get_speculatability(op: Any) -> Any:
+        return ir.Speculatability.Speculatable
+
+
+class Dialect:
+    """A set of operators under one prefix. Creating one registers it: new contexts know its operators."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        doc: str = "",
+        types: Mapping[str, Sequence[str]] | None = None,
+        attributes: Mapping[str, Sequence[str]] | None = None,
+    ):
+        _check_namespace(name)
+        self.name = name
+        self.doc = doc
+        self.types = dict(types or {})
+        self.attributes = dict(attributes or {})
+        self.ops: dict[str, OpDef] = {}
+        self._classes: list[type] = []
+        self._classes_registered = False
+        self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
+        _DIALECTS[name] = self
+
+    def __repr__(self) -> str:
+        return f"<dialect {self.name}: {len(self.ops)} operators>"
+
+    def op(
+        self,
+        name: str,
+        operands: str = "",
+        *,
+        attrs: Mapping[str, AttrKind] | None = None,
+        results: str = "result",
+        infer: Infer | None = None,
+        verify: Callable[[Any, Any], None] | None = None,
+        explicit: str = "",
+        signature: str = "",
+        prepare: Prepare | None = None,
+        pure: bool = True,
+        own: bool = False,
+        doc: str = "",
+    ) -> OpDef:
+        """Declares an operator (see opdef.OpDef). Contexts made from now on know it; calling it builds one."""
+        if name in self.ops:
+            raise RelaxError(f"operator {self.name}.{name} is declared twice")
+        if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
+            raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
+        definition = OpDef(
+            self,
+            name,
+            operands,
+            attrs=attrs,
+            results=results,
+            infer=infer,
+            verify=verify,
+            explicit=explicit,
+            signature=signature,
+            prepare=prepare,
+            pure=pure,
+            own=own,
+            family=_caller_family(),
+            doc=doc,
+        )
+        self.ops[name] = definition
+        return definition
+
+    def irdl_module(self, context: Any, *, readable: bool = False) -> Any:
+        """The dialect in IRDL; `readable` spells names so that other tools accept the text (see irdl_name)."""
+        types = [ParamShape(name, params) for name, params in self.types.items()]
+        attributes = [ParamShape(name, params) for name, params in self.attributes.items()]
+        ops = [_op_shape(definition) for definition in self.ops.values()]
+        return build_irdl_module(self.name, types, attributes, ops, context, irdl_name if readable else str)
+
+    def load(self, context: Any) -> None:
+        """Makes the dialect known to a context; a second time does nothing."""
+        if context.is_dialect_loaded(self.name):
+            return
+        load_irdl(self.irdl_module(context))
+        with context:
+            for definition in self.ops.values():
+                _attach_traits(definition)
+            self._register_type_classes()
+        self._register_op_classes()
+
+    def _register_type_classes(self) -> None:
+        for name in self.types:
+            register_type_caster(ir.DynamicType.lookup_typeid(f"{self.name}.{name}"), ir.DynamicType)
+        for name in self.attributes:
+            register_type_caster(ir.DynamicAttr.lookup_typeid(f"{self.name}.{name}"), ir.DynamicAttr)
+
+    def _register_op_classes(self) -> None:
+        fresh = [op_class(definition) for definition in list(self.ops.values())[len(self._classes) :]]
+        if fresh or not self._classes_registered:
+            register_dialect_classes(self.name, self._dialect_class, fresh)
+        self._classes += fresh
+        self._classes_registered = True
+
+
+def _attach_traits(definition: OpDef) -> None:
+    ir.DynamicOpTrait.attach(definition.full_name, definition)
+    if definition.pure:
+        _NoEffects.attach(definition.full_name)
+        _Speculatable.attach(definition.full_name)
+
+
+def _op_shape(definition: OpDef) -> OpShape:
+    required = [name for name, kind in definition.attrs.items() if kind.required]
+    return OpShape(
+        definition.name,
+        [_irdl_operand(operand) for operand in definition.operands],
+        [_irdl_operand(result) for result in definition.results],
+        required,
+    )
+
+
+def _irdl_operand(operand: OperandDef) -> Operand:
+    return Operand(operand.name, operand.count, OPERAND_KINDS[operand.kind][0])
+
+
+def _caller_family() -> str:
+    """The name of the module that declares the operator: operators are grouped by it in the reference."""
+    # Two frames up: past this function and Dialect.op.
+    return str(sys._getframe(2).f_globals.get("__name__", "")).rpartition(".")[2]
+
+
+def _check_namespace(name: str) -> None:
+    if not name.isidentifier() or name != name.lower():
+        raise RelaxError(f"'{name}' is no dialect name: lower-case letters, digits and '_' only")
+    if name in _DIALECTS:
+        raise RelaxError(f"dialect '{name}' is declared twice")
+
+
+_DIALECTS: dict[str, Dialect] = {}
+
+
+def registered_dialects() -> Mapping[str, Dialect]:
+    """Every dialect defined in Python so far, by name."""
+    return _DIALECTS
+
+
+def find_op(full_name: str) -> OpDef:
+    """The definition of an operator by its full name, `relax.nn.conv2d`."""
+    namespace, _, name = full_name.partition(".")
+    dialect = _DIALECTS.get(namespace)
+    if dialect is not None and name in dialect.ops:
+        return dialect.ops[name]
+    known = [op.full_name for dialect in _DIALECTS.values() for op in dialect.ops.values()]
+    raise RelaxError(f"unknown operator '{full_name}'{suggest(full_name, known)}")

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What operators know about their operands and results: plain values, free of any MLIR context.
+
+Element types are written as MLIR writes them: "f32", "bf16", "i8", "ui8", "i1", "f8E4M3FN", "index".
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Union
+
+from .symbols import Dim, SymExpr
+
+
+class TensorInfo(NamedTuple):
+    """A tensor. `shape` is None where not even the rank is known."""
+
+    shape: tuple[Dim, ...] | None
+    dtype: str
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    def with_shape(self, shape: Any) -> TensorInfo:
+        return TensorInfo(None if shape is None else tuple(shape), self.dtype)
+
+    def with_dtype(self, dtype: str) -> TensorInfo:
+        return TensorInfo(self.shape, dtype)
+
+
+class ShapeInfo(NamedTuple):
+    """A shape as a value, `!relax.shape`. `dims` is None where not even the rank is known."""
+
+    dims: tuple[Dim, ...] | None
+
+
+class ScalarInfo(NamedTuple):
+    """A scalar SSA value, with its value where the defining operation tells it."""
+
+    dtype: str
+    value: int | float | bool | SymExpr | None = None
+
+
+class VectorInfo(NamedTuple):
+    """A builtin vector: what the tir dialect's intrinsics work on besides scalars."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    scalable: tuple[bool, ...] = ()
+
+
+class ObjectInfo(NamedTuple):
+    """`!relax.object`: any value of the packed-function ABI."""
+
+
+class OtherInfo(NamedTuple):
+    """A type this project attaches no meaning to (memref, !llvm.ptr, ...), as its text."""
+
+    text: str
+
+
+Info = Union[TensorInfo, ShapeInfo, ScalarInfo, VectorInfo, ObjectInfo, OtherInfo]
+
+FLOAT_TYPES = frozenset(
+    "f16 bf16 f32 f64 f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ f8E4M3 f8E3M4 f8E4M3B11FNUZ f8E8M0FNU "
+    "f6E2M3FN f6E3M2FN f4E2M1FN tf32 f80 f128".split()
+)
+
+# Relax's (and numpy's) names of element types, accepted wherever one is asked for.
+DTYPE_BY_NAME = {
+    "bool": "i1", "boolean": "i1",
+    **{f"int{bits}": f"i{bits}" for bits in (1, 2, 4, 8, 16, 32, 64)},
+    **{f"uint{bits}": f"ui{bits}" for bits in (1, 2, 4, 8, 16, 32, 64)},
+    "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ", "float8_e4m3": "f8E4M3", "float8_e3m4": "f8E3M4",
+    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ", "float8_e8m0fnu": "f8E8M0FNU",
+    "float6_e2m3fn": "f6E2M3FN", "float6_e3m2fn": "f6E3M2FN", "float4_e2m1fn": "f4E2M1FN",
+}  # fmt: skip
+
+
+def is_bool(dtype: str) -> bool:
+    return dtype == "i1"
+
+
+def is_float(dtype: str) -> bool:
+    return dtype in FLOAT_TYPES
+
+
+def is_unsigned(dtype: str) -> bool:
+    return dtype[:2] == "ui" and dtype[2:].isdecimal()
+
+
+def is_int(dtype: str) -> bool:
+    """Integers of one bit count as bool, not as int."""
+    return dtype != "i1" and ((dtype[:1] == "i" and dtype[1:].isdecimal()) or is_unsigned(dtype) or dtype == "index")
+
+
+def bit_width(dtype: str) -> int:
+    """Bits of one element; f8E4M3FN has 8, i1 has 1, index counts as 64."""
+    if dtype == "index":
+        return 64
+    digits = ""
+    for char in dtype.lstrip("bftui"):
+        if not char.isdecimal():
+            break
+        digits += char
+    return int(digits)
+
+
+def describe(info: Info | None) -> str:
+    """For error messages: as MLIR prints the type."""
+    if info is None:
+        return "nothing"
+    if isinstance(info, TensorInfo):
+        return _describe_tensor(info)
+    if isinstance(info, ShapeInfo):
+        return "!relax.shape<unit>" if info.dims is None else f"!relax.shape<{_describe_dims(info.dims)}>"
+    if isinstance(info, ScalarInfo):
+        return info.dtype
+    if isinstance(info, VectorInfo):
+        return f"vector<{''.join(f'{size}x' for size in info.shape)}{info.dtype}>"
+    return "!relax.object" if isinstance(info, ObjectInfo) else info.text
+
+
+def _describe_tensor(info: TensorInfo) -> str:
+    if info.shape is None:
+        return f"tensor<*x{info.dtype}>"
+    sizes = "".join(f"{dim if isinstance(dim, int) else '?'}x" for dim in info.shape)
+    symbolic = any(isinstance(dim, SymExpr) for dim in info.shape)
+    encoding = f", #relax.sym<{_describe_dims(info.shape)}>" if symbolic else ""
+    return f"tensor<{sizes}{info.dtype}{encoding}>"
+
+
+def _describe_dims(dims: tuple[Dim, ...]) -> str:
+    return f"[{', '.join(str(dim) if isinstance(dim, int) else _quoted(dim) for dim in dims)}]"
+
+
+def _quoted(dim: Dim) -> str:
+    return '"?"' if dim is None else f'"{dim}"'

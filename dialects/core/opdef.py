@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The definition of one operator as data: operands, attributes, results, inference, verification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.errors import RelaxError
+from .attributes import AttrKind
+from .infos import Info, describe
+
+# What an operand may be: the word in the table -> (base types for IRDL, how a message calls it).
+OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "tensor": (("!builtin.tensor", "!builtin.unranked_tensor"), "a tensor"),
+    "shape": (("@relax::@shape",), "a shape (!relax.shape)"),
+    "scalar": ((), "a scalar"),
+    "elementwise": ((), "a scalar or vector of numbers"),
+    "object": (("@relax::@object",), "an object (!relax.object)"),
+    "any": ((), "a value"),
+}
+
+
+class OpProblem(ValueError):
+    """What is wrong with an operation; the message names the operand or attribute at fault."""
+
+
+class OperandDef(NamedTuple):
+    """One operand of an operator. `count`: "single", "optional" or "variadic"."""
+
+    name: str
+    kind: str = "tensor"
+    count: str = "single"
+
+    @staticmethod
+    def parse(text: str) -> OperandDef:
+        """`data`, `shape:shape`, `bias?` (optional), `*tensors` (any number)."""
+        name, _, kind = text.partition(":")
+        count = "variadic" if name[0] == "*" else "optional" if name[-1] == "?" else "single"
+        kind = kind or "tensor"
+        if kind not in OPERAND_KINDS:
+            raise RelaxError(f"operand '{text}': unknown kind '{kind}' (known: {', '.join(OPERAND_KINDS)})")
+        return OperandDef(name.strip("*?"), kind, count)
+
+
+class Call:
+    """One use of an operator, as inference and verification see it.
+
+    Operands are infos (None for an absent optional one, a tuple for a variadic one), attributes are Python
+    values with their defaults filled in; both are read as attributes: `call.data`, `call.strides`.
+    """
+
+    def __init__(self, definition: OpDef, operands: Mapping[str, Any], attributes: Mapping[str, Any]):
+        self.definition = definition
+        self.operands = operands
+        self.attributes = attributes
+
+    def __getattr__(self, name: str) -> Any:
+        for values in (self.__dict__["operands"], self.__dict__["attributes"]):
+            if name in values:
+                return values[name]
+        raise AttributeError(f"{self.definition.full_name} has no operand or attribute '{name}'")
+
+    def require(self, condition: Any, problem: str) -> None:
+        """Refuses the operation with `problem` unless the condition holds."""
+        if not condition:
+            raise OpProblem(problem)
+
+    def fail(self, problem: str) -> OpProblem:
+        """`raise call.fail("operand 'data' ...")`"""
+        return OpProblem(problem)
+
+    def describe(self, name: str) -> str:
+        """`operand 'data' (tensor<4xf32>)` or `attribute 'axis' (3)`, for messages."""
+        if name in self.operands:
+            value = self.operands[name]
+            shown = ", ".join(map(describe, value)) if _is_variadic(value) else describe(value)
+            return f"operand '{name}' ({shown})"
+        return f"attribute '{name}' ({self.attributes[name]})"
+
+
+def _is_variadic(value: Any) -> bool:
+    # Infos are named tuples; a variadic operand is a plain one.
+    return type(value) is tuple
+
+
+Infer = Callable[[Call], "Info | Sequence[Info]"]
+Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
+
+
+class OpDef:
+    """An operator. Calling it builds an operation (see builder.py); `verify_invariants` checks one (verifier.py)."""
+
+    def __init__(
+        self,
+        dialect: Any,
+        name: str,
+        operands: str = "",
+        *,
+        attrs: Mapping[str, AttrKind] | None = None,
+        results: str = "result",
+        infer: Infer | None = None,
+        verify: Callable[[Any, Call], None] | None = None,
+        explicit: str = "",
+        signature: str = "",
+        prepare: Prepare | None = None,
+        pure: bool = True,
+        own: bool = False,
+        family: str = "",
+        doc: str = "",
+    ):
+        self.dialect = dialect
+        self.name = name
+        self.full_name = f"{dialect.name}.{name}"
+        self.operands = tuple(OperandDef.parse(text) for text in operands.split())
+        self.attrs: dict[str, AttrKind] = dict(attrs or {})
+        self.results = tuple(OperandDef.parse(f"{text}:any") for text in results.split())
+        self.infer = infer
+        self.verify = verify
+        #: The builder's argument that states the result types, where they are not inferred.
+        self.explicit = explicit
+        #: What the builder does with its arguments first: Python values that mean something only beside the others.
+        self.prepare = prepare
+        self.pure = pure
+        #: True for what this project adds to the operators of Relax.
+        self.own = own
+        self.family = family
+        self.doc = doc
+        self.parameters = tuple(signature.split()) or (
+            *(operand.name for operand in self.operands),
+            *self.attrs,
+            *([explicit] if explicit else []),
+        )
+        variable = [operand for operand in self.operands if operand.count != "single"]
+        #: Several operands of variable number: the operation says how many each has.
+        self.segmented = len(variable) > 1
+        # Inference looks at the values of scalar operands, so types alone do not decide it.
+        self.value_dependent = any(operand.kind == "scalar" for operand in self.operands)
+        self._check()
+
+    def _check(self) -> None:
+        """A definition is somebody's input too: refuse what would only fail later."""
+        if (self.infer is None) == (not self.explicit):
+            raise RelaxError(f"{self.full_name}: needs either infer= or explicit= (result types stated by the caller)")
+        names = [operand.name for operand in self.operands] + list(self.attrs)
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise RelaxError(f"{self.full_name}: '{doubled[0]}' names two operands or attributes")
+        expected = {*names, *([self.explicit] if self.explicit else [])}
+        if set(self.parameters) != expected:
+            raise RelaxError(f"{self.full_name}: signature= must name {sorted(expected)}, not {list(self.parameters)}")
+
+    def __repr__(self) -> str:
+        return f"<operator {self.full_name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from .builder import build
+
+        return build(self, args, kwargs)
+
+    def verify_invariants(self, op: Any) -> bool:
+        """MLIR calls this: the definition itself is the operation's verifier."""
+        from .verifier import verify
+
+        return verify(self, op)
+
+    def infer_results(self, call: Call) -> list[Info]:
+        """The results' infos as a list, however the inference function returns them."""
+        assert self.infer is not None, f"{self.full_name} states its result types"
+        inferred = self.infer(call)
+        # An info is a named tuple itself; several results are a plain sequence of them.
+        return [inferred] if hasattr(inferred, "_fields") else list(inferred)  # type: ignore[list-item]
+
+    def segment(self, values: Sequence[Any], sizes: Sequence[int] | None) -> dict[str, Any]:
+        """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""
+        if sizes is None:
+            sizes = self.sizes_for(len(values))
+        by_name: dict[str, Any] = {}
+        start = 0
+        for operand, size in zip(self.operands, sizes, strict=True):
+            chunk = tuple(values[start : start + size])
+            start += size
+            if operand.count == "variadic":
+                by_name[operand.name] = chunk
+            else:
+                by_name[operand.name] = chunk[0] if chunk else None
+        return by_name
+
+    def sizes_for(self, count: int) -> list[int]:
+        """How many values each operand takes when there are `count`. Raises OpProblem when that cannot be."""
+        fixed = sum(operand.count == "single" for operand in self.operands)
+        spare = count - fixed
+        varying = next((operand for operand in self.operands if operand.count != "single"), None)
+        most = fixed if varying is None else None if varying.count == "variadic" else fixed + 1
+        if spare < 0 or (most is not None and count > most):
+            names = ", ".join(operand.name for operand in self.operands)
+            bound = "at least " if most is None else f"{fixed} or " if most != fixed else ""
+            expected = f"{bound}{fixed if most is None else most}"
+            raise OpProblem(f"expects {expected} operands ({names}), got {count}{self._missing(count)}")
+        return [1 if operand.count == "single" else spare for operand in self.operands]
+
+    def _missing(self, count: int) -> str:
+        singles = [operand.name for operand in self.operands if operand.count == "single"]
+        missing = singles[count:]
+        return f": missing {', '.join(repr(name) for name in missing)}" if missing else ""

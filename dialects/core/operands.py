@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Python values as operands: an SSA value is taken as it is, a shape or a number becomes the op that makes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from .attributes import AttributeProblem, Int
+from .codec import decode, encode_dims
+from .infos import Info, ScalarInfo, ShapeInfo
+from .opdef import OpProblem
+from .symbols import SymbolError, SymExpr, parse
+
+
+def as_value(value: Any) -> Any:
+    """The SSA value of a value, or of an operation with one result; None for anything else."""
+    if isinstance(value, ir.Value):
+        return value
+    if isinstance(value, (ir.Operation, ir.OpView)) and len(value.operation.results) == 1:
+        return value.operation.results[0]
+    return None
+
+
+def as_operand(value: Any, kind: str, name: str, create: Any) -> Any:
+    """The SSA value for an operand. `create(name, results, attributes)` makes an operation where one is needed."""
+    ssa = as_value(value)
+    if ssa is not None:
+        return ssa
+    if kind == "shape":
+        return _shape_operand(value, name, create)
+    if kind == "scalar":
+        return _scalar_operand(value, name, create)
+    hint = " (make it one with relax.const)" if hasattr(value, "__array__") or isinstance(value, (int, float)) else ""
+    raise OpProblem(f"operand '{name}' must be an SSA value, got {type(value).__name__}{hint}")
+
+
+def _shape_operand(value: Any, name: str, create: Any) -> Any:
+    items = (value,) if isinstance(value, (int, str, SymExpr)) else tuple(value) if hasattr(value, "__iter__") else None
+    if items is None:
+        raise OpProblem(f"operand '{name}' must be a shape: a tuple of sizes or a value, got {type(value).__name__}")
+    dims = tuple(as_dim(item, name) for item in items)
+    return create("relax.shape", ShapeInfo(dims), {"dims": encode_dims(dims, ir.Context.current)})
+
+
+def as_dim(item: Any, name: str) -> int | SymExpr:
+    """A size given as an integer, a symbolic expression or its text."""
+    try:
+        dim = item if isinstance(item, SymExpr) else parse(item) if isinstance(item, str) else Int().normalize(item)
+    except (SymbolError, AttributeProblem) as problem:
+        raise OpProblem(f"operand '{name}': bad dimension {item!r}: {problem}") from None
+    return dim
+
+
+def _scalar_operand(value: Any, name: str, create: Any) -> Any:
+    if isinstance(value, (str, SymExpr)):
+        dim = as_dim(value, name)
+        if isinstance(dim, SymExpr):
+            return create("relax.prim_value", ScalarInfo("i64"), {"value": ir.StringAttr.get(str(dim))})
+        value = dim
+    if isinstance(value, bool):
+        return create("arith.constant", ScalarInfo("i1"), {"value": ir.BoolAttr.get(value)})
+    if hasattr(value, "__index__"):
+        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value.__index__())
+        return create("arith.constant", ScalarInfo("i64"), {"value": attribute})
+    if hasattr(value, "__float__"):
+        return create("arith.constant", ScalarInfo("f64"), {"value": ir.FloatAttr.get_f64(float(value))})
+    raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__}")
+
+
+def operand_info(value: Any) -> Info:
+    """The info of an SSA value; a scalar's says which value it has where its defining operation tells."""
+    info = decode(value.type)
+    if not isinstance(info, ScalarInfo):
+        return info
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return info
+    operation = owner.operation
+    if operation.name not in ("arith.constant", "relax.prim_value") or "value" not in operation.attributes:
+        return info
+    return info._replace(value=_known_value(operation.attributes["value"], info.dtype))
+
+
+def _known_value(attribute: Any, dtype: str) -> Any:
+    if isinstance(attribute, ir.StringAttr):
+        try:
+            return parse(attribute.value)
+        except SymbolError:
+            return None
+    if isinstance(attribute, ir.BoolAttr):
+        return bool(attribute.value)
+    if isinstance(attribute, ir.IntegerAttr):
+        return bool(attribute.value) if dtype == "i1" else int(attribute.value)
+    return float(attribute.value) if isinstance(attribute, ir.FloatAttr) else None

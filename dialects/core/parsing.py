@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads IR, text or bytecode, into a fresh context; loads the plug-ins whose dialects the IR uses."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...bindings.diagnostics import errors_as_relax_error
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
+from ...bindings.nesting import check_nesting
+from ...bindings.plugins import announced_plugins, load_plugin
+from .context import create_context
+
+BYTECODE_MAGIC = b"ML\xefR"
+
+
+def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregistered: bool = False) -> Any:
+    """The MLIR module in a source. Raises RelaxError with every diagnostic.
+
+    An operation that is no module, or several of them, are put into one.
+    """
+    if isinstance(source, bytes) and not source.startswith(BYTECODE_MAGIC):
+        source = _decode(source, name)
+    if isinstance(source, str):
+        check_nesting(source, name)
+        if "\0" in source:
+            # MLIR's lexer takes a NUL byte for the end of the text.
+            raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
+    try:
+        return _parse(source, name, allow_unregistered)
+    except RelaxError:
+        if not _load_dialect_plugins(source):
+            raise
+    return _parse(source, name, allow_unregistered)
+
+
+def _parse(source: str | bytes, name: str, allow_unregistered: bool) -> Any:
+    context = create_context()
+    context.allow_unregistered_dialects = allow_unregistered
+    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}") as found:
+        if isinstance(source, bytes):
+            return ir.Module.parse(source)
+        first = _first_word(source)
+        if not first.startswith(("module", '"builtin.module"', "#", "!")):
+            return _parse_bare(source, name)
+        try:
+            return _parse_single(source, name)
+        except ir.MLIRError:
+            if not any("single top-level operation" in diagnostic.message for diagnostic in found):
+                raise
+            found.clear()
+            return ir.Module.parse(source)
+
+
+def _parse_single(source: str, name: str) -> Any:
+    # Not Module.parse, which cannot be told the file's name.
+    parsed = ir.Operation.parse(source, source_name=name)
+    if parsed.operation.name == "builtin.module":
+        return parsed
+    module = ir.Module.create()
+    module.body.append(parsed)
+    return module
+
+
+def _parse_bare(source: str, name: str) -> Any:
+    """Operations without a module around them. Where the first line is free, a module is put around the text so
+    that locations keep the file's name; else MLIR makes one, and locations name the file "-"."""
+    first_line, newline, rest = source.partition("\n")
+    free = not first_line.strip() or first_line.lstrip().startswith("//")
+    if free and newline and not _ALIAS.search(rest):
+        return _parse_single("module {\n" + rest + "\n}", name)
+    return ir.Module.parse(source)
+
+
+# Definitions that may only stand outside of a module: aliases and resources.
+_ALIAS = re.compile(r"^\s*([#!][\w.$-]+\s*=|\{-#)", re.MULTILINE)
+_COMMENTS = re.compile(r"(?:\s|//[^\n]*(?:\n|$))*")
+
+
+def _first_word(source: str) -> str:
+    match = _COMMENTS.match(source)
+    start = match.end() if match else 0
+    return source[start : start + 32]
+
+
+def _decode(source: bytes, name: str) -> str:
+    try:
+        return source.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
+        line = source.count(b"\n", 0, start) + 1
+        column = start - source.rfind(b"\n", 0, start)
+        raise RelaxError("neither UTF-8 text nor MLIR bytecode", location=f"{name}:{line}:{column}") from None
+
+
+def _place(text: str, position: int, name: str) -> str:
+    return f"{name}:{text.count(chr(10), 0, position) + 1}:{position - text.rfind(chr(10), 0, position)}"
+
+
+def _load_dialect_plugins(source: str | bytes) -> bool:
+    """Imports announced dialects that the source mentions; tells whether there was one."""
+    loaded = False
+    for kind, name, module in announced_plugins():
+        mentioned = f"{name}." in source if isinstance(source, str) else name.encode() in source
+        if kind == "dialect" and mentioned:
+            loaded |= load_plugin(module)
+    return loaded

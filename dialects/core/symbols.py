@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arithmetic of dimensions: an int, a SymExpr such as `2*n + 1`, or None for an unknown size without a name.
+
+Variables stand for sizes: what is assumed of them and of divisors is written in symbols_expr.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from .symbols_expr import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_TEXT,
+    Dim,
+    Size,
+    SymbolError,
+    SymExpr,
+    ceildiv_sizes,
+    check_number,
+    extremum,
+    floordiv,
+    make,
+    make_variable,
+    mod,
+    shorten,
+    terms_of,
+)
+from .symbols_terms import bounds
+
+__all__ = [
+    "Dim",
+    "Size",
+    "SymExpr",
+    "SymbolError",
+    "ceildiv",
+    "dim_add",
+    "dim_floordiv",
+    "dim_max",
+    "dim_min",
+    "dim_mod",
+    "dim_mul",
+    "dim_sub",
+    "equal",
+    "parse",
+    "product",
+    "sym",
+]
+
+_FUNCTIONS = ("min", "max", "ceildiv")
+_MAX_NESTING = 2 * MAX_DEPTH + 2  # a level of an expression takes at most two in text: 2*((n + 1)//4)
+_DIGITS = frozenset("0123456789")
+_NAME_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+_NAME_PART = _NAME_START | _DIGITS | {"."}
+
+
+def sym(name: str) -> SymExpr:
+    """The variable of that name."""
+    if name in _FUNCTIONS:
+        raise SymbolError(f"'{name}' is a function and cannot name a dimension")
+    if not name or name[0] not in _NAME_START or not _NAME_PART.issuperset(name):
+        raise SymbolError(
+            f"'{shorten(name)}' cannot name a dimension: "
+            "expected a letter or '_', then letters, digits, '_' or '.'"
+        )
+    return make_variable(name)
+
+
+# Arithmetic with unknown dimensions: the result is unknown where an operand is.
+
+
+def dim_add(a: Dim, b: Dim) -> Dim:
+    return None if a is None or b is None else a + b
+
+
+def dim_sub(a: Dim, b: Dim) -> Dim:
+    return None if a is None or b is None else a - b
+
+
+def dim_mul(a: Dim, b: Dim) -> Dim:
+    return None if a is None or b is None else a * b
+
+
+def dim_floordiv(a: Dim, b: Dim) -> Dim:
+    return None if a is None or b is None else floordiv(a, b)
+
+
+def dim_mod(a: Dim, b: Dim) -> Dim:
+    return None if a is None or b is None else mod(a, b)
+
+
+def ceildiv(a: Dim, b: Dim) -> Dim:
+    return None if a is None or b is None else ceildiv_sizes(a, b)
+
+
+def dim_min(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    return None if a is None or b is None else extremum("min", (a, b))
+
+
+def dim_max(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    return None if a is None or b is None else extremum("max", (a, b))
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """The number of elements of a shape."""
+    total: Dim = 1
+    for dim in dims:
+        total = dim_mul(total, dim)
+    return total
+
+
+def equal(a: Dim, b: Dim) -> bool | None:
+    """True or False where that holds for all sizes, None where it cannot be told."""
+    if a is None or b is None:
+        return None
+    if a == b:
+        return True
+    if isinstance(a, int) and isinstance(b, int):
+        return False
+    try:
+        difference = a - b
+        without_mod = _open_mods(difference)
+    except SymbolError:  # too large to compare
+        return None
+    if isinstance(without_mod, int):
+        return without_mod == 0
+    for size in (difference, without_mod):
+        lower, upper = bounds(terms_of(size))
+        if (lower is not None and lower > 0) or (upper is not None and upper < 0):
+            return False
+    return None
+
+
+def _open_mods(size: Size) -> Size:
+    """x%a as x - a*(x//a), so that 4*(n//4) + n%4 is seen to be n."""
+    total: Size = 0
+    for monomial, coefficient in terms_of(size).items():
+        term: Size = coefficient
+        for atom in monomial:
+            is_mod = atom.kind == "%"
+            term = term * (
+                atom.args[0] - atom.args[1] * floordiv(*atom.args) if is_mod else make({(atom,): 1})
+            )
+        total = total + term
+    return total
+
+
+# Reading text.
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Size:
+    """Reads names, integers, + - * // % with Python's precedence, min(..), max(..) and ceildiv(a, b)."""
+    if len(text) > MAX_TEXT:
+        raise SymbolError(f"expression is {len(text)} characters long, at most {MAX_TEXT} are allowed")
+    return _Parser(text).parse()
+
+
+def _scan(text: str) -> list[tuple[str, int]]:
+    """The tokens with their columns, ended by an empty one."""
+    tokens = []
+    start = 0
+    while start < len(text):
+        end = start + 1
+        first = text[start]
+        if first in _NAME_START or first in _DIGITS:
+            part = _NAME_PART if first in _NAME_START else _DIGITS
+            while end < len(text) and text[end] in part:
+                end += 1
+        elif text.startswith("//", start):
+            end += 1
+        elif first not in "+-*%(), \t\n":
+            raise SymbolError(
+                f"column {start + 1}: unexpected {first!r} in '{shorten(text)}', "
+                "expected names, integers, + - * // % ( ) and ','"
+            )
+        if first not in " \t\n":
+            tokens.append((text[start:end], start + 1))
+        start = end
+    tokens.append(("", len(text) + 1))
+    return tokens
+
+
+class _Parser:
+    """Recursive descent, three calls for a level of nesting."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _scan(text)
+        self.position = 0
+        self.nesting = 0
+
+    def parse(self) -> Size:
+        value = self.sum()
+        if self.tokens[self.position][0]:
+            raise self.unexpected("an operator or the end")
+        return value
+
+    def sum(self) -> Size:
+        value = self.term()
+        while (operator := self.accept("+", "-")) is not None:
+            value = self.apply(operator, value, self.term())
+        return value
+
+    def term(self) -> Size:
+        value = self.factor()
+        while (operator := self.accept("*", "//", "%")) is not None:
+            value = self.apply(operator, value, self.factor())
+        return value
+
+    def factor(self) -> Size:
+        negative = False
+        while self.accept("-") is not None:
+            negative = not negative
+        token = self.tokens[self.position]
+        word, column = token
+        if word == "(":
+            value = self.bracketed()[0]
+        elif word in _FUNCTIONS:
+            self.position += 1
+            value = self.apply(token, *self.bracketed(word))
+        elif word and (word[0] in _NAME_START or word[0] in _DIGITS):
+            self.position += 1
+            value = self.number(word, column) if word[0] in _DIGITS else make_variable(word)
+        else:
+            raise self.unexpected("a name, an integer, '-' or '('")
+        return -value if negative else value
+
+    def number(self, digits: str, column: int) -> int:
+        if len(digits) > MAX_DIGITS:
+            raise SymbolError(
+                f"column {column}: integer of {len(digits)} digits, at most {MAX_DIGITS} are allowed"
+            )
+        return int(digits)
+
+    def bracketed(self, function: str = "") -> list[Size]:
+        """What stands in parentheses: one expression, or a function's arguments."""
+        self.expect("(")
+        self.nesting += 1
+        if self.nesting > _MAX_NESTING:
+            column = self.tokens[self.position - 1][1]
+            raise SymbolError(f"column {column}: parentheses nest more than {_MAX_NESTING} deep")
+        values = [self.sum()]
+        while function and (len(values) < 2 or function != "ceildiv"):
+            if len(values) < 2:
+                self.expect(",")
+            elif self.accept(",") is None:
+                break
+            values.append(self.sum())
+        self.expect(")")
+        self.nesting -= 1
+        return values
+
+    def accept(self, *words: str) -> tuple[str, int] | None:
+        token = self.tokens[self.position]
+        if token[0] not in words:
+            return None
+        self.position += 1
+        return token
+
+    def expect(self, word: str) -> None:
+        if self.accept(word) is None:
+            raise self.unexpected(f"'{word}'")
+
+    def unexpected(self, expected: str) -> SymbolError:
+        word, column = self.tokens[self.position]
+        found = f"'{shorten(word)}'" if word else "the end"
+        before = self.tokens[self.position - 1][0] if self.position else ""
+        if word == "(" and before and before[0] in _NAME_START:
+            expected += f" ('{shorten(before)}' is no function; functions are {', '.join(_FUNCTIONS)})"
+        return SymbolError(f"column {column}: expected {expected}, found {found} in '{shorten(self.text)}'")
+
+    def apply(self, operator: tuple[str, int], *args: Size) -> Size:
+        word, column = operator
+        try:
+            value = _OPERATORS[word](*args)
+            if isinstance(value, int):
+                check_number(value)
+        except SymbolError as error:
+            raise SymbolError(f"column {column}: {error}") from None
+        return value
+
+
+_OPERATORS: dict[str, Callable[..., Size]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": floordiv,
+    "%": mod,
+    "ceildiv": ceildiv_sizes,
+    "min": lambda *sizes: extremum("min", sizes),
+    "max": lambda *sizes: extremum("max", sizes),
+}

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""SymExpr, the canonical symbolic expression of symbols.py, and the simplification of // % min and max.
+
+Variables stand for sizes, so they are >= 0; division floors as in Python. A divisor counts as non-zero: where
+it is zero the expression has no value that simplification could change, so (n*m)//n is m. Hence a divisor
+that cannot be negative counts as >= 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd, prod
+
+from .symbols_terms import (
+    MAX_TERMS,
+    Atom,
+    Bounds,
+    Monomial,
+    Terms,
+    add_terms,
+    bounds,
+    call_bounds,
+    divide_by_term,
+    divide_exactly,
+    greatest_common_monomial,
+    multiply_terms,
+    over,
+    render,
+    term_order,
+)
+
+# Limits keep hostile text from costing time or stack: beyond them an operation raises SymbolError.
+MAX_TEXT = 4096
+MAX_DEPTH = 32
+MAX_DIGITS = 600  # Python can be configured to convert no more than 640 digits
+_MAX_BITS = 1990  # fewer than MAX_DIGITS decimal digits
+_MAX_ARGUMENTS = 32
+
+
+class SymbolError(ValueError):
+    """A symbolic expression that cannot be read, built or evaluated."""
+
+
+class SymExpr:
+    """An immutable, canonical, never constant expression; made by sym(), parse() and operators."""
+
+    __slots__ = ("_terms", "_text")
+    _terms: Terms
+    _text: str
+
+    def __init__(self, terms: Terms) -> None:
+        """Takes terms as make() leaves them: no zero coefficients, in canonical order, not a constant."""
+        if len(terms) > MAX_TERMS:
+            raise SymbolError(f"expression has {len(terms)} terms, at most {MAX_TERMS} are allowed")
+        for coefficient in terms.values():
+            check_number(coefficient)
+        text = render(terms)
+        if len(text) > MAX_TEXT:
+            raise SymbolError(f"expression is {len(text)} characters long, at most {MAX_TEXT} are allowed")
+        object.__setattr__(self, "_terms", terms)
+        object.__setattr__(self, "_text", text)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"cannot set '{name}': symbolic expressions are immutable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"cannot delete '{name}': symbolic expressions are immutable")
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        from .symbols import parse
+
+        return parse, (self._text,)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"SymExpr({self._text!r})"
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return self._text == other._text if isinstance(other, SymExpr) else NotImplemented
+
+    def __neg__(self) -> Size:
+        return _sum(0, self, -1)
+
+    def __add__(self, other: Size) -> Size:
+        return _sum(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
+
+    def __radd__(self, other: int) -> Size:
+        return _sum(other, self) if isinstance(other, int) else NotImplemented
+
+    def __sub__(self, other: Size) -> Size:
+        return _sum(self, other, -1) if isinstance(other, (int, SymExpr)) else NotImplemented
+
+    def __rsub__(self, other: int) -> Size:
+        return _sum(other, self, -1) if isinstance(other, int) else NotImplemented
+
+    def __mul__(self, other: Size) -> Size:
+        return _product(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
+
+    def __rmul__(self, other: int) -> Size:
+        return _product(other, self) if isinstance(other, int) else NotImplemented
+
+    def __floordiv__(self, other: Size) -> Size:
+        return floordiv(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
+
+    def __rfloordiv__(self, other: int) -> Size:
+        return floordiv(other, self) if isinstance(other, int) else NotImplemented
+
+    def __mod__(self, other: Size) -> Size:
+        return mod(self, other) if isinstance(other, (int, SymExpr)) else NotImplemented
+
+    def __rmod__(self, other: int) -> Size:
+        return mod(other, self) if isinstance(other, int) else NotImplemented
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names that the expression depends on."""
+        return frozenset(name for monomial in self._terms for atom in monomial for name in atom.variables)
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """The value for the given sizes; every variable needs one, and it must be >= 0."""
+        for name in sorted(self.variables):
+            if name not in values:
+                raise SymbolError(f"cannot evaluate '{shorten(self)}': no value for '{name}'")
+            value = values[name]
+            if not isinstance(value, int) or value < 0:
+                raise SymbolError(
+                    f"cannot evaluate '{shorten(self)}': '{name}' is {value!r}, not a size >= 0"
+                )
+        try:
+            return _evaluate(self, values)
+        except SymbolError as error:
+            raise SymbolError(f"cannot evaluate '{shorten(self)}': {error}") from None
+
+    def substitute(self, values: Mapping[str, Dim]) -> Dim:
+        """Replaces variables, all at once; unknown (None) if the replacement of one of them is."""
+        known: dict[str, Size] = {}
+        for name in sorted(self.variables & values.keys()):
+            value = values[name]
+            if value is None:
+                return None
+            if not isinstance(value, (int, SymExpr)) or (isinstance(value, int) and value < 0):
+                raise SymbolError(f"cannot substitute in '{shorten(self)}': {_no_size(name, value)}")
+            known[name] = value
+        return _substitute(self, known) if known else self
+
+
+Size = int | SymExpr
+Dim = int | SymExpr | None
+
+
+def shorten(text: object) -> str:
+    """Text cut to fit in an error message."""
+    whole = str(text)
+    return whole if len(whole) <= 60 else whole[:57] + "..."
+
+
+def _no_size(name: str, value: object) -> str:
+    return f"'{name}' is {shorten(repr(value))}, not a size >= 0"
+
+
+def check_number(value: int) -> None:
+    if value.bit_length() > _MAX_BITS:
+        raise SymbolError(
+            f"number of {value.bit_length()} bits in an expression, at most {_MAX_BITS} are allowed"
+        )
+
+
+# Between expressions, terms and atoms.
+
+
+def terms_of(size: Size) -> Terms:
+    if isinstance(size, SymExpr):
+        return size._terms
+    return {(): size} if size else {}
+
+
+def make(terms: Terms) -> Size:
+    kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+    if not kept:
+        return 0
+    if len(kept) == 1:
+        return kept[()] if () in kept else SymExpr(kept)
+    return SymExpr(dict(sorted(kept.items(), key=term_order)))
+
+
+def make_variable(name: str) -> SymExpr:
+    return _make_atom(name, "variable", (), frozenset([name]), 0, (0, None))
+
+
+def _make_call(kind: str, args: tuple[Size, ...]) -> SymExpr:
+    atoms = [atom for arg in args for monomial in terms_of(arg) for atom in monomial]
+    depth = 1 + max(atom.depth for atom in atoms)
+    if depth > MAX_DEPTH:
+        raise SymbolError(
+            f"expression nests // % min max {depth} deep, at most {MAX_DEPTH} levels are allowed"
+        )
+    infix = kind in ("//", "%")
+    text = kind.join(map(_render_operand, args)) if infix else f"{kind}({', '.join(map(str, args))})"
+    variables = frozenset(name for atom in atoms for name in atom.variables)
+    return _make_atom(
+        text, kind, args, variables, depth, call_bounds(kind, [bounds(terms_of(arg)) for arg in args])
+    )
+
+
+def _make_atom(
+    text: str, kind: str, args: tuple[Size, ...], variables: frozenset[str], depth: int, limits: Bounds
+) -> SymExpr:
+    atom = Atom(text)
+    atom.kind, atom.args, atom.variables, atom.depth = kind, args, variables, depth
+    atom.lowest, atom.highest = limits
+    return SymExpr({(atom,): 1})
+
+
+def _render_operand(size: Size) -> str:
+    if isinstance(size, int):
+        return str(size) if size >= 0 else f"({size})"
+    atom = _sole_atom(size)
+    return f"({size})" if atom is None or atom.infix else atom
+
+
+def _sole_atom(size: Size) -> Atom | None:
+    """The atom that is the whole expression, if it is one."""
+    if isinstance(size, int) or len(size._terms) != 1:
+        return None
+    ((monomial, coefficient),) = size._terms.items()
+    return monomial[0] if coefficient == 1 and len(monomial) == 1 else None
+
+
+def _leading(size: Size) -> int:
+    """The first coefficient: negative only where nothing but a constant is added."""
+    return size if isinstance(size, int) else next(iter(size._terms.values()))
+
+
+def _at_least(a: Size, b: Size, margin: int = 0) -> bool:
+    """Whether a >= b + margin for all sizes, as far as bounds tell."""
+    lower, _ = bounds(add_terms(terms_of(a), terms_of(b), -1))
+    return lower is not None and lower >= margin
+
+
+def _sum(a: Size, b: Size, scale: int = 1) -> Size:
+    return make(add_terms(terms_of(a), terms_of(b), scale))
+
+
+def _product(a: Size, b: Size) -> Size:
+    return make(multiply_terms(terms_of(a), terms_of(b)))
+
+
+# Division. Each rule rewrites to a simpler division and starts over: what is left stays when read again.
+
+
+def floordiv(p: Size, q: Size) -> Size:
+    if q == 0:
+        raise SymbolError(f"division by zero: '{shorten(p)}' // 0")
+    if isinstance(p, int) and isinstance(q, int):
+        return p // q
+    if _leading(q) < 0:
+        return floordiv(-p, -q)
+    whole, rest = _split(p, q)
+    if rest == 0:
+        return whole
+    if whole != 0:
+        return whole + floordiv(rest, q)
+    factor, left, divisor, _ = _cancel(p, q)
+    if factor != 1:
+        return floordiv(left, divisor)
+    if not _at_least(q, 0):
+        return _make_call("//", (p, q))
+    quotient = _bounded_quotient(p, q)
+    if quotient is not None:
+        return quotient
+    if _leading(p) < 0:  # the negated ceiling of what is subtracted, so that -(-n//4) is ceildiv(n, 4)
+        return -floordiv(q - 1 - p, q)
+    merged = _merge_nested(p, q)
+    return _make_call("//", (p, q)) if merged is None else floordiv(*merged)
+
+
+def mod(p: Size, q: Size) -> Size:
+    if q == 0:
+        raise SymbolError(f"division by zero: '{shorten(p)}' % 0")
+    if isinstance(p, int) and isinstance(q, int):
+        return p % q
+    if _leading(q) < 0:
+        return -mod(-p, -q)
+    whole, rest = _split(p, q)
+    if rest == 0:
+        return 0
+    if whole != 0:
+        return mod(rest, q)
+    factor, left, divisor, remainder = _cancel(p, q)
+    if factor != 1:
+        return factor * mod(left, divisor) + remainder
+    opened = _open_nested_mod(p, q)
+    if opened is not None:
+        return mod(opened, q)
+    quotient = _bounded_quotient(p, q) if _at_least(q, 0) else None
+    return _make_call("%", (p, q)) if quotient is None else p - quotient * q
+
+
+def ceildiv_sizes(p: Size, q: Size) -> Size:
+    if q == 0:
+        raise SymbolError(f"division by zero: ceildiv({shorten(p)}, 0)")
+    if not _at_least(q, 0) or (isinstance(p, int) and isinstance(q, int)):
+        return -floordiv(-p, q)
+    # A sum as divisor does not show any more in p + q - 1 that it divides p.
+    whole, rest = _split(p, q)
+    return whole if rest == 0 else floordiv(p + q - 1, q)
+
+
+def _split(p: Size, q: Size) -> tuple[Size, Size]:
+    """(whole, rest) with p == whole*q + rest. Where the divisor is a sum, all of p is taken or nothing."""
+    q_terms = terms_of(q)
+    if len(q_terms) > 1:
+        quotient = divide_exactly(terms_of(p), q_terms)
+        return (0, p) if quotient is None else (make(quotient), 0)
+    ((divisor, number),) = q_terms.items()
+    whole, rest = divide_by_term(terms_of(p), divisor, number)
+    return make(whole), make(rest)
+
+
+def _cancel(p: Size, q: Size) -> tuple[Size, Size, Size, int]:
+    """(factor, left, divisor, remainder) with p == factor*left + remainder and q == factor*divisor.
+
+    The remainder lies in [0, factor), which a divisor that is not negative takes away: (2*n + 1)//4 is n//2.
+    """
+    p_terms, q_terms = terms_of(p), terms_of(q)
+    rounds = _at_least(q, 0)
+    number = gcd(*q_terms.values(), *(c for monomial, c in p_terms.items() if monomial or not rounds))
+    shared = greatest_common_monomial([*q_terms, *p_terms])
+    if number == 1 and not shared:
+        return 1, p, q, 0
+    left, divisor = (
+        {over(monomial, shared) or (): c // number for monomial, c in t.items()} for t in (p_terms, q_terms)
+    )
+    return make({shared: number}), make(left), make(divisor), p_terms.get((), 0) % number
+
+
+def _bounded_quotient(p: Size, q: Size) -> int | None:
+    """p//q where bounds leave only one value; q >= 1."""
+    if isinstance(q, int):
+        lower, upper = bounds(terms_of(p))
+        return lower // q if lower is not None and upper is not None and lower // q == upper // q else None
+    atom = _sole_atom(p)
+    if atom is not None and atom.kind == "%" and atom.args[1] == q:
+        return 0
+    if _at_least(-1, p) and (_at_least(p, -1) or _at_least(p, -q)):
+        return -1
+    not_negative = _at_least(p, 0) or _at_least(p, q, -1)  # as q >= 1, p >= q - 1 is enough
+    return 0 if not_negative and _at_least(q, p, 1) else None
+
+
+def _merge_nested(p: Size, q: Size) -> tuple[Size, Size] | None:
+    """(x//a + rest)//q as (x + a*rest)//(a*q), for q >= 1: n//2//3 is n//6."""
+    quotients = [monomial for monomial, c in terms_of(p).items() if c == 1 and _is_quotient(monomial)]
+    if len(quotients) != 1:
+        return None
+    inner, a = quotients[0][0].args
+    rest = p - make({quotients[0]: 1})
+    constant = isinstance(a, int) and isinstance(q, int)
+    return (inner + a * rest, a * q) if constant or rest == 0 else None
+
+
+def _is_quotient(monomial: Monomial) -> bool:
+    return len(monomial) == 1 and monomial[0].kind == "//"
+
+
+def _open_nested_mod(p: Size, q: Size) -> Size | None:
+    """p with one x%a replaced by x where that is the same modulo q: (n%8 + m)%4 is (n + m)%4."""
+    for monomial, coefficient in terms_of(p).items():
+        for atom in monomial:
+            if atom.kind == "%" and mod(coefficient * atom.args[1], q) == 0:
+                factor = make({over(monomial, (atom,)) or (): coefficient})
+                return p + factor * (atom.args[0] - make({(atom,): 1}))
+    return None
+
+
+# Minimum and maximum.
+
+
+def extremum(kind: str, sizes: Iterable[Size]) -> Size:
+    """The "min" or "max" of sizes."""
+    flat: set[Size] = set()
+    for size in sizes:
+        atom = _sole_atom(size)
+        flat.update(atom.args if atom is not None and atom.kind == kind else (size,))
+    kept: list[Size] = []
+    for size in sorted(flat, key=lambda size: (isinstance(size, int), str(size))):
+        if any(_decides(kind, other, size) for other in kept):
+            continue
+        kept = [other for other in kept if not _decides(kind, size, other)] + [size]
+        if len(kept) > _MAX_ARGUMENTS:
+            raise SymbolError(f"{kind} of more than {_MAX_ARGUMENTS} expressions")
+    return kept[0] if len(kept) == 1 else _make_call(kind, tuple(kept))
+
+
+def _decides(kind: str, a: Size, b: Size) -> bool:
+    """Whether b can be dropped beside a."""
+    return _at_least(b, a) if kind == "min" else _at_least(a, b)
+
+
+# Evaluation and substitution.
+
+
+def _evaluate(size: Size, values: Mapping[str, int]) -> int:
+    if isinstance(size, int):
+        return size
+    total = 0
+    for monomial, coefficient in size._terms.items():
+        total += coefficient * prod([_evaluate_atom(atom, values) for atom in monomial])
+    return total
+
+
+def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
+    if atom.kind == "variable":
+        return values[atom]
+    return _evaluate(_apply(atom.kind, [_evaluate(arg, values) for arg in atom.args]), values)
+
+
+def _substitute(size: Size, values: Mapping[str, Size]) -> Size:
+    total: Size = 0
+    for monomial, coefficient in terms_of(size).items():
+        term: Size = coefficient
+        for atom in monomial:
+            term = term * _substitute_atom(atom, values)
+        total = total + term
+    return total
+
+
+def _substitute_atom(atom: Atom, values: Mapping[str, Size]) -> Size:
+    if atom.variables.isdisjoint(values):
+        return make({(atom,): 1})
+    if atom.kind == "variable":
+        return values[atom]
+    return _apply(atom.kind, [_substitute(arg, values) for arg in atom.args])
+
+
+def _apply(kind: str, args: Iterable[Size]) -> Size:
+    if kind in ("min", "max"):
+        return extremum(kind, args)
+    p, q = args
+    return floordiv(p, q) if kind == "//" else mod(p, q)

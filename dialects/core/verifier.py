@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Verifies an operation against its definition: operands, attributes, then inference against the stated types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.suggest import suggest
+from .attributes import AttributeProblem
+from .cache import cache_of
+from .codec import TypeProblem, decode
+from .infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
+from .opdef import OPERAND_KINDS, Call, OpDef, OpProblem
+from .operands import operand_info
+from .symbols import Dim, equal
+
+_SEGMENTS = "operandSegmentSizes"
+
+_INFO_CLASSES: dict[str, tuple[type, ...]] = {
+    "tensor": (TensorInfo,),
+    "shape": (ShapeInfo,),
+    "scalar": (ScalarInfo,),
+    "elementwise": (ScalarInfo, VectorInfo),
+    "object": (ObjectInfo,),
+    "any": (),
+}
+
+
+def verify(definition: OpDef, op: Any) -> bool:
+    """MLIR's protocol: True when valid; otherwise the problem is reported at the operation's location."""
+    operation = op.operation
+    try:
+        check(definition, operation)
+    except (OpProblem, TypeProblem) as problem:
+        operation.location.emit_error(f"'{definition.full_name}' op {problem}")
+        return False
+    return True
+
+
+def check(definition: OpDef, operation: Any) -> None:
+    """Raises OpProblem or TypeProblem for what is wrong with the operation."""
+    values = operation.operands
+    types = [value.type for value in values]
+    attributes = operation.attributes
+    verified = cache_of(operation.context).verified
+    # Nothing else decides whether an op is valid, unless its operands' values or its surroundings matter.
+    key: Any = None
+    if not definition.value_dependent:
+        key = (definition, *types, None, *operation.results.types, *_attribute_key(attributes))
+        if key in verified and definition.verify is None:
+            return
+    call = call_of(definition, operation)
+    if key is None or key not in verified:
+        check_operand_kinds(call)
+        _check_results(call, [decode(type_) for type_ in operation.results.types])
+        if key is not None:
+            verified.remember(key, True)
+    if definition.verify is not None:
+        definition.verify(operation, call)
+
+
+def _attribute_key(attributes: Any) -> list[Any]:
+    # Iterating the map yields names; items() builds the pairs in one call, and most ops have none.
+    return attributes.items() if len(attributes) else []
+
+
+def call_of(definition: OpDef, operation: Any) -> Call:
+    """The operation as inference sees it. Raises OpProblem for wrong operand counts and attributes."""
+    infos = [operand_info(value) for value in operation.operands]
+    operands = definition.segment(infos, _segment_sizes(definition, operation, len(infos)))
+    return Call(definition, operands, _decode_attributes(definition, operation.attributes))
+
+
+def _segment_sizes(definition: OpDef, operation: Any, count: int) -> Sequence[int] | None:
+    if not definition.segmented:
+        return None
+    names = [operand.name for operand in definition.operands]
+    if _SEGMENTS not in operation.attributes:
+        raise OpProblem(f"misses attribute '{_SEGMENTS}': how many operands each of {', '.join(names)} has")
+    attribute = operation.attributes[_SEGMENTS]
+    sizes = list(attribute) if isinstance(attribute, ir.DenseI32ArrayAttr) else []
+    if len(sizes) != len(names) or sum(sizes) != count or min(sizes) < 0:
+        raise OpProblem(f"attribute '{_SEGMENTS}' {attribute} does not split {count} operands into {', '.join(names)}")
+    for operand, size in zip(definition.operands, sizes, strict=True):
+        if operand.count != "variadic" and size > 1 or operand.count == "single" and size != 1:
+            expected = "one value" if operand.count == "single" else "at most one value"
+            raise OpProblem(f"operand '{operand.name}' takes {expected}, got {size}")
+    return sizes
+
+
+def _decode_attributes(definition: OpDef, attributes: Any) -> dict[str, Any]:
+    present = dict(attributes.items()) if len(attributes) else {}
+    for name in present:
+        # Names with a dot are other people's annotations; MLIR keeps them on any op.
+        if name not in definition.attrs and "." not in name and name != _SEGMENTS:
+            known = ", ".join(definition.attrs) or "none"
+            raise OpProblem(f"has no attribute '{name}'{suggest(name, definition.attrs)} (known: {known})")
+    decoded = {}
+    for name, kind in definition.attrs.items():
+        if name not in present:
+            if kind.required:
+                raise OpProblem(f"misses attribute '{name}' ({kind.expects})")
+            decoded[name] = kind.default
+            continue
+        try:
+            decoded[name] = kind.decode(present[name])
+        except AttributeProblem as problem:
+            raise OpProblem(f"attribute '{name}' {problem}") from None
+    return decoded
+
+
+def check_operand_kinds(call: Call) -> None:
+    """Refuses an operand that is not what the definition's table says."""
+    for operand in call.definition.operands:
+        classes = _INFO_CLASSES[operand.kind]
+        info = call.operands[operand.name]
+        infos = info if operand.count == "variadic" else (info,) if info is not None else ()
+        for item in infos:
+            if classes and not isinstance(item, classes):
+                raise OpProblem(f"operand '{operand.name}' must be {OPERAND_KINDS[operand.kind][1]}, got {describe(item)}")
+
+
+def _check_results(call: Call, stated: Sequence[Info]) -> None:
+    definition = call.definition
+    if definition.infer is None:
+        return
+    inferred = definition.infer_results(call)
+    if len(inferred) != len(stated):
+        raise OpProblem(f"gives {len(inferred)} results here, but {len(stated)} are stated")
+    for index, (expected, actual) in enumerate(zip(inferred, stated, strict=True)):
+        if not compatible(expected, actual):
+            name = definition.results[min(index, len(definition.results) - 1)].name
+            which = f"'{name}'" if len(stated) == 1 else f"#{index} ('{name}')"
+            raise OpProblem(f"result {which} is stated as {describe(actual)}, but {describe(expected)} is inferred")
+
+
+def compatible(inferred: Info, stated: Info) -> bool:
+    """Whether a stated type may stand where another is inferred: nothing known to both may differ."""
+    if isinstance(inferred, TensorInfo) and isinstance(stated, TensorInfo):
+        return inferred.dtype == stated.dtype and compatible_dims(inferred.shape, stated.shape)
+    if isinstance(inferred, ShapeInfo) and isinstance(stated, ShapeInfo):
+        return compatible_dims(inferred.dims, stated.dims)
+    if isinstance(inferred, ScalarInfo) and isinstance(stated, ScalarInfo):
+        return inferred.dtype == stated.dtype
+    return inferred == stated
+
+
+def compatible_dims(inferred: Sequence[Dim] | None, stated: Sequence[Dim] | None) -> bool:
+    """A size is compatible with an unknown one, with an equal one, and with an expression that may equal it."""
+    if inferred is None or stated is None:
+        return True
+    if len(inferred) != len(stated):
+        return False
+    return all(equal(one, other) is not False for one, other in zip(inferred, stated, strict=True))

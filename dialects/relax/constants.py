@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Constant tensors: upstream's `arith.constant`, made from numbers and arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
+from ..core.attributes import AttributeProblem, DType
+from ..core.codec import TypeProblem, element_type
+from ..core.infos import DTYPE_BY_NAME
+
+# Larger constants are resources: their bytes stay where they are and out of the printed text.
+_MOST_INLINE_BYTES = 1024
+_NATIVE = {"i1": "bool", "f16": "float16", "f32": "float32", "f64": "float64", "index": "int64"}
+_NATIVE.update({f"{sign}{bits}": f"{name}{bits}" for sign, name in (("i", "int"), ("ui", "uint")) for bits in (8, 16, 32, 64)})
+_NUMPY_NAME = {mlir: name for name, mlir in DTYPE_BY_NAME.items()}
+
+
+def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> Any:
+    """A constant tensor: a number gives a 0-D tensor, an array one of its shape; `dtype` converts first.
+
+    Without a dtype, Python's floats are float32, its integers int64 and its booleans bool, as in Relax.
+    """
+    context = _context(loc, ip)
+    try:
+        array, name = _array(value, dtype)
+        element = element_type(name, context)
+    except (AttributeProblem, TypeProblem) as problem:
+        raise RelaxError(f"relax.const: {problem}") from None
+    location = loc or ir.Location.current or ir.Location.unknown(context)
+    with context, location:
+        attribute = elements_attribute(array, element)
+        op = ir.Operation.create(
+            "arith.constant", results=[attribute.type], attributes={"value": attribute}, loc=location, ip=ip
+        )
+    return op.result
+
+
+def _context(loc: Any, ip: Any) -> Any:
+    owner = loc.context if loc is not None else ip.block.owner.context if ip is not None else ir.Context.current
+    if owner is None:
+        raise RelaxError("relax.const cannot be built outside of a module: no context (use `with module.body:`)")
+    return owner
+
+
+def _array(value: Any, dtype: Any) -> tuple[Any, str]:
+    """The value as an array that holds the element type's bytes, and that type's MLIR name."""
+    import numpy
+
+    array = numpy.asarray(value)
+    if array.dtype == object:
+        raise AttributeProblem(f"a constant is a number or an array of numbers, got {type(value).__name__}")
+    if dtype is None:
+        python_floats = array.dtype == numpy.float64 and not hasattr(value, "dtype")
+        dtype = "float32" if python_floats else array.dtype
+    name = DType().normalize(dtype)
+    return numpy.ascontiguousarray(array.astype(_storage_dtype(name))).reshape(array.shape), name
+
+
+def _storage_dtype(name: str) -> Any:
+    import numpy
+
+    if name in _NATIVE:
+        return numpy.dtype(_NATIVE[name])
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise AttributeProblem(f"constants of type {name} need the package ml_dtypes (pip install ml_dtypes)") from None
+    found = getattr(ml_dtypes, _NUMPY_NAME.get(name, name), None)
+    if found is None:
+        raise AttributeProblem(f"numpy has no element type for '{name}'")
+    return numpy.dtype(found)
+
+
+def elements_attribute(array: Any, element: Any) -> Any:
+    """The elements attribute of an array whose bytes are those of the MLIR element type."""
+    import numpy
+
+    shape = list(array.shape)
+    # Types that numpy does not know itself (bf16, float8, int4) pass as integers of the same width.
+    plain = array if array.dtype.kind in "biuf" else array.view(numpy.dtype(f"uint{array.dtype.itemsize * 8}"))
+    if str(element) in ("i4", "i2"):
+        plain = array.astype(numpy.int8)
+    elif str(element) in ("ui4", "ui2"):
+        plain = array.astype(numpy.uint8)
+    if plain.nbytes <= _MOST_INLINE_BYTES or plain.dtype == bool:
+        return ir.DenseElementsAttr.get(plain, shape=shape, type=element)
+    return ir.DenseResourceElementsAttr.get_from_buffer(plain, "const", ir.RankedTensorType.get(shape, element))

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Broadcasting as numpy does it, with symbolic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.opdef import Call
+from ...core.symbols import Dim, equal
+
+Shape = tuple[Dim, ...]
+
+
+def broadcast_dim(one: Dim, other: Dim) -> Dim:
+    """The broadcast size of two sizes. Raises ValueError when they cannot be broadcast."""
+    if one == 1:
+        return other
+    if other == 1:
+        return one
+    # An unknown size may turn out to be 1 or the other size: only a fixed size other than 1 decides.
+    if isinstance(one, int) and isinstance(other, int):
+        if one != other:
+            raise ValueError
+        return one
+    if isinstance(one, int) or isinstance(other, int):
+        return one if isinstance(one, int) else other
+    if one is None or other is None:
+        return None
+    if equal(one, other) is False:
+        raise ValueError
+    return one if one == other else None
+
+
+def broadcast_shapes(call: Call, names: Sequence[str], shapes: Sequence[Shape | None]) -> Shape | None:
+    """The broadcast of several operands' shapes; unknown rank makes it unknown."""
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) != len(shapes):
+        return None
+    result: Shape = ()
+    for name, shape in zip(names, known, strict=True):
+        result = _broadcast_two(call, name, result, shape)
+    return result
+
+
+def _broadcast_two(call: Call, name: str, left: Shape, right: Shape) -> Shape:
+    rank = max(len(left), len(right))
+    padded_left = (1,) * (rank - len(left)) + left
+    padded_right = (1,) * (rank - len(right)) + right
+    dims: list[Dim] = []
+    for axis, (one, other) in enumerate(zip(padded_left, padded_right, strict=True)):
+        try:
+            dims.append(broadcast_dim(one, other))
+        except ValueError:
+            raise call.fail(
+                f"{call.describe(name)} does not broadcast with the operands before it: "
+                f"dimension {axis - rank} is {other} against {one}"
+            ) from None
+    return tuple(dims)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Element types that an attribute asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...core.infos import TensorInfo, is_bool, is_float, is_int
+from ...core.opdef import Call
+
+ELEMENT_CLASSES: dict[str, Callable[[str], bool]] = {"float": is_float, "int": is_int, "bool": is_bool}
+ANY = tuple(ELEMENT_CLASSES)
+
+
+def asked_dtype(call: Call, name: str, default: str, *classes: str) -> str:
+    """The element type in an attribute, `default` where it is absent. Refuses one that is in none of the classes."""
+    dtype = call.attributes[name]
+    if dtype is None:
+        return default
+    if not any(ELEMENT_CLASSES[cls](dtype) for cls in classes):
+        raise call.fail(f"{call.describe(name)} must be a {' or '.join(classes)} type")
+    return dtype
+
+
+def astype(call: Call) -> TensorInfo:
+    return call.x.with_dtype(asked_dtype(call, "dtype", call.x.dtype, *ANY))

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inference for operators that are there for their effect and give nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.infos import Info, ScalarInfo, TensorInfo, is_bool
+from ...core.opdef import Call
+
+
+def assertion(call: Call) -> Sequence[Info]:
+    condition = call.condition
+    single = isinstance(condition, ScalarInfo) or (isinstance(condition, TensorInfo) and condition.rank in (0, None))
+    if not single or not is_bool(condition.dtype):
+        raise call.fail(f"{call.describe('condition')} must be a bool, as a scalar or as a 0-D tensor")
+    _check_format(call, len(call.format_args))
+    return []
+
+
+def printing(call: Call) -> Sequence[Info]:
+    _check_format(call, len(call.values))
+    return []
+
+
+def _check_format(call: Call, count: int) -> None:
+    """Refuses a format string whose fields do not fit the values; without fields, values follow the text."""
+    from string import Formatter
+
+    shown = f"attribute 'format' ({call.format!r})"
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(call.format) if field is not None]
+    except ValueError as error:
+        raise call.fail(f"{shown} is no format string: {error}") from None
+    if not all(field == "" or field.isdecimal() for field in fields):
+        raise call.fail(f"{shown}: fields are {{}} or a value's number, as {{0}}")
+    if "" in fields and any(fields):
+        raise call.fail(f"{shown}: fields are numbered either all or none")
+    needed = max((int(field) + 1 for field in fields if field), default=len(fields))
+    call.require(needed <= count, f"{shown} needs {needed} values, got {count}")

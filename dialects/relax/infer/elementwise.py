@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inference for elementwise operators: the element types they take, broadcasting, the result's type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...core.infos import TensorInfo, is_bool, is_float, is_int
+from ...core.opdef import Call
+from ...core.symbols import equal
+from .broadcast import broadcast_shapes
+
+_CLASSES: dict[str, Callable[[str], bool]] = {"float": is_float, "int": is_int, "bool": is_bool}
+
+
+def check_dtype(call: Call, name: str, *classes: str) -> None:
+    """Refuses an operand whose element type is in none of the classes ("float", "int", "bool")."""
+    dtype = call.operands[name].dtype
+    if not any(_CLASSES[cls](dtype) for cls in classes):
+        raise call.fail(f"{call.describe(name)} must have {' or '.join(classes)} elements")
+
+
+def check_same_dtype(call: Call, *names: str) -> None:
+    """Refuses operands with different element types."""
+    first = call.operands[names[0]]
+    for name in names[1:]:
+        if call.operands[name].dtype != first.dtype:
+            raise call.fail(f"{call.describe(names[0])} and {call.describe(name)} must have the same element type")
+
+
+def unary(*classes: str) -> Callable[[Call], TensorInfo]:
+    """The result is like the one operand, which must have elements of these classes."""
+
+    def infer(call: Call) -> TensorInfo:
+        name = call.definition.operands[0].name
+        check_dtype(call, name, *classes)
+        return call.operands[name]
+
+    return infer
+
+
+float_unary = unary("float")
+numeric_unary = unary("float", "int")
+
+
+def predicate(call: Call) -> TensorInfo:
+    return numeric_unary(call).with_dtype("i1")
+
+
+def binary(*classes: str, result: str = "") -> Callable[[Call], TensorInfo]:
+    """Two operands x1, x2 of one element type, broadcast; the result has that type or `result`."""
+
+    def infer(call: Call) -> TensorInfo:
+        check_dtype(call, "x1", *classes)
+        check_same_dtype(call, "x1", "x2")
+        shape = broadcast_shapes(call, ("x1", "x2"), (call.x1.shape, call.x2.shape))
+        return TensorInfo(shape, result or call.x1.dtype)
+
+    return infer
+
+
+arithmetic = binary("float", "int")
+comparison = binary("float", "int", "bool", result="i1")
+logical = binary("bool")
+bitwise = binary("int", "bool")
+shift = binary("int")
+
+
+def ternary(call: Call) -> TensorInfo:
+    check_dtype(call, "x1", "float", "int")
+    check_same_dtype(call, "x1", "x2", "x3")
+    shapes = [info.shape for info in (call.x1, call.x2, call.x3)]
+    for name, shape in zip(("x2", "x3"), shapes[1:], strict=True):
+        if shape is None or shapes[0] is None:
+            continue
+        if len(shape) != len(shapes[0]) or any(
+            equal(one, other) is False for one, other in zip(shapes[0], shape, strict=True)
+        ):
+            raise call.fail(f"{call.describe('x1')} and {call.describe(name)} must have the same shape")
+    return next((info for info in (call.x1, call.x2, call.x3) if info.shape is not None), call.x1)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inference for image operators: sizes change in the spatial dimensions only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...core.infos import TensorInfo
+from ...core.opdef import Call
+from .elementwise import check_dtype
+from .layouts import layout_attribute, shape_in_layout, sizes_in_layout
+from .sizes import Shape, expect_size, most_precise, shape_of_rank
+
+
+def resize(dimensions: str) -> Callable[[Call], TensorInfo]:
+    """Resizing of images with these dimensions, "NCHW" or "NCDHW"."""
+    spatial = len(dimensions) - 2
+
+    def infer(call: Call) -> TensorInfo:
+        check_dtype(call, "data", "float", "int")
+        layout = layout_attribute(call, "layout", dimensions)
+        sizes = sizes_in_layout(call, "data", layout)
+        target = _target_size(call, spatial) or (None,) * spatial
+        corners = 2 * spatial
+        fits = call.roi is None or len(call.roi) == corners
+        call.require(fits, f"{call.describe('roi')} must have {corners} entries: all starts, then all ends")
+        call.require(call.cubic_exclude in (0, 1), f"{call.describe('cubic_exclude')} must be 0 or 1")
+        return TensorInfo(shape_in_layout(layout, (*sizes[:2], *target)), call.out_dtype or call.data.dtype)
+
+    return infer
+
+
+def _target_size(call: Call, *ranks: int) -> Shape | None:
+    """The spatial sizes in operand 'size', which must be so many; None where it does not tell."""
+    dims: Shape | None = call.size.dims
+    counts = " or ".join(map(str, ranks))
+    fits = dims is None or len(dims) in ranks
+    call.require(fits, f"{call.describe('size')} must have {counts} entries: the spatial sizes")
+    return dims
+
+
+def grid_sample(call: Call) -> TensorInfo:
+    """The grid is [batch, coordinates, ...]: where in the data each element of the result comes from."""
+    check_dtype(call, "data", "float")
+    check_dtype(call, "grid", "float")
+    dimensions = "NCDHW" if "D" in call.layout else "NCHW"
+    layout = layout_attribute(call, "layout", dimensions)
+    spatial = len(dimensions) - 2
+    cubic = spatial == 3 and call.method == "bicubic"
+    call.require(
+        not cubic, f"{call.describe('method')} is for images, not for volumes ({call.describe('layout')})"
+    )
+    batch, channels, *_ = sizes_in_layout(call, "data", layout)
+    grid = shape_of_rank(call, "grid", len(dimensions))
+    expect_size(call, "grid", 0, batch, "batches")
+    expect_size(call, "grid", 1, spatial, "coordinates")
+    return call.data.with_shape(
+        shape_in_layout(layout, (most_precise((batch, grid[0])), channels, *grid[2:]))
+    )
+
+
+def affine_grid(call: Call) -> TensorInfo:
+    """The data is one matrix [spatial, spatial + 1] for each image; the result is a grid for grid_sample."""
+    check_dtype(call, "data", "float")
+    batch, rows, _ = shape_of_rank(call, "data", 3)
+    target = _target_size(call, 2, 3)
+    spatial = rows if target is None else len(target)
+    if not isinstance(spatial, int):
+        return call.data.with_shape(None)
+    call.require(spatial in (2, 3), f"{call.describe('data')} must hold matrices of 2 or 3 rows")
+    expect_size(call, "data", 1, spatial, "rows")
+    expect_size(call, "data", 2, spatial + 1, "columns")
+    return call.data.with_shape((batch, spatial, *(target or (None,) * spatial)))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layout transformations: the attribute that holds an index map, and the shape that one gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....bindings.mlir import ir
+from ...core.attributes import AttributeProblem, Raw
+from ...core.infos import TensorInfo, is_float
+from ...core.opdef import Call
+from ...core.symbols import (
+    Dim,
+    SymbolError,
+    SymExpr,
+    ceildiv,
+    dim_add,
+    dim_floordiv,
+    dim_max,
+    dim_mul,
+    dim_sub,
+    product,
+    sym,
+)
+from .order import at_least, exceeds
+
+Range = tuple[Dim, Dim]
+
+# Expressions of layouts are flat; Python's stack must not depend on what stands in a file.
+_DEEPEST = 64
+
+
+class IndexMap(Raw):
+    """An affine map from old to new indices, also as a Python function: `lambda n, c: (n, c // 4, c % 4)`."""
+
+    def __init__(self, doc: str = ""):
+        super().__init__(["AffineMapAttr"], expects="an affine map", doc=doc)
+
+    def normalize(self, value: Any) -> Any:
+        if isinstance(value, ir.AffineMap):
+            return ir.AffineMapAttr.get(value)
+        if callable(value):
+            return _text_of_function(value)
+        if isinstance(value, (str, ir.Attribute)):
+            return super().normalize(value)
+        raise self.refuse(value)
+
+    def encode(self, value: Any, context: Any) -> Any:
+        try:
+            attribute = super().encode(value, context)
+        except ir.MLIRError:
+            raise self.refuse(value) from None
+        return self.decode(attribute)
+
+
+def _text_of_function(function: Callable[..., Any]) -> str:
+    from inspect import Parameter, signature
+
+    parameters = signature(function).parameters.values()
+    if any(parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for parameter in parameters):
+        raise AttributeProblem("expects a function with one parameter per dimension, not *args")
+    names = [f"d{index}" for index in range(len(parameters))]
+    try:
+        results = function(*map(sym, names))
+    except (TypeError, SymbolError) as error:
+        raise AttributeProblem(f"expects a function of indices with + - * // %: {error}") from None
+    items = list(results) if isinstance(results, (list, tuple)) else [results]
+    if not all(isinstance(item, (int, SymExpr)) for item in items):
+        raise AttributeProblem(f"expects a function that gives indices, got {results!r}")
+    # The same precedence in both languages, only the operators' names differ.
+    texts = [str(item).replace("//", " floordiv ").replace("%", " mod ") for item in items]
+    return f"affine_map<({', '.join(names)}) -> ({', '.join(texts)})>"
+
+
+def layout_transform(call: Call) -> TensorInfo:
+    """Each new dimension is as large as its expression's largest value, a `mod c` always taken as c values."""
+    _check_pad_value(call)
+    index_map = call.index_map.value
+    shown = call.describe("index_map")
+    call.require(index_map.n_symbols == 0, f"{shown} cannot have symbols")
+    results = list(index_map.results)
+    old = call.x.shape
+    if old is None:
+        return call.x.with_shape([None] * len(results))
+    if len(old) != index_map.n_dims:
+        raise call.fail(f"{shown} must map {len(old)} dimensions, as {call.describe('x')} has")
+    new = [_extent(call, expression, old, position) for position, expression in enumerate(results)]
+    if exceeds(product(old), product(new)):
+        raise call.fail(f"{shown} maps several elements of {call.describe('x')} to one place")
+    return call.x.with_shape(new)
+
+
+def _check_pad_value(call: Call) -> None:
+    if isinstance(call.pad_value, float) and not is_float(call.x.dtype):
+        raise call.fail(f"{call.describe('pad_value')} must be an integer, as the elements of {call.describe('x')}")
+
+
+def _extent(call: Call, expression: Any, sizes: Sequence[Dim], position: int) -> Dim:
+    lowest, highest = _range(call, expression, sizes, _DEEPEST)
+    if not at_least(lowest, 0):
+        raise call.fail(f"{call.describe('index_map')}: result {position} ({expression}) may be negative")
+    if lowest != 0:
+        raise call.fail(f"{call.describe('index_map')}: result {position} ({expression}) never is 0")
+    return dim_max(dim_add(highest, 1), 0)
+
+
+def _range(call: Call, expression: Any, sizes: Sequence[Dim], depth: int) -> Range:
+    """The lowest and the highest value of an affine expression over a tensor's indices."""
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineConstantExpr):
+        return expression.value, expression.value
+    if isinstance(expression, ir.AffineDimExpr):
+        return 0, dim_sub(sizes[expression.position], 1)
+    call.require(depth, f"{call.describe('index_map')} nests more than {_DEEPEST} levels deep")
+    left, right = (_range(call, part, sizes, depth - 1) for part in (expression.lhs, expression.rhs))
+    if isinstance(expression, ir.AffineAddExpr):
+        return dim_add(left[0], right[0]), dim_add(left[1], right[1])
+    # What is multiplied and divided by is a constant in an affine expression.
+    factor = right[0]
+    if isinstance(expression, ir.AffineMulExpr):
+        ends = dim_mul(left[0], factor), dim_mul(left[1], factor)
+        return ends if at_least(factor, 0) else (ends[1], ends[0])
+    if not at_least(factor, 1):
+        raise call.fail(f"{call.describe('index_map')} divides by {factor}")
+    if isinstance(expression, ir.AffineModExpr):
+        return 0, dim_sub(factor, 1)
+    divide = ceildiv if isinstance(expression, ir.AffineCeilDivExpr) else dim_floordiv
+    return divide(left[0], factor), divide(left[1], factor)

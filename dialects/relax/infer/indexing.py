@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inference for operators that read elements at indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.infos import Info, ScalarInfo, TensorInfo, describe, is_float, is_int
+from ...core.opdef import Call
+from ...core.symbols import Dim, dim_sub, equal
+from .axes import normalize_axis
+from .broadcast import broadcast_shapes
+from .elementwise import check_dtype
+from .manipulate import ordered_axes
+from .order import exceeds
+from .ranks import check_rank
+from .sizes import Shape, most_precise, same_size, shape_of_rank
+from .slices import OPEN, slice_length
+
+
+def take(call: Call) -> TensorInfo:
+    indices = _indices_shape(call)
+    shape = call.x.shape
+    if call.mode == "nan" and not is_float(call.x.dtype):
+        raise call.fail(f"{call.describe('mode')}: the elements of {call.describe('x')} cannot be NaN")
+    if call.axis is None:
+        return call.x.with_shape(indices)
+    if shape is None:
+        return call.x
+    axis = normalize_axis(call, "axis", len(shape), call.axis)
+    return call.x.with_shape(None if indices is None else (*shape[:axis], *indices, *shape[axis + 1 :]))
+
+
+def _indices_shape(call: Call) -> Shape | None:
+    """The shape of the indices, a tensor of integers or a single one."""
+    info: Info = call.indices
+    if not isinstance(info, (TensorInfo, ScalarInfo)):
+        raise call.fail(f"{call.describe('indices')} must be a tensor or a scalar")
+    call.require(is_int(info.dtype), f"{call.describe('indices')} must have int elements")
+    return info.shape if isinstance(info, TensorInfo) else ()
+
+
+def strided_slice(call: Call) -> TensorInfo:
+    axes, begin, end = call.axes, call.begin, call.end
+    strides = (1,) * len(axes) if call.strides is None else call.strides
+    for name, values in (("begin", begin), ("end", end), ("strides", strides)):
+        if len(values) != len(axes):
+            raise call.fail(f"{call.describe(name)} must have {len(axes)} entries, one for each of {call.describe('axes')}")
+    call.require(0 not in strides, f"{call.describe('strides')}: a stride cannot be 0")
+    if call.x.shape is None:
+        return call.x
+    sizes = list(call.x.shape)
+    for index, axis in enumerate(ordered_axes(call, "axes", len(sizes), axes)):
+        if call.assume_inbound:
+            _check_inbound(call, "begin", begin[index], axis)
+            _check_inbound(call, "end", end[index], axis)
+        sizes[axis] = slice_length(begin[index], end[index], strides[index], sizes[axis], call.assume_inbound)
+    return call.x.with_shape(sizes)
+
+
+def _check_inbound(call: Call, name: str, bound: int, axis: int) -> None:
+    """Refuses a bound that lies outside although the operator promises that none does."""
+    size = call.x.shape[axis]
+    if abs(bound) < OPEN and (exceeds(bound, size) or exceeds(dim_sub(0, size), bound)):
+        raise call.fail(f"{call.describe(name)}: {bound} is outside of dimension {axis} of {call.describe('x')}")
+
+
+def dynamic_strided_slice(call: Call) -> TensorInfo:
+    lists = ("begin", "end", "strides")
+    for name in lists:
+        check_rank(call, name, 1)
+        check_dtype(call, name, "int")
+    length = same_size(call, "length", begin=0, end=0, strides=0)
+    shape = call.x.shape
+    if shape is not None and equal(length, len(shape)) is False:
+        described = ", ".join(call.describe(name) for name in lists)
+        raise call.fail(f"{described} must have {len(shape)} elements, one for each dimension of {call.describe('x')}")
+    rank = length if shape is None else len(shape)
+    return call.x.with_shape((None,) * rank if isinstance(rank, int) else None)
+
+
+def gather_elements(call: Call) -> TensorInfo:
+    check_dtype(call, "indices", "int")
+    data, indices = call.data.shape, call.indices.shape
+    if data is not None:
+        check_indices_within(call, "axis")
+    if indices is None and data is not None:
+        return call.data.with_shape([None] * len(data))
+    return call.data.with_shape(indices)
+
+
+def check_indices_within(call: Call, axis_name: str) -> None:
+    """Refuses indices, one for each element of the result, that reach beyond the ranked data outside of the axis."""
+    data, indices = call.data.shape, call.indices.shape
+    chosen = normalize_axis(call, axis_name, len(data), call.attributes[axis_name])
+    if indices is None:
+        return
+    if len(indices) != len(data):
+        raise call.fail(f"{call.describe('indices')} must be {len(data)}-D, as {call.describe('data')}")
+    for axis, (size, limit) in enumerate(zip(indices, data, strict=True)):
+        if axis != chosen and exceeds(size, limit):
+            raise call.fail(
+                f"{call.describe('indices')} must not be larger than {call.describe('data')} in dimension {axis}"
+            )
+
+
+def gather_nd(call: Call) -> TensorInfo:
+    check_dtype(call, "indices", "int")
+    batch, data, indices = call.batch_dims, call.data.shape, call.indices.shape
+    call.require(batch >= 0, f"{call.describe('batch_dims')} cannot be negative")
+    for name, least in (("data", batch), ("indices", batch + 1)):
+        rank = call.operands[name].rank
+        if rank is not None and rank < least:
+            raise call.fail(f"{call.describe(name)} must have at least {least} dimensions for batch_dims = {batch}")
+    depth = None if indices is None else indices[-1]
+    if data is None or indices is None:
+        return call.data.with_shape(None)
+    if exceeds(depth, len(data) - batch):
+        raise call.fail(
+            f"{call.describe('indices')}: its last dimension must be at most {len(data) - batch}, the rank of "
+            f"{call.describe('data')} without batch dimensions"
+        )
+    shared = [_batch_size(call, axis) for axis in range(batch)]
+    if not isinstance(depth, int):
+        return call.data.with_shape(None)
+    return call.data.with_shape((*shared, *indices[batch:-1], *data[batch + depth :]))
+
+
+def _batch_size(call: Call, axis: int) -> Dim:
+    sizes = call.data.shape[axis], call.indices.shape[axis]
+    if equal(*sizes) is False:
+        raise call.fail(
+            f"{call.describe('data')} and {call.describe('indices')} must have the same size in batch dimension {axis}"
+        )
+    return most_precise(sizes)
+
+
+def index_tensor(call: Call) -> TensorInfo:
+    return call.data.with_shape(indexed_shape(call))
+
+
+def indexed_shape(call: Call) -> Shape | None:
+    """The shape of `data[indices]`: the indices' broadcast shape, then the dimensions that are not indexed."""
+    indices: Sequence[TensorInfo] = call.indices
+    call.require(indices, "operand 'indices' is empty: at least one tensor is needed")
+    for position, info in enumerate(indices):
+        if not is_int(info.dtype):
+            raise call.fail(f"operand 'indices' #{position} ({describe(info)}) must have int elements")
+    shape = call.data.shape
+    if shape is not None and len(indices) > len(shape):
+        raise call.fail(f"operand 'indices' holds {len(indices)} tensors, but {call.describe('data')} is {len(shape)}-D")
+    common = broadcast_shapes(call, ["indices"] * len(indices), [info.shape for info in indices])
+    return None if common is None or shape is None else (*common, *shape[len(indices) :])
+
+
+def reverse_sequence(call: Call) -> TensorInfo:
+    check_dtype(call, "seq_lengths", "int")
+    (length,) = shape_of_rank(call, "seq_lengths", 1)
+    shape = call.data.shape
+    if shape is None:
+        return call.data
+    sequence = normalize_axis(call, "seq_axis", len(shape), call.seq_axis)
+    batch = normalize_axis(call, "batch_axis", len(shape), call.batch_axis)
+    call.require(sequence != batch, f"{call.describe('seq_axis')} and {call.describe('batch_axis')} must differ")
+    if equal(length, shape[batch]) is False:
+        raise call.fail(
+            f"{call.describe('seq_lengths')} must have one element for each of dimension {batch} of {call.describe('data')}"
+        )
+    return call.data.with_shape((*shape[:batch], most_precise([shape[batch], length]), *shape[batch + 1 :]))

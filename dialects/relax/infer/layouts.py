@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layouts such as "NHWC" or "NCHW16c": how an operator's dimensions lie in a tensor.
+
+A capital is a dimension, a size with a small letter a block of one: NCHW16c splits C into C blocks of 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...core.opdef import Call
+from ...core.symbols import Dim, ceildiv, dim_mul, equal
+
+_MAX_BLOCK_DIGITS = 9
+
+
+class LayoutProblem(ValueError):
+    """A layout that cannot be read; the message says why."""
+
+
+class Axis(NamedTuple):
+    """One axis of a tensor: a whole dimension (or its outer part), or a block of `block` elements of it."""
+
+    dimension: str
+    block: int | None = None
+
+
+class Layout(NamedTuple):
+    """The axes of a layout. `dimensions` is the order in which operators are defined, such as "NCHW"."""
+
+    text: str
+    dimensions: str
+    axes: tuple[Axis, ...]
+
+    def block_of(self, dimension: str) -> int:
+        """How many elements of a dimension its blocks hold together; 1 where it is not blocked."""
+        elements = 1
+        for axis in self.axes:
+            if axis.dimension == dimension and axis.block is not None:
+                elements *= axis.block
+        return elements
+
+
+@lru_cache(maxsize=256)
+def parse_layout(text: str, dimensions: str) -> Layout:
+    """Reads a layout of exactly these dimensions, in any order. Raises LayoutProblem."""
+    axes: list[Axis] = []
+    size = ""
+    for letter in text:
+        if letter in "0123456789":
+            size += letter
+            continue
+        axes.append(_axis(letter, size, dimensions))
+        size = ""
+    if size:
+        raise LayoutProblem(
+            f"ends in the size {size[:_MAX_BLOCK_DIGITS]}, which needs the letter of its block"
+        )
+    whole = [axis.dimension for axis in axes if axis.block is None]
+    for dimension in dimensions:
+        if whole.count(dimension) > 1:
+            raise LayoutProblem(f"names dimension '{dimension}' twice")
+        if dimension not in whole:
+            raise LayoutProblem(f"misses dimension '{dimension}'")
+    return Layout(text, dimensions, tuple(axes))
+
+
+def _axis(letter: str, size: str, dimensions: str) -> Axis:
+    if letter.upper() not in dimensions:
+        raise LayoutProblem(f"names an unknown dimension {letter!r}")
+    if letter.isupper():
+        if size:
+            hint = f"only blocks have one, such as '{size[:_MAX_BLOCK_DIGITS]}{letter.lower()}'"
+            raise LayoutProblem(f"gives dimension '{letter}' a size, but {hint}")
+        return Axis(letter)
+    if not size or len(size) > _MAX_BLOCK_DIGITS or int(size) == 0:
+        raise LayoutProblem(
+            f"needs a size of 1 to {'9' * _MAX_BLOCK_DIGITS} before block '{letter}', such as '4{letter}'"
+        )
+    return Axis(letter.upper(), int(size))
+
+
+def layout_attribute(call: Call, name: str, dimensions: str, absent: Layout | None = None) -> Layout:
+    """The layout in an attribute; `absent` stands for an optional attribute that is not there."""
+    text = call.attributes[name]
+    if text is None and absent is not None:
+        return absent
+    try:
+        return parse_layout(text, dimensions)
+    except LayoutProblem as problem:
+        raise call.fail(
+            f"{call.describe(name)} {problem} (expects the dimensions {', '.join(dimensions)} in any order, "
+            f"such as '{dimensions}')"
+        ) from None
+
+
+def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:
+    """A tensor operand's sizes in the order of `layout.dimensions`; all are unknown where its rank is."""
+    shape = call.operands[name].shape
+    if shape is None:
+        return (None,) * len(layout.dimensions)
+    if len(shape) != len(layout.axes):
+        raise call.fail(
+            f"{call.describe(name)} must be {len(layout.axes)}-D to have layout '{layout.text}', "
+            f"but is {len(shape)}-D"
+        )
+    outer: dict[str, Dim] = {}
+    for position, (axis, size) in enumerate(zip(layout.axes, shape, strict=True)):
+        if axis.block is None:
+            outer[axis.dimension] = size
+        elif equal(size, axis.block) is False:
+            raise call.fail(
+                f"{call.describe(name)} must have {axis.block} elements in dimension {position} "
+                f"to have layout '{layout.text}', but has {size}"
+            )
+    return tuple(dim_mul(outer[dimension], layout.block_of(dimension)) for dimension in layout.dimensions)
+
+
+def shape_in_layout(layout: Layout, sizes: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The shape of a tensor whose sizes are given in the order of `layout.dimensions`.
+
+    A size that its blocks do not divide is rounded up to whole blocks.
+    """
+    blocks = {
+        dimension: ceildiv(size, layout.block_of(dimension))
+        for dimension, size in zip(layout.dimensions, sizes, strict=True)
+    }
+    return tuple(blocks[axis.dimension] if axis.block is None else axis.block for axis in layout.axes)

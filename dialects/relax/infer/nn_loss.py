@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inference for losses."""
+
+from __future__ import annotations
+
+from ...core.infos import TensorInfo
+from ...core.opdef import Call
+from .elementwise import check_dtype, check_same_dtype
+from .ranks import check_rank
+from .sizes import Shape, same_shape, same_size
+
+
+def cross_entropy_with_logits(call: Call) -> TensorInfo:
+    check_dtype(call, "predictions", "float")
+    check_same_dtype(call, "predictions", "labels")
+    same_shape(call, "labels", call.predictions.shape, f"the shape of {call.describe('predictions')}")
+    return TensorInfo((), call.predictions.dtype)
+
+
+def nll_loss(call: Call) -> TensorInfo:
+    check_dtype(call, "predictions", "float")
+    check_dtype(call, "targets", "int")
+    losses = _losses(call)
+    if call.weights is not None:
+        _check_weights(call)
+    return TensorInfo(losses if call.reduction == "none" else (), call.predictions.dtype)
+
+
+def _losses(call: Call) -> Shape | None:
+    """The targets' shape: that of the predictions, [batch, classes, ...] or [classes], without classes."""
+    shape: Shape | None = call.predictions.shape
+    call.require(shape != (), f"{call.describe('predictions')} must be at least 1-D")
+    without_classes = None if shape is None else () if len(shape) == 1 else (shape[0], *shape[2:])
+    return same_shape(
+        call, "targets", without_classes, f"the shape of {call.describe('predictions')} without classes"
+    )
+
+
+def _check_weights(call: Call) -> None:
+    check_same_dtype(call, "predictions", "weights")
+    check_rank(call, "weights", 1)
+    same_size(call, "number of classes", predictions=0 if call.predictions.rank == 1 else 1, weights=0)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inference for normalizations: parameters must have the data's element type and its sizes along the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.infos import TensorInfo
+from ...core.opdef import Call
+from ...core.symbols import Dim, dim_mod, equal
+from .axes import normalize_axes, normalize_axis
+from .elementwise import check_dtype, check_same_dtype
+from .sizes import expect_size, most_precise, shape_of_rank
+
+
+def batch_norm(call: Call) -> tuple[TensorInfo, TensorInfo, TensorInfo]:
+    _check_common(call)
+    (channels,) = _parameter_sizes(call, "axis", (call.axis,))
+    return call.data, call.moving_mean.with_shape((channels,)), call.moving_var.with_shape((channels,))
+
+
+def layer_norm(call: Call) -> TensorInfo:
+    """Also RMS norm: parameters lie along all normalized axes."""
+    _check_common(call)
+    call.require(call.axes, f"{call.describe('axes')} must name at least one axis")
+    if call.data.shape is not None:
+        normalize_axes(call, "axes", call.data.rank, call.axes)
+    _parameter_sizes(call, "axes", call.axes)
+    return call.data
+
+
+def instance_norm(call: Call) -> TensorInfo:
+    _check_common(call)
+    _channels(call)
+    return call.data
+
+
+def group_norm(call: Call) -> TensorInfo:
+    _check_common(call)
+    call.require(call.num_groups >= 1, f"{call.describe('num_groups')} must be 1 or more")
+    channels = _channels(call)
+    if equal(dim_mod(channels, call.num_groups), 0) is False:
+        data = call.describe("data")
+        raise call.fail(f"{call.describe('num_groups')} must divide the {channels} channels of {data}")
+    return call.data
+
+
+def _channels(call: Call) -> Dim:
+    """The number of channels, one parameter for each; the axes to normalize must be others."""
+    (channels,) = _parameter_sizes(call, "channel_axis", (call.channel_axis,))
+    if call.data.shape is not None:
+        channel_axis = normalize_axis(call, "channel_axis", call.data.rank, call.channel_axis)
+        axes = normalize_axes(call, "axes", call.data.rank, call.axes)
+        if channel_axis in axes:
+            raise call.fail(f"{call.describe('axes')} must not hold {call.describe('channel_axis')}")
+    return channels
+
+
+def _check_common(call: Call) -> None:
+    check_dtype(call, "data", "float")
+    check_same_dtype(call, *call.operands)
+    call.require(call.epsilon >= 0, f"{call.describe('epsilon')} must be 0 or more")
+
+
+def _parameter_sizes(call: Call, attribute: str, axes: Sequence[int]) -> list[Dim]:
+    """The data's sizes along the axes, which every other operand must have as its shape."""
+    sizes: list[Dim] = [None] * len(axes)
+    if call.data.shape is not None:
+        sizes = [call.data.shape[normalize_axis(call, attribute, call.data.rank, axis)] for axis in axes]
+    for name in list(call.operands)[1:]:
+        shape = shape_of_rank(call, name, len(axes))
+        for position, size in enumerate(sizes):
+            expect_size(call, name, position, size, f"elements, as the data along axis {axes[position]},")
+        sizes = [most_precise(pair) for pair in zip(sizes, shape, strict=True)]
+    return sizes

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes that several operands share, and sizes that are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from ...core.opdef import Call
+from ...core.symbols import Dim, equal
+from .ranks import check_rank
+
+Shape = tuple[Dim, ...]
+
+
+def shape_of_rank(call: Call, name: str, rank: int) -> Shape:
+    """The shape of an operand that must have this rank; unknown sizes where its rank is not known."""
+    check_rank(call, name, rank)
+    shape = call.operands[name].shape
+    return (None,) * rank if shape is None else shape
+
+
+def most_precise(sizes: Sequence[Dim]) -> Dim:
+    """What is known about a size that is stated several times: a number tells more than an expression."""
+    return min(sizes, key=lambda size: 0 if isinstance(size, int) else 1 if size is not None else 2)
+
+
+def same_size(call: Call, what: str, **axes: int) -> Dim:
+    """The size that operands share, each at the named axis. Absent and unranked operands say nothing."""
+    infos = {name: call.operands[name] for name in axes}
+    shapes = {name: info.shape for name, info in infos.items() if info is not None and info.shape is not None}
+    sizes = [(name, shape[axes[name]]) for name, shape in shapes.items()]
+    for (one, left), (other, right) in combinations(sizes, 2):
+        if equal(left, right) is False:
+            operands = f"{call.describe(one)} and {call.describe(other)}"
+            raise call.fail(f"{operands} must have the same {what}, got {left} and {right}")
+    return most_precise([size for _, size in sizes] or [None])
+
+
+def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape | None:
+    """The operand's shape, made more precise by one that it must equal and that is `wanted` in words."""
+    actual = call.operands[name].shape
+    if actual is None or shape is None:
+        return actual if shape is None else shape
+    fits = len(actual) == len(shape) and all(
+        equal(*pair) is not False for pair in zip(shape, actual, strict=True)
+    )
+    call.require(fits, f"{call.describe(name)} must have {wanted}")
+    return tuple(most_precise(pair) for pair in zip(shape, actual, strict=True))
+
+
+def expect_size(call: Call, name: str, axis: int, size: Dim, what: str) -> None:
+    """Refuses an operand whose dimension `axis`, which is its `what`, cannot be `size`."""
+    shape = call.operands[name].shape
+    if shape is not None and equal(shape[axis], size) is False:
+        raise call.fail(
+            f"{call.describe(name)} must have {size} {what} in dimension {axis}, got {shape[axis]}"
+        )
+
+
+def check_one_element(call: Call, name: str) -> None:
+    """Refuses an operand that cannot be a single number: 0-D, or of sizes that are all 1."""
+    shape = call.operands[name].shape or ()
+    call.require(
+        all(equal(size, 1) is not False for size in shape), f"{call.describe(name)} must hold one element"
+    )

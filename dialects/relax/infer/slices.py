@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How many elements a slice takes: Python's rules, for sizes that may be symbolic."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from ...core.symbols import Dim, ceildiv, dim_add, dim_max, dim_min, dim_sub
+from .order import at_least, exceeds
+
+# No size reaches it: a bound this large means "to the end", its negation "to the start".
+OPEN = 2**63 - 1
+
+
+def slice_length(begin: Dim, end: Dim, stride: int, size: Dim, inbound: bool = False) -> Dim:
+    """The length of `x[begin:end:stride]` where x has `size` elements; stride is not 0.
+
+    Bounds below zero count from the end, bounds outside are moved to the nearest inside. `inbound` says that
+    none is outside.
+    """
+    # A backward slice goes down from `begin` to just above `end`: the same walk with the ends exchanged.
+    top, bottom = (end, begin) if stride > 0 else (begin, end)
+    last, first = (size, 0) if stride > 0 else (dim_sub(size, 1), -1)
+    uppers = _upper_bounds(top, size, last, inbound)
+    lowers = _lower_bounds(bottom, size, first, inbound)
+    span = _smallest([dim_sub(upper, lower) for upper in uppers for lower in lowers])
+    # A whole side of the dimension cannot be passed by a bound inside.
+    if not (inbound and (uppers == [last] or lowers == [first])):
+        span = dim_max(span, 0)
+    return ceildiv(span, abs(stride))
+
+
+def _upper_bounds(bound: Dim, size: Dim, last: Dim, inbound: bool) -> list[Dim]:
+    """The bound's position is the smallest of these."""
+    if isinstance(bound, int) and bound >= OPEN:
+        return [last]
+    if at_least(bound, 0):
+        return [bound] if inbound else [bound, last]
+    # One too small makes the span negative, which is cut to 0 just as one at the start would.
+    return [dim_add(size, bound) if exceeds(0, bound) else None]
+
+
+def _lower_bounds(bound: Dim, size: Dim, first: int, inbound: bool) -> list[Dim]:
+    """The bound's position is the largest of these."""
+    if isinstance(bound, int) and bound <= -OPEN:
+        return [first]
+    if at_least(bound, 0):
+        return [bound]
+    if not exceeds(0, bound):
+        return [None]
+    return [dim_add(size, bound)] if inbound else [dim_add(size, bound), first]
+
+
+def _smallest(spans: list[Dim]) -> Dim:
+    """The minimum; what is unknown does not matter where another span is empty already."""
+    if any(at_least(0, span) for span in spans):
+        return 0
+    return reduce(dim_min, spans)

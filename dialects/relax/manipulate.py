@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that change the shape of tensors, move their elements, or join them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.attributes import AttrKind, Int, Ints, Number, Str
+from .dialect import op
+from .infer import joining, manipulate
+from .infer.index_map import IndexMap, layout_transform
+from .infer.reshape import flatten, reshape, resolve_new_shape
+
+
+class _IndicesOrSections(AttrKind):
+    """An integer or a list of integers: what it is stays what it is."""
+
+    expects = "an integer or a list of integers"
+    label = "int or ints"
+
+    def normalize(self, value: Any) -> int | tuple[int, ...]:
+        return _kind_of(value).normalize(value)
+
+    def encode(self, value: int | tuple[int, ...], context: Any) -> Any:
+        return _kind_of(value).encode(value, context)
+
+    def decode(self, attribute: Any) -> int | tuple[int, ...]:
+        return (Int() if hasattr(attribute, "value") else Ints()).decode(attribute)
+
+
+def _kind_of(value: Any) -> Any:
+    return Ints() if hasattr(value, "__iter__") else Int()
+
+
+# ---- shape ----
+op("reshape", "x shape:shape", infer=reshape, prepare=resolve_new_shape,
+   doc="The elements in row-major order under a new shape; in a Python shape, one -1 is inferred, 0 copies a size.")  # fmt: skip
+op("flatten", "x", infer=flatten, doc="The elements in row-major order as one dimension.")
+op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in the result")}, infer=manipulate.expand_dims,
+   doc="New dimensions of size 1.")  # fmt: skip
+op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=manipulate.squeeze,
+   doc="Without dimensions of size 1.")  # fmt: skip
+op("broadcast_to", "x shape:shape", infer=manipulate.broadcast_to, doc="Copies along dimensions of size 1.")
+op("collapse_sum_like", "data collapse_target", infer=manipulate.collapse_sum_like,
+   doc="Sums over the dimensions that a broadcast from collapse_target's shape to data's made.")  # fmt: skip
+op("collapse_sum_to", "data shape:shape", infer=manipulate.collapse_sum_to,
+   doc="Sums over the dimensions that a broadcast from the shape to data's made.")  # fmt: skip
+
+# ---- order ----
+op("permute_dims", "x", attrs={"axes": Ints(None, doc="absent: reversed")}, infer=manipulate.permute_dims,
+   doc="The dimensions in another order.")  # fmt: skip
+op("flip", "data", attrs={"axis": Int()}, infer=manipulate.flip, doc="The elements along an axis in reversed order.")
+op("layout_transform", "x", attrs={"index_map": IndexMap(doc="from old indices to new ones"),
+   "pad_value": Number(None, doc="absent: any")}, infer=layout_transform,
+   doc="Each element at the place that an affine map gives for its indices; places without one are padding.")  # fmt: skip
+
+# ---- copies ----
+op("repeat", "data", attrs={"repeats": Int(), "axis": Int(None, doc="absent: of the flattened tensor")},
+   infer=manipulate.repeat, doc="Each element several times in a row.")  # fmt: skip
+op("tile", "data", attrs={"repeats": Ints(doc="for the last dimensions")}, infer=manipulate.tile,
+   doc="The whole tensor several times along each axis.")  # fmt: skip
+
+# ---- several tensors ----
+op("concat", "*tensors", attrs={"axis": Int(0)}, infer=joining.concat, doc="Tensors one after the other along an axis.")
+op("stack", "*tensors", attrs={"axis": Int(0)}, infer=joining.stack, doc="Tensors of one shape along a new axis.")
+op("split", "x", attrs={"indices_or_sections": _IndicesOrSections(doc="how many sections, or where they begin"),
+   "axis": Int(0)}, results="*results", infer=joining.split, doc="The parts of a tensor along an axis.")  # fmt: skip
+op("meshgrid", "*tensors", attrs={"indexing": Str("ij", choices=("ij", "xy"))}, results="*results",
+   infer=joining.meshgrid, doc="For each 1-D tensor a grid that repeats it along all other axes.")  # fmt: skip

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Integer polynomials as dicts from monomial to coefficient: the basis of symbols_expr.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+TYPE_CHECKING = False  # typing would cost more to import than this module
+if TYPE_CHECKING:
+    from .symbols_expr import Size
+
+MAX_TERMS = 256
+
+
+class Atom(str):
+    """A variable, floordiv, mod, min or max. It is its canonical text, to compare, hash and sort."""
+
+    __slots__ = ("args", "depth", "highest", "kind", "lowest", "variables")
+    kind: str  # "variable", "//", "%", "min" or "max"
+    args: tuple[Size, ...]
+    variables: frozenset[str]
+    depth: int  # levels of // % min max; 0 for a variable
+    lowest: int | None
+    highest: int | None
+
+    @property
+    def infix(self) -> bool:
+        return self.kind in ("//", "%")
+
+
+Monomial = tuple[Atom, ...]  # sorted, an atom repeated for its power; () is the constant's
+Terms = dict[Monomial, int]
+Bounds = tuple[int | None, int | None]  # lowest and highest value, None where there is none
+
+
+# Order and text.
+
+
+def term_order(term: tuple[Monomial, int]) -> tuple[bool, bool, int, bool, Monomial]:
+    """Constant last; before it what is added, then what is subtracted; short, plain terms first; by name."""
+    monomial, coefficient = term
+    return not monomial, coefficient < 0, len(monomial), any(atom.depth for atom in monomial), monomial
+
+
+def render(terms: Terms) -> str:
+    """The text of terms in canonical order."""
+    pieces: list[str] = []
+    for monomial, coefficient in terms.items():
+        # A leading minus binds tighter than //, so -(n//4) needs its parentheses and m - n//4 does not.
+        term = _render_term(monomial, abs(coefficient), bare=bool(pieces) or coefficient > 0)
+        if pieces:
+            pieces.append(" - " if coefficient < 0 else " + ")
+        elif coefficient < 0:
+            pieces.append("-")
+        pieces.append(term)
+    return "".join(pieces)
+
+
+def _render_term(monomial: Monomial, coefficient: int, bare: bool) -> str:
+    if not monomial:
+        return str(coefficient)
+    if bare and coefficient == 1 and len(monomial) == 1:
+        return monomial[0]
+    plain_first = sorted(monomial, key=lambda atom: atom.depth > 0)
+    factors = [f"({atom})" if atom.infix else atom for atom in plain_first]
+    return "*".join(factors if coefficient == 1 else [str(coefficient), *factors])
+
+
+# Bounds.
+
+
+def bounds(terms: Terms) -> Bounds:
+    total_lower: int | None = 0
+    total_upper: int | None = 0
+    for monomial, coefficient in terms.items():
+        lower, upper = _monomial_bounds(monomial)
+        if coefficient < 0:
+            lower, upper = upper, lower
+        total_lower = None if total_lower is None or lower is None else total_lower + coefficient * lower
+        total_upper = None if total_upper is None or upper is None else total_upper + coefficient * upper
+    return total_lower, total_upper
+
+
+def _monomial_bounds(monomial: Monomial) -> Bounds:
+    if len(monomial) == 1:
+        return monomial[0].lowest, monomial[0].highest
+    lowers = [atom.lowest for atom in monomial if atom.lowest is not None and atom.lowest >= 0]
+    if len(lowers) < len(monomial):
+        return None, None
+    uppers = [atom.highest for atom in monomial if atom.highest is not None]
+    return prod(lowers), prod(uppers) if len(uppers) == len(monomial) else None
+
+
+def call_bounds(kind: str, args: list[Bounds]) -> Bounds:
+    """The bounds of a //, %, min or max from those of its arguments."""
+    if kind == "//":
+        return _quotient_bounds(*args)
+    if kind == "%":
+        _, (lower, upper) = args
+        if lower is None or lower < 0:
+            return None, None
+        return 0, None if upper is None else upper - 1
+    lowers = [lower for lower, _ in args if lower is not None]
+    uppers = [upper for _, upper in args if upper is not None]
+    if kind == "min":
+        return min(lowers) if len(lowers) == len(args) else None, min(uppers, default=None)
+    return max(lowers, default=None), max(uppers) if len(uppers) == len(args) else None
+
+
+def _quotient_bounds(dividend: Bounds, divisor: Bounds) -> Bounds:
+    lower, upper = dividend
+    smallest, largest = divisor
+    if smallest is None or smallest < 0:
+        return None, None
+    smallest = max(smallest, 1)
+    # A quotient is farthest from zero for the smallest divisor, nearest for the largest.
+    if lower is not None:
+        lower = lower // smallest if lower < 0 else lower // largest if largest else 0
+    if upper is not None:
+        upper = upper // smallest if upper >= 0 else upper // largest if largest else -1
+    return lower, upper
+
+
+# Arithmetic. Results may hold zero coefficients.
+
+
+def add_terms(a: Terms, b: Terms, scale: int = 1) -> Terms:
+    """a + scale*b"""
+    total = dict(a)
+    for monomial, coefficient in b.items():
+        total[monomial] = total.get(monomial, 0) + scale * coefficient
+    return total
+
+
+def multiply_terms(a: Terms, b: Terms) -> Terms:
+    total: Terms = {}
+    for left, left_coefficient in a.items():
+        for right, right_coefficient in b.items():
+            monomial = times(left, right)
+            total[monomial] = total.get(monomial, 0) + left_coefficient * right_coefficient
+    return total
+
+
+def times(a: Monomial, b: Monomial) -> Monomial:
+    return tuple(sorted(a + b)) if a and b else a or b
+
+
+def over(a: Monomial, b: Monomial) -> Monomial | None:
+    """a/b, or None where b does not divide a."""
+    left = list(a)
+    for atom in b:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def greatest_common_monomial(monomials: Iterable[Monomial]) -> Monomial:
+    shared, *others = map(list, monomials)
+    for other in others:
+        kept = []
+        for atom in shared:
+            if atom in other:
+                other.remove(atom)
+                kept.append(atom)
+        shared = kept
+    return tuple(shared)
+
+
+def divide_by_term(p: Terms, divisor: Monomial, number: int) -> tuple[Terms, Terms]:
+    """(whole, rest) with p == whole*number*divisor + rest; number > 0."""
+    whole: Terms = {}
+    rest: Terms = {}
+    for monomial, coefficient in p.items():
+        factor = over(monomial, divisor)
+        count = 0
+        if factor is not None:
+            # The rest keeps its sign, so that (n - m)//2 stays as written; a constant rest is never negative.
+            count = coefficient // number if coefficient > 0 or not factor else -(-coefficient // number)
+            whole[factor] = count
+        rest[monomial] = coefficient - count * number
+    return whole, rest
+
+
+def divide_exactly(p: Terms, q: Terms) -> Terms | None:
+    """p/q by long division, or None where a rest is left."""
+    quotient: Terms = {}
+    rest = dict(p)
+    lead = _lead(q)
+    while rest:
+        top = _lead(rest)
+        factor = over(top, lead)
+        if factor is None or rest[top] % q[lead] or len(rest) > 2 * MAX_TERMS or len(quotient) == MAX_TERMS:
+            return None
+        quotient[factor] = rest[top] // q[lead]
+        for monomial, coefficient in q.items():
+            target = times(factor, monomial)
+            rest[target] = rest.get(target, 0) - quotient[factor] * coefficient
+            if not rest[target]:
+                del rest[target]
+    return quotient
+
+
+def _lead(terms: Terms) -> Monomial:
+    """The first monomial by degree, then name: an order that products keep, so that long division ends."""
+    return min(terms, key=lambda monomial: (-len(monomial), monomial))

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tir dialect: intrinsics and calls of tensor programs. `tir.exp(x)` builds an operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.namespace import OpNamespace
+from . import (  # noqa: F401  # importing a family declares its operators
+    calls,
+    float_binary,
+    float_unary,
+    integer,
+    memory,
+    numeric,
+    predicates,
+    warp,
+)
+from .declare import declare_intrinsic
+from .dialect import tir as dialect
+
+_namespace = OpNamespace(dialect)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_namespace, name)
+
+
+def __dir__() -> list[str]:
+    return [*dir(_namespace), "declare_intrinsic", "dialect"]
+
+
+__all__ = ["declare_intrinsic", "dialect"]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How other packages declare intrinsics of their own."""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from collections.abc import Callable, Mapping
+
+from ...bindings.errors import RelaxError
+from ...bindings.suggest import suggest
+from ..core.attributes import AttrKind
+from ..core.dialect import Dialect
+from ..core.infos import DTYPE_BY_NAME, FLOAT_TYPES, is_bool, is_float, is_int
+from ..core.opdef import Infer, OpDef, OperandDef
+from .dialect import tir
+from .infer import fixed_dtype, same_type
+
+
+def declare_intrinsic(
+    name: str,
+    operands: str = "",
+    *,
+    result: str | Infer | None = "same",
+    results: str = "result",
+    attrs: Mapping[str, AttrKind] | None = None,
+    pure: bool = True,
+    doc: str = "",
+    dialect: Dialect = tir,
+) -> OpDef:
+    """Declares the intrinsic `tir.<name>` (or of another dialect) and returns its builder.
+
+    `operands` are names as in the tables of this folder; one without a kind is a scalar or vector of numbers.
+    `result`: "same" is the operands' one type; an element type ("i32", "float32") stands for such elements in the
+    operands' shape; None is no result; a function takes a Call and returns the infos of what `results` names.
+    Pure intrinsics may be merged, moved and removed. Contexts made from now on know the intrinsic.
+    """
+    full_name = f"{dialect.name}.{name}"
+    _check_name(name, dialect)
+    if result is None and pure:
+        raise RelaxError(
+            f"intrinsic '{full_name}' would do nothing: it is pure and has no result",
+            notes=["say pure=False where it has an effect"],
+        )
+    tokens = [token if ":" in token else f"{token}:elementwise" for token in operands.split()]
+    definition = dialect.op(
+        name,
+        " ".join(tokens),
+        attrs=attrs,
+        results="" if result is None else results,
+        infer=_inference(full_name, result, [OperandDef.parse(token) for token in tokens]),
+        pure=pure,
+        own=True,
+        doc=doc,
+    )
+    definition.family = str(sys._getframe(1).f_globals.get("__name__", ""))
+    return definition
+
+
+def _check_name(name: str, dialect: Dialect) -> None:
+    full_name = f"{dialect.name}.{name}"
+    parts = name.split(".")
+    if parts[0] == dialect.name:
+        raise RelaxError(f"intrinsic '{name}': leave out the dialect, it is put before the name")
+    if name in dialect.ops:
+        raise RelaxError(f"intrinsic '{full_name}' is declared already, in {dialect.ops[name].family}")
+    for part in parts:
+        if keyword.iskeyword(part):
+            raise RelaxError(f"intrinsic '{full_name}': '{part}' is a word of Python's, which no name can be")
+    for other in dialect.ops:
+        if other.startswith(name + ".") or name.startswith(other + "."):
+            raise RelaxError(
+                f"intrinsic '{full_name}' and operator '{dialect.name}.{other}' would hide each other"
+            )
+    if dialect is tir and parts[0] in vars(sys.modules[__package__]):
+        raise RelaxError(f"intrinsic '{full_name}': the package has something else of the name '{parts[0]}'")
+
+
+def _inference(full_name: str, result: str | Infer | None, operands: list[OperandDef]) -> Infer:
+    if result is None:
+        return lambda call: []
+    if not isinstance(result, str):
+        return result
+    if result == "same":
+        if not operands or operands[0].kind != "elementwise" or operands[0].count != "single":
+            raise RelaxError(
+                f"intrinsic '{full_name}': result=\"same\" needs a scalar or vector as its first operand",
+                notes=['or say which element type it has: result="i32"'],
+            )
+        return same_type()
+    return fixed_dtype(_element_type(full_name, result))
+
+
+def _element_type(full_name: str, text: str) -> str:
+    dtype = DTYPE_BY_NAME.get(text, text)
+    classes: tuple[Callable[[str], bool], ...] = (is_float, is_int, is_bool)
+    if any(belongs(dtype) for belongs in classes):
+        return dtype
+    hint = suggest(text, ["same", *DTYPE_BY_NAME, *FLOAT_TYPES, *DTYPE_BY_NAME.values()])
+    raise RelaxError(
+        f"intrinsic '{full_name}': result='{text}' is neither \"same\" nor an element type{hint}"
+    )

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Questions about a float, answered by an i1: one line each."""
+
+from __future__ import annotations
+
+from .dialect import X, op
+from .infer import predicate
+
+op("isfinite", X, infer=predicate, doc="True where x is neither infinite nor NaN.")
+op("isinf", X, infer=predicate, doc="True where x is infinite.")
+op("isposinf", X, infer=predicate, doc="True where x is positive infinity.")
+op("isneginf", X, infer=predicate, doc="True where x is negative infinity.")
+op("isnan", X, infer=predicate, doc="True where x is NaN.")
+op("isnormal", X, infer=predicate, doc="True where x is neither zero, subnormal, infinite nor NaN.")
+op("signbit", X, infer=predicate, doc="True where the sign of x is minus, -0 and -NaN included.")

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PrimFuncs: `func.func` with attributes, in destination-passing style.
+
+On tensors the trailing parameters are the outputs, and what the function returns are their values. On memrefs
+the outputs are trailing parameters as well and the function returns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
+from ...bindings.suggest import suggest
+from ..core.codec import encode
+
+#: Marks a function as a PrimFunc.
+PRIM_FUNC = "tir.prim_func"
+#: How it can be fused: the name of an OpPattern.
+OP_PATTERN = "tir.op_pattern"
+#: No two of its buffers overlap.
+NOALIAS = "tir.noalias"
+#: The target that it is compiled for, where that is not the module's.
+TARGET = "tir.target"
+#: The transform.named_sequence that schedules it.
+SCHEDULE = "tir.schedule"
+
+
+class OpPattern(IntEnum):
+    """What fusion has to know of a PrimFunc; the higher, the less can be fused."""
+
+    ELEMWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    COMM_REDUCE = 3
+    OUT_EWISE_FUSABLE = 4
+    TUPLE = 7
+    OPAQUE = 8
+
+    @property
+    def attribute_text(self) -> str:
+        return self.name.lower()
+
+    @staticmethod
+    def parse(text: str) -> OpPattern:
+        names = [pattern.attribute_text for pattern in OpPattern]
+        if text not in names:
+            raise RelaxError(
+                f"unknown operator pattern '{text}'{suggest(text, names)} (known: {', '.join(names)})"
+            )
+        return OpPattern[text.upper()]
+
+
+def is_prim_func(op: Any) -> bool:
+    operation = op.operation
+    return operation.name == "func.func" and PRIM_FUNC in operation.attributes
+
+
+def op_pattern(op: Any) -> OpPattern | None:
+    """How a PrimFunc can be fused; None where nobody has said."""
+    attributes = op.operation.attributes
+    if OP_PATTERN not in attributes:
+        return None
+    attribute = attributes[OP_PATTERN]
+    if not isinstance(attribute, ir.StringAttr):
+        raise RelaxError(f"attribute '{OP_PATTERN}' must be a string, got {attribute}")
+    return OpPattern.parse(attribute.value)
+
+
+def set_op_pattern(op: Any, pattern: OpPattern | str) -> None:
+    if isinstance(pattern, str):
+        pattern = OpPattern.parse(pattern)
+    operation = op.operation
+    operation.attributes[OP_PATTERN] = ir.StringAttr.get(pattern.attribute_text, operation.context)
+
+
+def make_prim_func(
+    name: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    body: Callable[..., Any],
+    *,
+    ip: Any = None,
+    loc: Any = None,
+    pattern: OpPattern | str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+) -> Any:
+    """Creates a PrimFunc at the current insertion point (or `ip=`) and returns its operation.
+
+    Inputs and outputs are types, as infos, MLIR types or text; outputs are all tensors or all memrefs. `body`
+    is called with the parameters, inputs first; it builds the function's body and returns the outputs' values
+    (one, or a sequence) on tensors, nothing on memrefs.
+    """
+    context = _context(ip, loc)
+    with context, loc or ir.Location.current or ir.Location.unknown(context):
+        types = [_as_type(item, context) for item in (*inputs, *outputs)]
+        results = [type_ for type_ in types[len(inputs) :] if not _is_memref(type_)]
+        operation = _create_function(name, types, results, attributes or {}, ip)
+        try:
+            if pattern is not None:
+                set_op_pattern(operation, pattern)
+            problems = verify_prim_func(operation)
+            if problems:
+                raise RelaxError(f"PrimFunc @{name} {problems[0]}")
+            _fill(operation, name, results, body)
+        except BaseException:
+            operation.erase()
+            raise
+    return operation
+
+
+def _context(ip: Any, loc: Any) -> Any:
+    if loc is not None:
+        return loc.context
+    if ip is not None:
+        return ip.block.owner.context
+    if ir.Context.current is None:
+        raise RelaxError(
+            "a PrimFunc cannot be made outside of a module: no context (use `with module.body:` or ip=)"
+        )
+    return ir.Context.current
+
+
+def _as_type(item: Any, context: Any) -> Any:
+    if isinstance(item, ir.Type):
+        return item
+    if hasattr(item, "_fields"):
+        return encode(item, context)
+    if not isinstance(item, str):
+        raise RelaxError(
+            f"a parameter's type must be an MLIR type, an info or text, got {type(item).__name__}"
+        )
+    try:
+        return ir.Type.parse(item, context)
+    except ir.MLIRError:
+        raise RelaxError(f"'{item}' is not a type") from None
+
+
+def _create_function(
+    name: str, parameters: Sequence[Any], results: Sequence[Any], attributes: Mapping[str, Any], ip: Any
+) -> Any:
+    function_type = ir.FunctionType.get(parameters, results)
+    all_attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(function_type),
+        PRIM_FUNC: ir.UnitAttr.get(),
+        **attributes,
+    }
+    operation = ir.Operation.create("func.func", attributes=all_attributes, regions=1, ip=ip)
+    operation.regions[0].blocks.append(*parameters)
+    return operation
+
+
+def _fill(operation: Any, name: str, results: Sequence[Any], body: Callable[..., Any]) -> None:
+    block = operation.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        values = _returned(body(*block.arguments))
+        if [value.type for value in values] != list(results):
+            shown = ", ".join(str(value.type) for value in values) or "nothing"
+            expected = ", ".join(map(str, results)) or "nothing"
+            raise RelaxError(f"PrimFunc @{name}: the body returned {shown}, but {expected} is expected")
+        ir.Operation.create("func.return", operands=values)
+
+
+def _returned(values: Any) -> list[Any]:
+    if values is None:
+        return []
+    items = list(values) if isinstance(values, (list, tuple)) else [values]
+    return [item if isinstance(item, ir.Value) else item.operation.result for item in items]
+
+
+# ---- verification ----
+
+
+def check_prim_funcs(module_op: Any) -> bool:
+    """Reports what is wrong with the PrimFuncs of a module and of the modules in it, at their locations."""
+    valid = True
+    for operation in _functions(module_op.operation):
+        for problem in verify_prim_func(operation):
+            operation.location.emit_error(f"'func.func' op @{_symbol_name(operation)} {problem}")
+            valid = False
+    return valid
+
+
+def _functions(module: Any) -> Iterator[Any]:
+    for op in module.regions[0].blocks[0].operations:
+        operation = op.operation
+        if operation.name == "func.func":
+            yield operation
+        elif operation.name == "builtin.module":
+            yield from _functions(operation)
+
+
+def _symbol_name(operation: Any) -> str:
+    return ir.StringAttr(operation.attributes["sym_name"]).value
+
+
+def verify_prim_func(op: Any) -> list[str]:
+    """What is wrong with a function as a PrimFunc; other functions must not have a PrimFunc's attributes."""
+    operation = op.operation
+    present = [name for name in operation.attributes if name.startswith("tir.")]
+    if not present:
+        return []
+    if PRIM_FUNC not in present:
+        return [
+            f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')"
+            for name in present
+        ]
+    function_type = ir.FunctionType(ir.TypeAttr(operation.attributes["function_type"]).value)
+    parameters, results = list(function_type.inputs), list(function_type.results)
+    return [
+        *(problem for name in present for problem in _attribute_problems(name, operation.attributes[name])),
+        *_signature_problems(parameters, results),
+    ]
+
+
+def _attribute_problems(name: str, attribute: Any) -> Iterator[str]:
+    if name not in _ATTRIBUTES:
+        yield f"has unknown attribute '{name}'{suggest(name, _ATTRIBUTES)} (known: {', '.join(_ATTRIBUTES)})"
+        return
+    is_valid, expected = _ATTRIBUTES[name]
+    if not is_valid(attribute):
+        yield f"has attribute '{name}' that must be {expected}, got {attribute}"
+
+
+def _is_unit(attribute: Any) -> bool:
+    return isinstance(attribute, ir.UnitAttr)
+
+
+def _is_text(attribute: Any) -> bool:
+    return isinstance(attribute, ir.StringAttr) and attribute.value != ""
+
+
+def _is_pattern(attribute: Any) -> bool:
+    return _is_text(attribute) and attribute.value in [pattern.attribute_text for pattern in OpPattern]
+
+
+def _is_symbol(attribute: Any) -> bool:
+    return isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr))
+
+
+_ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    PRIM_FUNC: (_is_unit, "a unit attribute"),
+    OP_PATTERN: (_is_pattern, "one of " + ", ".join(f'"{pattern.attribute_text}"' for pattern in OpPattern)),
+    NOALIAS: (_is_unit, "a unit attribute"),
+    TARGET: (_is_text, "the name of a target"),
+    SCHEDULE: (_is_symbol, "a symbol"),
+}
+
+
+def _signature_problems(parameters: Sequence[Any], results: Sequence[Any]) -> Iterator[str]:
+    tensor = next((i for i, type_ in enumerate(parameters) if _is_tensor(type_)), None)
+    memref = next((i for i, type_ in enumerate(parameters) if _is_memref(type_)), None)
+    if tensor is not None and memref is not None:
+        yield (
+            f"takes tensors and memrefs (parameter #{tensor} is {parameters[tensor]}, #{memref} is "
+            f"{parameters[memref]}): it must be on either"
+        )
+    elif tensor is not None and not results:
+        yield "returns nothing: on tensors it must return its outputs, which are its trailing parameters"
+    if len(results) > len(parameters):
+        yield f"returns {len(results)} outputs but has {len(parameters)} parameters: each output is one too"
+        return
+    start = len(parameters) - len(results)
+    for index, result in enumerate(results):
+        parameter = parameters[start + index]
+        if not (_is_tensor(result) or _is_memref(result)):
+            yield f"has result #{index} ({result}) that must be a tensor, of rank 0 for a scalar"
+        elif not _same_buffer(parameter, result):
+            output = f"parameter #{start + index} ({parameter})"
+            yield f"has result #{index} ({result}) that must have the type of its output, {output}"
+
+
+def _is_tensor(type_: Any) -> bool:
+    return isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType))
+
+
+def _is_memref(type_: Any) -> bool:
+    return isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType))
+
+
+def _same_buffer(parameter: Any, result: Any) -> bool:
+    """Memrefs are returned between bufferization and drop-equivalent-buffer-results; layouts may differ."""
+    if not (isinstance(parameter, ir.MemRefType) and isinstance(result, ir.MemRefType)):
+        return parameter == result
+    return parameter.element_type == result.element_type and list(parameter.shape) == list(result.shape)

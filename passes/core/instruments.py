@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What watches a pipeline run: prints the IR, takes times, calls back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+
+class Instrument:
+    """Told before and after each pass. `op` is the operation that the pass runs on."""
+
+    def before_pass(self, name: str, op: Any) -> None:
+        """Called before a pass runs on an operation."""
+
+    def after_pass(self, name: str, op: Any) -> None:
+        """Called after a pass has succeeded and its result has been verified."""
+
+    def pass_failed(self, name: str, op: Any) -> None:
+        """Called when a pass has failed; the operation may be half transformed."""
+
+
+class Callback(Instrument):
+    """Calls functions `(pass name, operation)` before and after each pass."""
+
+    def __init__(
+        self,
+        before: Callable[[str, Any], None] | None = None,
+        after: Callable[[str, Any], None] | None = None,
+    ):
+        self._before, self._after = before, after
+
+    def before_pass(self, name: str, op: Any) -> None:
+        if self._before:
+            self._before(name, op)
+
+    def after_pass(self, name: str, op: Any) -> None:
+        if self._after:
+            self._after(name, op)
+
+
+class PrintIR(Instrument):
+    """Prints the IR as mlir-opt does. `before` and `after` hold pass names; True stands for all of them."""
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        before: Iterable[str] | bool = (),
+        after: Iterable[str] | bool = (),
+        only_changes: bool = False,
+        after_failure: bool = False,
+        module_scope: bool = False,
+        show: Callable[[Any], str] | None = None,
+    ):
+        self._stream = stream
+        self._before = before if isinstance(before, bool) else frozenset(before)
+        self._after = after if isinstance(after, bool) else frozenset(after)
+        self._only_changes = only_changes
+        self._after_failure = after_failure
+        self._module_scope = module_scope
+        self._show = show or (lambda op: op.get_asm(assume_verified=True))
+        self._texts: list[str] = []
+
+    @staticmethod
+    def _selected(names: bool | frozenset[str], name: str) -> bool:
+        return names if isinstance(names, bool) else name in names
+
+    def before_pass(self, name: str, op: Any) -> None:
+        if self._selected(self._before, name):
+            self._print("Before", name, op)
+        if self._only_changes:
+            self._texts.append(op.get_asm(assume_verified=True))
+
+    def after_pass(self, name: str, op: Any) -> None:
+        unchanged = self._only_changes and self._texts.pop() == op.get_asm(assume_verified=True)
+        if not unchanged and self._selected(self._after, name):
+            self._print("After", name, op)
+
+    def pass_failed(self, name: str, op: Any) -> None:
+        if self._only_changes:
+            self._texts.pop()
+        if self._after_failure or self._selected(self._after, name):
+            self._print("After", f"{name} Failed", op, generic=True)
+
+    def _print(self, when: str, name: str, op: Any, *, generic: bool = False) -> None:
+        where = "" if op.name == "builtin.module" else f" ('{op.name}' operation{_symbol(op)})"
+        self._stream.write(f"// -----// IR Dump {when} {name}{where} //----- //\n")
+        shown = _outermost(op) if self._module_scope else op
+        # A failed pass leaves IR that may not verify: only the generic form is safe to print.
+        text = shown.get_asm(print_generic_op_form=True, assume_verified=True) if generic else self._show(shown)
+        self._stream.write(text.rstrip("\n") + "\n\n")
+
+
+def _symbol(op: Any) -> str:
+    return f": @{op.attributes['sym_name'].value}" if "sym_name" in op.attributes else ""
+
+
+def _outermost(op: Any) -> Any:
+    while op.parent is not None:
+        op = op.parent.operation
+    return op
+
+
+class Timing(Instrument):
+    """Wall time per pass, in the order of first use; `report()` prints it as mlir-opt does."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._started: list[float] = []
+        self._begin = time.perf_counter()
+
+    def before_pass(self, name: str, op: Any) -> None:
+        self._started.append(time.perf_counter())
+
+    def after_pass(self, name: str, op: Any) -> None:
+        self.add(name, time.perf_counter() - self._started.pop())
+
+    def pass_failed(self, name: str, op: Any) -> None:
+        self.after_pass(name, op)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Counts time that something else than a pass took (parsing, printing)."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def report(self) -> str:
+        total = time.perf_counter() - self._begin
+        rows = [*self.seconds.items(), ("Rest", max(total - sum(self.seconds.values()), 0.0)), ("Total", total)]
+        bar = "===" + "-" * 73 + "==="
+        lines = [bar, "... Execution time report ...".center(79).rstrip(), bar]
+        lines += [f"  Total Execution Time: {total:.4f} seconds", "", "  ----Wall Time----  ----Name----"]
+        lines += [f"  {seconds:8.4f} ({seconds / total:6.1%})  {name}" for name, seconds in rows]
+        return "\n".join(lines) + "\n"

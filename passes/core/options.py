@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Options of passes: `{opt=1 names=a,b flag}` to the fields of a dataclass, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.suggest import suggest
+
+_TRUE = ("true", "1", "yes", "on")
+_FALSE = ("false", "0", "no", "off")
+
+
+def split_options(text: str) -> list[tuple[str, str | None]]:
+    """`a=1 b={x y} c="d e" flag` -> pairs of name and value; None where there is only a name.
+
+    Values may be quoted or in braces, as upstream's pass options are. Raises RelaxError for unbalanced ones.
+    """
+    pairs: list[tuple[str, str | None]] = []
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        end = _end_of_word(text, position)
+        name, equals, value = text[position:end].partition("=")
+        if not name:
+            raise RelaxError(f"expected an option's name at '{text[position:end]}'")
+        pairs.append((name, _unquote(value) if equals else None))
+        position = end
+    return pairs
+
+
+def _end_of_word(text: str, position: int) -> int:
+    depth, quote = 0, ""
+    for index in range(position, len(text)):
+        char = text[index]
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "{[(":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif char.isspace() and depth <= 0:
+            return index
+    if quote or depth > 0:
+        raise RelaxError(f"unbalanced {'quote' if quote else 'brackets'} in options '{text}'")
+    return len(text)
+
+
+def _unquote(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    if len(value) >= 2 and value[0] == "{" and value[-1] == "}":
+        return value[1:-1]
+    return value
+
+
+def option_name(field_name: str) -> str:
+    return field_name.replace("_", "-")
+
+
+def option_fields(pass_class: type) -> dict[str, dataclasses.Field[Any]]:
+    """The options of a pass class by the name they have in a pipeline."""
+    return {option_name(field.name): field for field in dataclasses.fields(pass_class) if field.init}  # type: ignore[arg-type]
+
+
+def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> Any:
+    """A pass from its options' text. Raises RelaxError that names the option at fault."""
+    fields = option_fields(pass_class)
+    hints = typing.get_type_hints(pass_class)
+    name = getattr(pass_class, "name", pass_class.__name__)
+    values: dict[str, Any] = {}
+    for key, text in options:
+        field = fields.get(option_name(key))
+        if field is None:
+            known = f"it takes {', '.join(fields)}" if fields else "it takes none"
+            raise RelaxError(f"pass '{name}' has no option '{key}'{suggest(option_name(key), fields)} ({known})")
+        if field.name in values:
+            raise RelaxError(f"pass '{name}': option '{key}' is given twice")
+        try:
+            values[field.name] = parse_value(text, hints[field.name])
+        except ValueError as error:
+            raise RelaxError(f"pass '{name}': option '{key}' {error}") from None
+    missing = [key for key, field in fields.items() if _is_required(field) and field.name not in values]
+    if missing:
+        raise RelaxError(f"pass '{name}' needs option '{missing[0]}'")
+    try:
+        return pass_class(**values)
+    except ValueError as error:
+        raise RelaxError(f"pass '{name}': {error}") from None
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def parse_value(text: str | None, hint: Any) -> Any:
+    """An option's text as the type of its field. Raises ValueError with what is expected."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        inner = [arg for arg in args if arg is not type(None)]
+        return None if text == "none" and len(inner) < len(args) else parse_value(text, inner[0])
+    if hint is bool:
+        return _parse_bool(text)
+    if text is None:
+        raise ValueError(f"needs a value: {describe_type(hint)}")
+    if origin is typing.Literal:
+        if text not in args:
+            raise ValueError(f"expects {describe_type(hint)}, got '{text}'{suggest(text, args)}")
+        return text
+    if origin is tuple:
+        return tuple(parse_value(item.strip(), args[0]) for item in text.split(",") if item.strip())
+    if origin in (dict, Mapping) or hint is dict:
+        return _parse_mapping(text, hint)
+    return _parse_number(text, hint) if hint in (int, float) else text
+
+
+def _parse_bool(text: str | None) -> bool:
+    if text is None or text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise ValueError(f"expects true or false, got '{text}'")
+
+
+def _parse_number(text: str, hint: Any) -> Any:
+    try:
+        return int(text, 0) if hint is int else float(text)
+    except ValueError:
+        raise ValueError(f"expects {describe_type(hint)}, got '{text}'") from None
+
+
+def _parse_mapping(text: str, hint: Any) -> dict[str, str]:
+    pairs = [item.partition(":") for item in text.split(",") if item.strip()]
+    if any(not colon for _, colon, _ in pairs):
+        raise ValueError(f"expects {describe_type(hint)}, got '{text}'")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def describe_type(hint: Any) -> str:
+    """What an option takes, for help and errors."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join("none" if arg is type(None) else describe_type(arg) for arg in args)
+    if origin is typing.Literal:
+        return "one of " + ", ".join(map(str, args))
+    if origin is tuple:
+        return f"a list of {describe_type(args[0]).removeprefix('an ').removeprefix('a ')}s"
+    if origin in (dict, Mapping) or hint is dict:
+        return "pairs like a:b,c:d"
+    return {int: "an integer", float: "a number", bool: "true or false", str: "text"}.get(hint, str(hint))
+
+
+def format_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(format_value(item) for item in value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}:{item}" for key, item in value.items())
+    text = "none" if value is None else str(value)
+    return "{" + text + "}" if any(char.isspace() for char in text) else text
+
+
+def format_options(instance: Any) -> str:
+    """`{opt=1}` for the options that differ from their defaults; nothing when none does."""
+    shown = []
+    for key, field in option_fields(type(instance)).items():
+        value = getattr(instance, field.name)
+        default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+        if value != default:
+            shown.append(f"{key}={format_value(value)}")
+    return "{" + " ".join(shown) + "}" if shown else ""

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pipelines of this project's, other packages' and upstream's passes, nested anchors included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Union
+
+from ...bindings.context import new_context
+from ...bindings.diagnostics import errors_as_relax_error, failure
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
+from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
+from ...bindings.suggest import suggest
+from ...bindings.upstream_passes import upstream_passes
+from ...dialects.verification import verify_ir
+from .base import Pass
+from .instruments import Instrument
+from .options import make_pass, split_options
+from .registry import all_passes, find_pass
+from .text import Element, parse_pipeline
+
+
+class Upstream(NamedTuple):
+    """An upstream pass, as text."""
+
+    text: str
+
+    @property
+    def name(self) -> str:
+        return self.text.partition("{")[0]
+
+
+class Group(NamedTuple):
+    """Passes that run on every operation of one kind directly inside; `attributes` narrow it down."""
+
+    anchor: str
+    attributes: tuple[tuple[str, str | None], ...]
+    steps: tuple[Step, ...]
+
+
+Step = Union[Pass, Upstream, Group]
+
+
+class Pipeline:
+    """Passes in order. From text, or from pass objects and texts; checked as a whole before anything runs."""
+
+    def __init__(
+        self,
+        passes: str | Pass | Iterable[Pass | str],
+        *,
+        anchor: str = "builtin.module",
+        instruments: Sequence[Instrument] = (),
+        verify_each: bool = True,
+    ):
+        self.anchor = anchor
+        self.instruments = list(instruments)
+        self.verify_each = verify_each
+        self._checker = new_context()
+        self.steps = tuple(self._steps(passes))
+
+    def __str__(self) -> str:
+        return f"{self.anchor}({','.join(_step_text(step) for step in self.steps)})"
+
+    def __repr__(self) -> str:
+        return f"Pipeline('{self}')"
+
+    def _steps(self, passes: str | Pass | Iterable[Pass | str]) -> Iterator[Step]:
+        items = [passes] if isinstance(passes, (str, Pass)) else list(passes)
+        for item in items:
+            if isinstance(item, str):
+                yield from self._resolve_all(self._without_anchor(parse_pipeline(item)), self.anchor)
+            elif isinstance(item, Pass):
+                yield self._checked_anchor(item, self.anchor)
+            else:
+                raise RelaxError(f"a pipeline holds passes and pipeline texts, not {type(item).__name__}")
+
+    def _without_anchor(self, elements: tuple[Element, ...]) -> tuple[Element, ...]:
+        """`builtin.module(a,b)`, `any(a,b)` and `a,b` mean the same: the outermost anchor may be left out."""
+        if len(elements) != 1 or elements[0].options:
+            return elements
+        outermost = elements[0]
+        return outermost.children or () if outermost.name in (self.anchor, "any") else elements
+
+    def _resolve_all(self, elements: Sequence[Element], anchor: str) -> Iterator[Step]:
+        for element in elements:
+            yield self._resolve(element, anchor)
+
+    def _resolve(self, element: Element, anchor: str) -> Step:
+        if element.children is not None:
+            if "." not in element.name and element.name != "any":
+                hint = "it takes options in braces" if find_pass(element.name) else "an operation's name is expected"
+                raise RelaxError(f"'{element.name}' cannot hold passes: {hint}")
+            steps = tuple(self._resolve_all(element.children, element.name))
+            return Group(element.name, tuple(split_options(element.options)), steps)
+        own = find_own_or_none(element.name)
+        if own is not None:
+            return self._checked_anchor(make_pass(own, split_options(element.options)), anchor)
+        self._check_upstream(element, anchor)
+        return Upstream(str(element))
+
+    def _check_upstream(self, element: Element, anchor: str) -> None:
+        known = upstream_passes().get(element.name)
+        names = {option.name for option in known.options} if known else set()
+        # Said here because upstream says it without a suggestion; lists of upstream's own are not in the table.
+        for name, _ in split_options(element.options) if names else ():
+            if name not in names and suggest(name, names):
+                raise RelaxError(f"pass '{element.name}' has no option '{name}'{suggest(name, names)}")
+        try:
+            check_upstream(str(element), anchor, self._checker)
+        except UnknownPass as error:
+            candidates = [*upstream_passes(), *all_passes()]
+            raise RelaxError(error.message + suggest(element.name, candidates)) from None
+
+    @staticmethod
+    def _checked_anchor(pass_: Pass, anchor: str) -> Pass:
+        if pass_.anchor not in ("any", anchor) and anchor != "any":
+            wanted = pass_.anchor
+            raise RelaxError(f"pass '{pass_.name}' runs on {wanted}, not on {anchor}: write {wanted}({pass_.text()})")
+        return pass_
+
+    def run(self, target: Any) -> Any:
+        """Runs on a Module or an operation, which is changed in place and returned.
+
+        Raises RelaxError for the first pass that fails; what it leaves half done should be thrown away.
+        """
+        operation = getattr(target, "operation", target).operation
+        if self.anchor not in ("any", operation.name):
+            raise RelaxError(f"the pipeline runs on {self.anchor}, but it was given a {operation.name}")
+        with operation.context, ir.Location.unknown():
+            self._run_steps(operation, self.steps)
+        return target
+
+    def _run_steps(self, operation: Any, steps: Sequence[Step]) -> None:
+        position = 0
+        while position < len(steps):
+            step = steps[position]
+            if isinstance(step, Group) and not _only_upstream(step):
+                for child in _selected_children(operation, step):
+                    self._run_steps(child, step.steps)
+            elif isinstance(step, Pass):
+                self._watched(step.name, operation, lambda step=step: self._run_own(step, operation))
+            elif self.instruments:
+                self._run_watched_upstream(operation, step)
+            else:
+                # Nobody watches: consecutive upstream passes share one pass manager.
+                end = position + 1
+                while end < len(steps) and _only_upstream(steps[end]):
+                    end += 1
+                texts = [_step_text(item) for item in steps[position:end]]
+                run_upstream(operation, texts, verify=self.verify_each)
+                position = end - 1
+            position += 1
+
+    def _run_watched_upstream(self, operation: Any, step: Step) -> None:
+        if isinstance(step, Group):
+            for child in _selected_children(operation, step):
+                self._run_steps(child, step.steps)
+        elif isinstance(step, Upstream):
+            run = [step.text]
+            self._watched(step.name, operation, lambda: run_upstream(operation, run, verify=self.verify_each))
+
+    def _run_own(self, pass_: Pass, operation: Any) -> None:
+        pass_.prepare(operation.context)
+        with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found:
+            pass_.run(operation)
+        # An error that a pass reported without raising is still an error.
+        if any(diagnostic.severity == "error" for diagnostic in found):
+            raise failure(f"pass {pass_.name} failed", found)
+        if self.verify_each:
+            verify_ir(operation, f"pass {pass_.name} produced invalid IR")
+
+    def _watched(self, name: str, operation: Any, run: Any) -> None:
+        for instrument in self.instruments:
+            instrument.before_pass(name, operation)
+        try:
+            run()
+        except Exception:
+            for instrument in reversed(self.instruments):
+                instrument.pass_failed(name, operation)
+            raise
+        for instrument in reversed(self.instruments):
+            instrument.after_pass(name, operation)
+
+
+def find_own_or_none(name: str) -> type[Pass] | None:
+    """A pass written in Python. Upstream's names are not looked up among plug-ins, which costs time."""
+    if name in upstream_passes():
+        return None
+    return find_pass(name)
+
+
+def _step_text(step: Step) -> str:
+    if isinstance(step, Group):
+        options = " ".join(key if value is None else f"{key}={value}" for key, value in step.attributes)
+        anchor = step.anchor + (f"{{{options}}}" if options else "")
+        return f"{anchor}({','.join(_step_text(child) for child in step.steps)})"
+    return step.text() if isinstance(step, Pass) else step.text
+
+
+def _only_upstream(step: Step) -> bool:
+    if isinstance(step, Group):
+        return not step.attributes and all(_only_upstream(child) for child in step.steps)
+    return isinstance(step, Upstream)
+
+
+def _selected_children(operation: Any, group: Group) -> list[Any]:
+    """The operations directly inside that a group runs on; a list, because passes change what is inside."""
+    children = [
+        child.operation for region in operation.regions for block in region.blocks for child in block.operations
+    ]
+    return [child for child in children if _is_selected(child, group)]
+
+
+def _is_selected(child: Any, group: Group) -> bool:
+    if group.anchor != child.name and not (group.anchor == "any" and len(child.regions)):
+        return False
+    return all(_has_attribute(child, key, value) for key, value in group.attributes)
+
+
+def _has_attribute(operation: Any, key: str, value: str | None) -> bool:
+    if key not in operation.attributes:
+        return False
+    attribute = operation.attributes[key]
+    return value is None or (attribute.value if isinstance(attribute, ir.StringAttr) else str(attribute)) == value

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every pass by name: this project's (found by file name, imported when used) and other packages'."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TypeVar
+
+from ...bindings.errors import RelaxError
+from ...bindings.plugins import load_plugins
+from .base import Pass
+
+_PASSES: dict[str, type[Pass]] = {}
+_FOLDER = Path(__file__).parent.parent
+_PACKAGE = __name__.rsplit(".", 2)[0]
+
+PassClass = TypeVar("PassClass", bound=type[Pass])
+
+
+def register_pass(cls: PassClass) -> PassClass:
+    """Makes a pass known by its name; use it as a decorator. Refuses a name that is taken."""
+    name = cls.name
+    if not name or not all(char.isalnum() or char in "-_." for char in name):
+        raise RelaxError(f"{cls.__name__}.name = '{name}' is no pass name: letters, digits, '-', '_' and '.' only")
+    taken = _PASSES.get(name)
+    if taken is not None and taken.__qualname__ + taken.__module__ != cls.__qualname__ + cls.__module__:
+        raise RelaxError(f"pass '{name}' is registered twice: by {taken.__module__} and by {cls.__module__}")
+    if not (cls.__doc__ or "").strip():
+        raise RelaxError(f"pass '{name}' has no doc string: its first line is what --help prints")
+    _PASSES[name] = cls
+    return cls
+
+
+def own_pass_files() -> dict[str, str]:
+    """The passes of this project: name -> module. One pass a file, named after the pass."""
+    files = sorted(_FOLDER.glob("relax_*.py")) + sorted(_FOLDER.glob("tir_*.py"))
+    return {path.stem.replace("_", "-"): f"{_PACKAGE}.{path.stem}" for path in files}
+
+
+def find_pass(name: str) -> type[Pass] | None:
+    """The pass of this name; plug-ins that announce it are imported. None when nobody has it."""
+    if name not in _PASSES:
+        module = own_pass_files().get(name)
+        if module:
+            importlib.import_module(module)
+        else:
+            load_plugins("pass", name)
+    return _PASSES.get(name)
+
+
+def all_passes() -> dict[str, type[Pass]]:
+    """Every registered pass, this project's and plug-ins' included, sorted by name."""
+    for module in own_pass_files().values():
+        importlib.import_module(module)
+    load_plugins("pass")
+    return dict(sorted(_PASSES.items()))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The text of pipelines: `builtin.module(relax-inline{opt=1},func.func(cse))`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...bindings.errors import RelaxError
+
+# Deeper nesting than any real pipeline; a bound, so that hostile text cannot exhaust the stack.
+_MOST_NESTING = 64
+
+
+class Element(NamedTuple):
+    """A pass, or a group of them in an anchor (`children` is not None).
+
+    On an anchor, options select: `builtin.module{relax.codegen=dnnl}(...)` runs on the modules whose attribute
+    relax.codegen is "dnnl".
+    """
+
+    name: str
+    options: str
+    children: tuple[Element, ...] | None
+    column: int
+
+    def __str__(self) -> str:
+        text = self.name + ("{" + self.options + "}" if self.options else "")
+        return text if self.children is None else f"{text}({','.join(map(str, self.children))})"
+
+
+def parse_pipeline(text: str) -> tuple[Element, ...]:
+    """The elements of a pipeline. Raises RelaxError with the column and a caret for malformed text."""
+    parser = _Parser(text)
+    elements = parser.elements(0)
+    if parser.position < len(text):
+        raise parser.problem("unbalanced ')'")
+    return elements
+
+
+class _Parser:
+    def __init__(self, text: str):
+        self.text = text
+        self.position = 0
+
+    def problem(self, message: str, position: int | None = None) -> RelaxError:
+        at = self.position if position is None else position
+        return RelaxError(f"{message} in pass pipeline at column {at + 1}", notes=[self.text, " " * at + "^"])
+
+    def elements(self, depth: int) -> tuple[Element, ...]:
+        if depth > _MOST_NESTING:
+            raise self.problem(f"more than {_MOST_NESTING} nested groups")
+        found: list[Element] = []
+        self._skip_space()
+        while self.position < len(self.text) and self.text[self.position] != ")":
+            found.append(self._element(depth))
+            self._skip_space()
+            if not self._take(","):
+                break
+            self._skip_space()
+            if self.position >= len(self.text) or self.text[self.position] == ")":
+                raise self.problem("expected a pass after ','")
+        return tuple(found)
+
+    def _element(self, depth: int) -> Element:
+        start = self.position
+        while self.position < len(self.text) and self.text[self.position] not in "{}(),":
+            self.position += 1
+        name = self.text[start : self.position].strip()
+        if not name or any(char.isspace() for char in name):
+            raise self.problem("expected a pass name", start)
+        options = self._options()
+        children = self._children(depth)
+        return Element(name, options, children, start)
+
+    def _options(self) -> str:
+        if not self._take("{"):
+            return ""
+        start, depth, quote = self.position, 1, ""
+        while self.position < len(self.text):
+            char = self.text[self.position]
+            self.position += 1
+            if quote:
+                quote = "" if char == quote else quote
+            elif char in "\"'":
+                quote = char
+            elif char in "{}":
+                depth += 1 if char == "{" else -1
+                if depth == 0:
+                    self._skip_space()
+                    return self.text[start : self.position].rstrip().removesuffix("}").strip()
+        raise self.problem("unbalanced '{'", start - 1)
+
+    def _children(self, depth: int) -> tuple[Element, ...] | None:
+        opening = self.position
+        if not self._take("("):
+            return None
+        children = self.elements(depth + 1)
+        if not self._take(")"):
+            if self.position < len(self.text):
+                raise self.problem("expected ',' or ')'")
+            raise self.problem("unbalanced '('", opening)
+        return children
+
+    def _take(self, char: str) -> bool:
+        if self.text[self.position : self.position + 1] != char:
+            return False
+        self.position += 1
+        return True
+
+    def _skip_space(self) -> None:
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1

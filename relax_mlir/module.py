@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A module of IR that owns its context: parse, build, print, verify, write."""
+
+from __future__ import annotations
+
+import io
+import weakref
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from .bindings.errors import RelaxError
+from .bindings.mlir import ir
+from .dialects.core.cache import drop
+from .dialects.core.context import create_context
+from .dialects.core.parsing import parse_module
+from .dialects.verification import verify_ir
+
+
+class Module:
+    """IR with its context. Build operations with `with module:` (at the end of the module's body).
+
+    >>> module = Module.parse("func.func @f() { return }")
+    """
+
+    def __init__(self, owner: Any = None):
+        if owner is None:
+            context = create_context()
+            with context, ir.Location.unknown():
+                owner = ir.Module.create()
+        # MLIR's handles do not hold what they point into: this reference does.
+        self._owner = owner
+        self._entered: list[ExitStack] = []
+        weakref.finalize(self, drop, id(self.context))
+
+    @classmethod
+    def parse(cls, source: str | bytes, name: str = "<string>", *, allow_unregistered: bool = False) -> Module:
+        """From text or bytecode; `name` stands for the file in errors. Raises RelaxError."""
+        return cls(parse_module(source, name, allow_unregistered=allow_unregistered))
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, allow_unregistered: bool = False) -> Module:
+        """From a file of text or bytecode. Raises RelaxError."""
+        try:
+            source = Path(path).read_bytes()
+        except OSError as error:
+            raise RelaxError(f"cannot read {path}: {error.strerror}") from None
+        return cls.parse(source, str(path), allow_unregistered=allow_unregistered)
+
+    @property
+    def operation(self) -> Any:
+        return self._owner.operation
+
+    @property
+    def context(self) -> Any:
+        return self._owner.context
+
+    @property
+    def body(self) -> Any:
+        """The block that holds the module's functions."""
+        return self.operation.regions[0].blocks[0]
+
+    def __enter__(self) -> Module:
+        stack = ExitStack()
+        stack.enter_context(self.context)
+        stack.enter_context(ir.Location.unknown())
+        stack.enter_context(ir.InsertionPoint(self.body))
+        self._entered.append(stack)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._entered.pop().__exit__(*exception)
+
+    def __str__(self) -> str:
+        return str(self.print())
+
+    def print(
+        self,
+        *,
+        generic: bool = False,
+        debug_info: bool = False,
+        pretty_debug_info: bool = False,
+        local_scope: bool = False,
+        value_users: bool = False,
+        elide_elements: int | None = None,
+        elide_resources: int | None = None,
+        assume_verified: bool = False,
+    ) -> str:
+        """The module as text. `elide_elements` leaves out constants with more elements, `elide_resources` longer ones."""
+        return str(
+            self.operation.get_asm(
+                print_generic_op_form=generic,
+                enable_debug_info=debug_info or pretty_debug_info,
+                pretty_debug_info=pretty_debug_info,
+                use_local_scope=local_scope,
+                large_elements_limit=elide_elements,
+                large_resource_limit=elide_resources,
+                assume_verified=assume_verified,
+            )
+        )
+
+    def bytecode(self, version: int | None = None) -> bytes:
+        """The module in MLIR's binary form."""
+        stream = io.BytesIO()
+        self.operation.write_bytecode(stream, version)
+        return stream.getvalue()
+
+    def verify(self) -> None:
+        """Raises RelaxError with every diagnostic when the module is not valid."""
+        verify_ir(self.operation, "the module is not valid")

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E402, F821
+"""lit's configuration: `lit test`, or `lit --param processes=1 test` for a real process per command.
+
+`lit` gives this file the names `config` and `lit_config`.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+TEST_FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(TEST_FOLDER))  # lit's workers import the format from here
+
+import lit_inprocess
+
+config.name = "relax-mlir"
+config.suffixes = [".mlir"]
+config.excludes = ["python", "Inputs"]
+config.test_source_root = str(TEST_FOLDER)
+config.test_exec_root = str(TEST_FOLDER.parent / "build" / "lit")
+if "PYTHONPATH" in os.environ:
+    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+
+lit_inprocess.configure(
+    config,
+    lit_config,
+    tools={
+        "relax-opt": lit_inprocess.Tool(
+            "relax_mlir.tools.relax_opt:run",
+            lit_inprocess.python_tool("relax_mlir.tools.relax_opt", "relax-opt"),
+        ),
+        "FileCheck": lit_inprocess.Tool(
+            "lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")
+        ),
+    },
+    # What relax-opt imports only when it is needed; loaded here it is loaded once for all tests.
+    preload=["relax_mlir.bindings.mlir", "relax_mlir.dialects.relax", "relax_mlir.dialects.tir"],
+)

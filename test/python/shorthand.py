@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Short ways to say in tests what an operator takes and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support import build_function
+
+from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.symbols import parse
+
+
+def tensor(*dims: int | str | None, dtype: str = "f32") -> TensorInfo:
+    """`tensor(2, "n", None)`: sizes, expressions over symbols, unknown sizes."""
+    return TensorInfo(tuple(parse(dim) if isinstance(dim, str) else dim for dim in dims), dtype)
+
+
+def unranked(dtype: str = "f32") -> TensorInfo:
+    return TensorInfo(None, dtype)
+
+
+def refusal(op_name: str, *operands: Any, **arguments: Any) -> str:
+    """The message with which the builder refuses an operator; operands as in support.build_function."""
+    with pytest.raises(RelaxError) as caught:
+        build_function(op_name, *operands, **arguments)
+    return str(caught.value)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checks that need nothing but the project: the house rules, and that generated files are current."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CHECKERS = ["check_layers.py"]
+# Each writes its files, or with --check compares them only.
+GENERATORS = ["gen_upstream_passes.py", "gen_operators.py"]
+
+
+def run(script: str, *options: str) -> int:
+    return subprocess.run([sys.executable, str(HERE / script), *options], check=False).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="check.py", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the generated files instead of checking")
+    if parser.parse_args().write:
+        statuses = [run(generator) for generator in GENERATORS]
+    else:
+        statuses = [run(checker) for checker in CHECKERS] + [
+            run(generator, "--check") for generator in GENERATORS
+        ]
+    return 1 if any(statuses) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

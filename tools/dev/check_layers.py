@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks the house rules of imports and files; needs Python alone. Usage: check_layers.py [REPOSITORY]."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "relax_mlir"
+SPDX = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+MAX_LINES = 500
+WHEEL_ROOTS = frozenset({"mlir", "torch_mlir"})
+WHEEL_SHIM = Path("bindings/mlir.py")
+
+# What each folder of the package may import besides itself.
+_BELOW_PASSES = ("bindings", "dialects")
+_BELOW_TARGETS = (*_BELOW_PASSES, "passes")
+_BELOW_TOOLS = (*_BELOW_TARGETS, "frontends", "targets", "runtime")
+MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "bindings": (),
+    "dialects": ("bindings",),
+    "passes": _BELOW_PASSES,
+    "frontends": _BELOW_TARGETS,
+    "targets": _BELOW_TARGETS,
+    "runtime": _BELOW_TARGETS,
+    "tools": (*_BELOW_TOOLS, PACKAGE),
+    PACKAGE: (*_BELOW_TOOLS, "tools"),
+}
+# These are imported whenever a tool starts, and these modules are what would make that slow.
+START_UP_FOLDERS = frozenset({PACKAGE, "bindings", "dialects", "passes", "tools"})
+SLOW_MODULES = frozenset({"numpy", "scipy", "ml_dtypes"})
+
+# Scripts in folders of the package that are not part of it.
+UNPACKAGED = (Path("tools/dev"),)
+SKIPPED_FOLDERS = frozenset({"build", "dist", "__pycache__", "Output"})
+IMPORT_FUNCTIONS = frozenset({"__import__", "import_module", "find_spec", "importorskip", "run_module"})
+
+
+@dataclass(frozen=True, order=True)
+class Violation:
+    file: Path
+    line: int
+    column: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: error: {self.text}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file of the repository; `folder` is its folder in the package, None outside of it."""
+
+    file: Path
+    folder: str | None
+    tree: ast.Module
+
+    def violation(self, node: ast.AST, text: str) -> Violation:
+        return Violation(self.file, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1, text)
+
+    @property
+    def package(self) -> tuple[str, ...]:
+        """The dotted package that holds this module, as relative imports count it."""
+        parts = self.file.parts[:-1]
+        return parts if self.folder == PACKAGE else (PACKAGE, *parts)
+
+
+def check_repository(root: Path) -> list[Violation]:
+    """Every violation in the Python files under `root`, in the order of files and lines."""
+    return sorted(violation for file in _python_files(root) for violation in _check_file(root, file))
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    for folder, subfolders, files in os.walk(root):
+        subfolders[:] = sorted(
+            name
+            for name in subfolders
+            if name not in SKIPPED_FOLDERS and not name.startswith(".") and not name.endswith(".egg-info")
+        )
+        for name in sorted(files):
+            if name.endswith(".py"):
+                yield (Path(folder) / name).relative_to(root)
+
+
+def _check_file(root: Path, file: Path) -> Iterator[Violation]:
+    try:
+        text = (root / file).read_text(encoding="utf-8")
+        tree = ast.parse(text, filename=str(file))
+    except UnicodeDecodeError as error:
+        yield Violation(file, 1, 1, f"not UTF-8: {error.reason} at byte {error.start}")
+        return
+    except SyntaxError as error:
+        yield Violation(file, error.lineno or 1, error.offset or 1, f"not valid Python: {error.msg}")
+        return
+    source = Source(file, _package_folder(file), tree)
+    yield from _check_text(file, text.splitlines())
+    yield from _check_wheel_root(source)
+    if source.folder is not None:
+        yield from _check_layers(source, source.folder)
+    if source.folder in START_UP_FOLDERS:
+        yield from _check_slow_imports(source)
+
+
+def _package_folder(file: Path) -> str | None:
+    if any(folder in file.parents for folder in UNPACKAGED):
+        return None
+    return file.parts[0] if file.parts[0] in MAY_IMPORT else None
+
+
+def _check_text(file: Path, lines: list[str]) -> Iterator[Violation]:
+    header = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
+    if header != [SPDX]:
+        yield Violation(file, 1, 1, f"the file does not start with `{SPDX}`")
+    if len(lines) > MAX_LINES:
+        yield Violation(
+            file, MAX_LINES + 1, 1, f"{len(lines)} lines; a file has {MAX_LINES} at most: split it at a seam"
+        )
+
+
+def _check_wheel_root(source: Source) -> Iterator[Violation]:
+    if source.file == WHEEL_SHIM:
+        return
+    for node, name in _absolute_names(source.tree):
+        if _top(name) in WHEEL_ROOTS:
+            yield source.violation(
+                node,
+                f"only {WHEEL_SHIM} names the MLIR wheel's root, this names `{name}`: import from the shim",
+            )
+
+
+def _check_layers(source: Source, folder: str) -> Iterator[Violation]:
+    for node, target in _imported_folders(source):
+        if target != folder and target not in MAY_IMPORT[folder]:
+            allowed = ", ".join(MAY_IMPORT[folder]) or "no other folder"
+            shown = "the front door" if target == PACKAGE else f"`{target}`"
+            yield source.violation(node, f"`{folder}` must not import {shown}; it may import: {allowed}")
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom) and node.level > len(source.package):
+            yield source.violation(node, f"the relative import leaves the package `{PACKAGE}`")
+    if folder == PACKAGE:
+        return
+    for node, name in _absolute_names(source.tree):
+        if _top(name) == PACKAGE:
+            yield source.violation(
+                node, f"absolute import of `{name}`: imports inside the package are relative"
+            )
+
+
+def _imported_folders(source: Source) -> Iterator[tuple[ast.AST, str]]:
+    """The package's folders that a file imports, `relax_mlir` itself standing for the front door."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node, folder) for folder in sorted(_folders_of_from_import(source, node)))
+    for node, name in _absolute_names(source.tree):
+        if _top(name) == PACKAGE:
+            yield node, _folder_of(tuple(name.split(".")[1:]))
+
+
+def _folders_of_from_import(source: Source, node: ast.ImportFrom) -> set[str]:
+    if node.level == 0 or node.level > len(source.package):
+        return set()  # absolute names are seen by _absolute_names, too many dots by _check_layers
+    base = source.package[: len(source.package) - node.level + 1]
+    inner = (*base, *(node.module.split(".") if node.module else ()))[1:]
+    if inner:
+        return {_folder_of(inner)}
+    return {_folder_of((alias.name,)) for alias in node.names}
+
+
+def _folder_of(inner: tuple[str, ...]) -> str:
+    return inner[0] if inner and inner[0] in MAY_IMPORT else PACKAGE
+
+
+def _check_slow_imports(source: Source) -> Iterator[Violation]:
+    for node in _import_time_nodes(source.tree.body):
+        for name in _names_of_import(node):
+            if _top(name) in SLOW_MODULES:
+                yield source.violation(
+                    node, f"`{name}` imported when the module is: import it inside the function that needs it"
+                )
+
+
+def _import_time_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """What runs while a module is imported: function bodies and `if TYPE_CHECKING:` do not."""
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        yield node
+        inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            inner = node.orelse
+        yield from _import_time_nodes(inner)
+
+
+def _absolute_names(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Modules named by import statements, by strings given to import functions and as keys of sys.modules."""
+    for node in ast.walk(tree):
+        for name in (*_names_of_import(node), *_names_in_strings(node)):
+            yield node, name
+
+
+def _names_of_import(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        if node.module == PACKAGE:
+            return [f"{PACKAGE}.{alias.name}" for alias in node.names]
+        return [node.module]
+    return []
+
+
+def _names_in_strings(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Call) and _last_name(node.func) in IMPORT_FUNCTIONS:
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+    elif isinstance(node, ast.Subscript) and _is_sys_modules(node.value):
+        arguments = [node.slice]
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and _is_sys_modules(node.func.value)
+    ):
+        arguments = list(node.args[:1])
+    else:
+        return []
+    return [text for argument in arguments if (text := _leading_text(argument))]
+
+
+def _leading_text(node: ast.expr) -> str:
+    """What a string expression starts with, be it a constant, an f-string or a concatenation."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _leading_text(node.values[0])
+    if isinstance(node, ast.BinOp):
+        return _leading_text(node.left)
+    return ""
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_sys_modules(node: ast.expr) -> bool:
+    return ast.unparse(node) == "sys.modules"
+
+
+def _is_type_checking(node: ast.expr) -> bool:
+    return ast.unparse(node) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def _top(name: str) -> str:
+    return name.split(".")[0]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="check_layers.py", description=__doc__)
+    parser.add_argument("repository", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
+    root = parser.parse_args(arguments).repository
+    if not root.is_dir():
+        parser.error(f"{root} is not a folder")
+    violations = check_repository(root)
+    for violation in violations:
+        print(violation)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

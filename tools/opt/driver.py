@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-opt does: reads, splits, runs the pipeline on each part, writes; every error on one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import traceback
+from collections.abc import Sequence
+from typing import TextIO
+
+from ...bindings.diagnostics import Diagnostic, render, reporting, with_file_name
+from ...bindings.errors import RelaxError
+from ...bindings.plugins import load_plugin, load_plugins
+from ...bindings.upstream_passes import upstream_passes
+from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
+from ...dialects.core.parsing import BYTECODE_MAGIC
+from ...passes.core.registry import all_passes, find_pass
+from ..split_input import split_input
+from ..verify_diagnostics import DiagnosticVerifier
+from .arguments import Arguments, parse_arguments
+from .guard import announce
+from .job import Job
+
+_PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
+
+
+class Driver:
+    """One run of the tool on given streams."""
+
+    def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO):
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
+        self.show_traceback = False
+
+    def run(self, argv: Sequence[str]) -> int:
+        """The exit code. Nothing but errors of the interpreter itself gets out as an exception."""
+        self.show_traceback = "--traceback" in argv
+        try:
+            return self._run(argv)
+        except RelaxError as error:
+            self._print_error(error, {})
+        except KeyboardInterrupt:
+            self.stderr.write("relax-opt: interrupted\n")
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # a bug of ours or of a plug-in's pass: users get a line, not a traceback
+            self._print_internal(error)
+        return 1
+
+    def _run(self, argv: Sequence[str]) -> int:
+        load_named_plugins(argv)
+        arguments = parse_arguments(argv, is_pass, lambda: [*all_passes(), *upstream_passes()])
+        information = _information(arguments)
+        if information is not None:
+            self.stdout.write(information)
+            return 0
+        data = self._read(arguments.input)
+        name = "<stdin>" if arguments.input == "-" else arguments.input
+        job = Job(arguments, name, self.stderr)
+        if data.startswith(BYTECODE_MAGIC):
+            if arguments["verify-diagnostics"]:
+                raise RelaxError("--verify-diagnostics needs text: bytecode has no comments", location=name)
+            return self._process(job, [data], arguments)
+        text = _decode(data, name)
+        marker = arguments["split-input-file"]
+        chunks: list[str | bytes] = [chunk.text for chunk in split_input(text, marker)] if marker else [text]
+        return self._process(job, chunks, arguments)
+
+    def _process(self, job: Job, chunks: Sequence[str | bytes], arguments: Arguments) -> int:
+        outputs: list[str | bytes] = []
+        failed = False
+        for chunk in chunks:
+            output = self._verify_chunk(job, chunk) if arguments["verify-diagnostics"] else self._run_chunk(job, chunk)
+            failed |= output is None
+            if output is not None:
+                outputs.append(output)
+        announce("writing the output")
+        if not arguments["verify-diagnostics"]:
+            # A file is written whole or not at all; a stream gets the parts that went well, as from mlir-opt.
+            if not failed or arguments["o"] == "-":
+                self._write(_join(outputs, arguments["output-split-marker"]), arguments["o"])
+        return 1 if failed else 0
+
+    def _run_chunk(self, job: Job, chunk: str | bytes) -> str | bytes | None:
+        sources = {job.name: chunk} if isinstance(chunk, str) else {}
+        try:
+            with reporting(lambda diagnostic: self._print_diagnostic(diagnostic, sources)):
+                return job.run(chunk)
+        except RelaxError as error:
+            self._print_error(error, sources)
+            return None
+
+    def _verify_chunk(self, job: Job, chunk: str | bytes) -> str | None:
+        assert isinstance(chunk, str)
+        only_expected = job.arguments["verify-diagnostics"] == "only-expected"
+        verifier = DiagnosticVerifier(chunk, job.name, only_expected=only_expected)
+
+        def handle(diagnostic: Diagnostic) -> None:
+            line = diagnostic.line or None
+            verifier.handle(diagnostic.severity, line, diagnostic.message, column=diagnostic.column)
+            for note in diagnostic.notes:
+                if not note.message.startswith("see current operation"):
+                    handle(note)
+
+        try:
+            with reporting(handle):
+                job.run(chunk)
+        except RelaxError as error:
+            for diagnostic in error.diagnostics or [_as_diagnostic(error)]:
+                handle(diagnostic)
+        problems = verifier.finish()
+        for problem in problems:
+            self.stderr.write(problem.rstrip("\n") + "\n")
+        return None if problems else ""
+
+    def _read(self, path: str) -> bytes:
+        announce(f"reading {path}")
+        try:
+            if path == "-":
+                return self.stdin.buffer.read()
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise RelaxError(f"cannot open input file '{path}': {error.strerror}") from None
+
+    def _write(self, output: str | bytes, path: str) -> None:
+        data = output.encode("utf-8", "surrogateescape") if isinstance(output, str) else output
+        if path == "-":
+            self.stdout.flush()
+            self.stdout.buffer.write(data)
+            self.stdout.buffer.flush()
+            return
+        write_whole(path, data)
+
+    def _print_diagnostic(self, diagnostic: Diagnostic, sources: dict[str, str]) -> None:
+        name = next(iter(sources), "-")
+        self.stderr.write(render(with_file_name(diagnostic, name), sources) + "\n")
+
+    def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
+        for diagnostic in error.diagnostics or [_as_diagnostic(error)]:
+            self._print_diagnostic(diagnostic, sources)
+        if self.show_traceback:
+            self.stderr.write("".join(traceback.format_exception(error)))
+
+    def _print_internal(self, error: Exception) -> None:
+        hint = "" if self.show_traceback else " (--traceback shows where)"
+        self.stderr.write(f"relax-opt: error: internal error: {type(error).__name__}: {error}{hint}\n")
+        if self.show_traceback:
+            self.stderr.write("".join(traceback.format_exception(error)))
+
+
+def load_named_plugins(argv: Sequence[str]) -> None:
+    """Plug-ins named on the command line come first: the other options may name what they register."""
+    for position, argument in enumerate(argv):
+        name, equals, value = argument.lstrip("-").partition("=")
+        if name == "load-plugin" and argument.startswith("-"):
+            value = value if equals else argv[position + 1] if position + 1 < len(argv) else ""
+            for module in filter(None, value.split(",")):
+                load_plugin(module)
+
+
+def is_pass(name: str) -> bool:
+    return name in upstream_passes() or find_pass(name) is not None
+
+
+def _information(arguments: Arguments) -> str | None:
+    """The text of --help and the like; None when there is work to do instead."""
+    from . import listing
+
+    if arguments["help"]:
+        return listing.help_text()
+    if arguments["version"]:
+        return listing.version_text()
+    if arguments["list-passes"]:
+        return listing.passes_text()
+    if arguments["show-dialects"] or arguments["list-ops"] or arguments["dump-irdl"]:
+        load_plugins("dialect")
+        if arguments["dump-irdl"]:
+            return listing.irdl_text(arguments["dump-irdl"])
+        return listing.dialects_text() if arguments["show-dialects"] else listing.ops_text()
+    return None
+
+
+def _as_diagnostic(error: RelaxError) -> Diagnostic:
+    match = _PLACE.match(error.location)
+    file = match["file"] if match else error.location or "relax-opt"
+    line, column = (int(match["line"]), int(match["column"])) if match else (0, 0)
+    notes = tuple(Diagnostic("note", note, file) for note in error.notes)
+    return Diagnostic("error", error.message, file, line, column, notes=notes)
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise RelaxError("neither UTF-8 text nor MLIR bytecode", location=f"{name}:{line}:{column}") from None
+
+
+def _join(outputs: Sequence[str | bytes], marker: str) -> str | bytes:
+    if any(isinstance(output, bytes) for output in outputs):
+        return b"".join(output for output in outputs if isinstance(output, bytes))
+    texts = [output for output in outputs if isinstance(output, str)]
+    return f"{marker}\n".join(text if text.endswith("\n") or not text else text + "\n" for text in texts)
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Writes a file so that it is never seen half written. Raises RelaxError."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            # A device or a pipe cannot be replaced; writing to it is what was asked for.
+            with open(path, "wb") as file:
+                file.write(data)
+            return
+        handle, temporary = tempfile.mkstemp(prefix=".relax-opt-", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(temporary, _mode_for(path))
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise RelaxError(f"cannot write output file '{path}': {error.strerror}") from None
+
+
+def _mode_for(path: str) -> int:
+    if os.path.exists(path):
+        return os.stat(path).st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

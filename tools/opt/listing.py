@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-opt tells about itself: help, passes, dialects, operators, versions."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ROOT, ir
+from ...bindings.suggest import suggest
+from ...bindings.upstream_dialects import UPSTREAM_DIALECTS
+from ...bindings.upstream_passes import upstream_passes
+from ...dialects.core.context import create_context
+from ...dialects.core.dialect import registered_dialects
+from ...passes.core.options import describe_type, format_value, option_fields
+from ...passes.core.registry import all_passes
+from .arguments import OPTIONS
+
+_COLUMN = 46
+
+
+def help_text() -> str:
+    lines = [
+        "relax-opt: runs passes over MLIR modules with relax and tir operators",
+        "",
+        "usage: relax-opt [options] [file]        (without a file: standard input)",
+        "",
+        "  relax-opt m.mlir --pass-pipeline='builtin.module(relax-canonicalize,func.func(cse))'",
+        "  relax-opt m.mlir --relax-inline --cse -o out.mlir",
+        "",
+    ]
+    for group in dict.fromkeys(option.group for option in OPTIONS.values()):
+        lines.append(f"{group}:")
+        for name, option in OPTIONS.items():
+            if option.group == group:
+                lines.append(_row(_option_spelling(name), option.help, 2))
+        lines.append("")
+    lines += ["Passes of this project and of plug-ins:", *_own_pass_rows(), ""]
+    lines += ["Upstream passes:", *_upstream_rows(pipelines=False), ""]
+    lines += ["Upstream pipelines:", *_upstream_rows(pipelines=True)]
+    return "\n".join(lines) + "\n"
+
+
+def _option_spelling(name: str) -> str:
+    option = OPTIONS[name]
+    dash = "-" if len(name) == 1 else "--"
+    if option.kind == "flag":
+        return f"{dash}{name}=false" if option.default else f"{dash}{name}"
+    if option.bare is not None:
+        return f"{dash}{name}[=<{option.value}>]"
+    return f"{dash}{name}={'' if len(name) > 1 else ' '}<{option.value}>" if len(name) > 1 else f"-{name} <{option.value}>"
+
+
+def _row(left: str, right: str, indent: int) -> str:
+    left = " " * indent + left
+    width = max(100 - _COLUMN, 30)
+    wrapped = textwrap.wrap(right, width) or [""]
+    first = f"{left:<{_COLUMN}}{wrapped[0]}" if len(left) < _COLUMN else f"{left}\n{' ' * _COLUMN}{wrapped[0]}"
+    return "\n".join([first.rstrip(), *(" " * _COLUMN + line for line in wrapped[1:])])
+
+
+def _own_pass_rows() -> Iterator[str]:
+    for name, cls in all_passes().items():
+        yield _row(f"--{name}", first_line(cls), 2)
+        hints = typing.get_type_hints(cls)
+        for key, field in option_fields(cls).items():
+            yield _row(f"{key}={_default(field)}", f"{describe_type(hints[field.name])}{_field_help(field)}", 6)
+
+
+def _field_help(field: Any) -> str:
+    text = field.metadata.get("help", "")
+    return f": {text}" if text else ""
+
+
+def _default(field: Any) -> str:
+    if field.default is not dataclasses.MISSING:
+        return format_value(field.default)
+    return "" if field.default_factory is dataclasses.MISSING else format_value(field.default_factory())
+
+
+def first_line(cls: type) -> str:
+    return (cls.__doc__ or "").strip().splitlines()[0]
+
+
+def _upstream_rows(*, pipelines: bool) -> Iterator[str]:
+    for name, info in upstream_passes().items():
+        if info.is_pipeline == pipelines:
+            yield _row(f"--{name}", info.description, 2)
+            for option in info.options:
+                yield _row(f"{option.name}={option.default or ''}", option.description, 6)
+
+
+def passes_text() -> str:
+    """One pass a line, with its description."""
+    lines = ["Passes of this project and of plug-ins:"]
+    lines += [_row(name, first_line(cls), 2) for name, cls in all_passes().items()]
+    for title, pipelines in (("Upstream passes:", False), ("Upstream pipelines:", True)):
+        lines += ["", title]
+        lines += [
+            _row(name, info.description, 2)
+            for name, info in upstream_passes().items()
+            if info.is_pipeline == pipelines
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def dialects_text() -> str:
+    return "Available Dialects: " + ", ".join(sorted({*UPSTREAM_DIALECTS, *registered_dialects()})) + "\n"
+
+
+def ops_text() -> str:
+    """One operator a line; what this project adds to Relax's operators is marked."""
+    lines = []
+    for _, dialect in sorted(registered_dialects().items()):
+        for _, definition in sorted(dialect.ops.items()):
+            mark = "  (own)" if definition.own else ""
+            lines.append(f"{definition.full_name:<44} {definition.doc}{mark}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def irdl_text(name: str) -> str:
+    """A dialect in IRDL as an upstream tool's --irdl-file reads it; `a.b` is spelt `a_b` (see --irdl-names)."""
+    dialect = registered_dialects().get(name)
+    if dialect is None:
+        known = registered_dialects()
+        raise RelaxError(f"--dump-irdl: no dialect '{name}' is defined in Python{suggest(name, known)} (known: {', '.join(known)})")
+    return str(dialect.irdl_module(create_context(), readable=True)) + "\n"
+
+
+def version_text() -> str:
+    from ... import __version__
+
+    return f"relax-mlir {__version__} (MLIR bindings: {ROOT}, {mlir_version()})\n"
+
+
+def mlir_version() -> str:
+    """LLVM's version as the bindings write it into bytecode."""
+    import io
+    import re
+
+    with create_context(), ir.Location.unknown():
+        stream = io.BytesIO()
+        ir.Module.create().operation.write_bytecode(stream)
+    match = re.search(rb"MLIR([\w.]+)", stream.getvalue())
+    return f"MLIR {match.group(1).decode()}" if match else "unknown version"
