@@ -55,7 +55,7 @@ typecheck: env-dev ## mypy over the package, by its package names, and the scrip
 	@MYPYPATH=$(TYPED_COPY) $(BIN)/mypy $(MYPY_OPTIONS) tools/dev
 
 bench: env ## the benchmarks; their figures stand in bench/README.md
-	@$(BIN)/python bench/run.py
+	@set -e; for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
 fuzz: env ## mutate valid inputs for a minute and look for anything but a clean error
 	@$(BIN)/python test/fuzz/run.py --seconds 60

@@ -20,7 +20,7 @@ class Operand(NamedTuple):
     """
 
     name: str
-    count: str = "single"
+    arity: str = "single"
     constraint: tuple[str, ...] = ()
 
 
@@ -39,6 +39,33 @@ class ParamShape(NamedTuple):
 
     name: str
     parameters: Sequence[str]
+
+
+#: Values of one variadic operand must share a type in IRDL. Where other tools are to read the IR, a variadic
+#: operand stands for this many, each for a run of values of one type (see tools/opt/irdl_names.py).
+RUNS = 32
+
+
+def as_runs(values: Sequence[Operand]) -> list[Operand]:
+    """Each variadic operand as RUNS of them, `args` as `args_0` to `args_31`."""
+    return [
+        run
+        for value in values
+        for run in (
+            [value._replace(name=f"{value.name}_{index}") for index in range(RUNS)]
+            if value.arity == "variadic"
+            else [value]
+        )
+    ]
+
+
+def without_clashes(op: OpShape) -> OpShape:
+    """IRDL's verifier wants operands and results to have different names."""
+    taken = {operand.name for operand in op.operands} | set(op.attributes)
+    results = [
+        result._replace(name=f"{result.name}_out") if result.name in taken else result for result in op.results
+    ]
+    return op._replace(results=results)
 
 
 def irdl_name(op_name: str) -> str:
@@ -94,7 +121,7 @@ class _Writer:
             # Each value gets a constraint of its own: one that two values share would make their types equal.
             for kind, values in (("irdl.operands", op.operands), ("irdl.results", op.results)):
                 if values:
-                    counts = tuple(value.count for value in values)
+                    counts = tuple(value.arity for value in values)
                     operands = [self._constraint(value.constraint) for value in values]
                     names = [value.name for value in values]
                     self._create(kind, operands, names=names, variadicity=self._variadicity(counts))

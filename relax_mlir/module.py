@@ -12,8 +12,8 @@ from typing import Any
 from .bindings.errors import RelaxError
 from .bindings.mlir import ir
 from .dialects.core.cache import drop
-from .dialects.core.context import create_context
-from .dialects.core.parsing import parse_module
+from .dialects.context import create_context
+from .dialects.parsing import parse_module
 from .dialects.verification import verify_ir
 
 

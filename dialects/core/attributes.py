@@ -62,7 +62,10 @@ class Int(AttrKind):
     def normalize(self, value: Any) -> int:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise self.refuse(value)
-        return value.__index__()
+        number: int = value.__index__()
+        if not -(2**63) <= number < 2**63:
+            raise AttributeProblem(f"expects {self.expects} of 64 bits, got {number}")
+        return number
 
     def encode(self, value: int, context: Any) -> Any:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), value)
@@ -120,7 +123,7 @@ class Number(AttrKind):
 
     def normalize(self, value: Any) -> int | float:
         if not isinstance(value, bool) and hasattr(value, "__index__"):
-            return value.__index__()
+            return Int.normalize(self, value)  # type: ignore[arg-type]
         return Float.normalize(self, value)  # type: ignore[arg-type]
 
     def encode(self, value: int | float, context: Any) -> Any:

@@ -15,6 +15,7 @@ from .codec import TypeProblem, encode
 from .infos import Info
 from .opdef import Call, OpDef, OpProblem
 from .operands import as_operand, as_value, operand_info
+from .symbols import SymbolError
 from .verifier import check_operand_kinds
 
 
@@ -29,7 +30,7 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         if definition.prepare is not None:
             arguments = definition.prepare(arguments)
         return _Build(definition, arguments, location, point).run()
-    except (OpProblem, AttributeProblem, TypeProblem) as problem:
+    except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as problem:
         shown = "" if location is None else str(location)
         raise RelaxError(f"'{definition.full_name}' op {problem}", location=shown) from None
 
@@ -96,9 +97,9 @@ class _Build:
         flat: list[Any] = []
         for operand in self.definition.operands:
             given = self.arguments.get(operand.name)
-            if operand.count == "variadic":
+            if operand.arity == "variadic":
                 values = self._variadic(given, operand.name)
-            elif given is None and operand.count == "single":
+            elif given is None and operand.arity == "single":
                 raise OpProblem(f"misses operand '{operand.name}'")
             else:
                 values = [] if given is None else [given]
@@ -176,7 +177,7 @@ class _Build:
 
     def _results(self, op: Any) -> Any:
         results = op.results
-        if any(result.count == "variadic" for result in self.definition.results):
+        if any(result.arity == "variadic" for result in self.definition.results):
             given = self.arguments.get(self.definition.explicit) if self.definition.explicit else ()
             several = isinstance(given, (list, tuple)) and not hasattr(given, "_fields")
             return tuple(results) if several or len(results) != 1 else results[0]

@@ -94,12 +94,26 @@ def encode(info: Info, context: Any) -> Any:
     return type_ if type_ is not None else encoded.remember(info, _encode(info, context))
 
 
+_LARGEST_SIZE = 2**63 - 1
+
+
+def _check_sizes(dims: tuple[Dim, ...] | None) -> None:
+    """MLIR keeps sizes in 64 signed bits; a larger one would be an overflow in C++."""
+    for dim in dims or ():
+        if isinstance(dim, int) and dim < 0:
+            raise TypeProblem(f"a dimension cannot be {dim}")
+        if isinstance(dim, int) and dim > _LARGEST_SIZE:
+            raise TypeProblem(f"a dimension cannot be {dim}: sizes go up to 2**63 - 1")
+
+
 def _encode(info: Info, context: Any) -> Any:
     if isinstance(info, TensorInfo):
+        _check_sizes(info.shape)
         return _encode_tensor(info, context)
     if isinstance(info, ScalarInfo):
         return ir.Type.parse(info.dtype, context)
     if isinstance(info, ShapeInfo):
+        _check_sizes(info.dims)
         params = ir.UnitAttr.get(context) if info.dims is None else encode_dims(info.dims, context)
         return ir.DynamicType.get("relax.shape", [params], context=context)
     if isinstance(info, VectorInfo):

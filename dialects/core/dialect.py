@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...bindings.errors import RelaxError
-from ...bindings.irdl import Operand, OpShape, ParamShape, build_irdl_module, irdl_name
+from ...bindings.irdl import Operand, OpShape, ParamShape, as_runs, build_irdl_module, irdl_name, without_clashes
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
 from ...bindings.suggest import suggest
 from .attributes import AttrKind
 from .opclass import op_class
 from .opdef import OPERAND_KINDS, Infer, OpDef, OperandDef, Prepare
+from .operator import Operator, VariadicOperator
 
 
 class _NoEffects(ir.MemoryEffectsOpInterface):
@@ -44,7 +45,7 @@ class Dialect:
         self.doc = doc
         self.types = dict(types or {})
         self.attributes = dict(attributes or {})
-        self.ops: dict[str, OpDef] = {}
+        self.ops: dict[str, Operator] = {}
         self._classes: list[type] = []
         self._classes_registered = False
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
@@ -68,13 +69,14 @@ class Dialect:
         pure: bool = True,
         own: bool = False,
         doc: str = "",
-    ) -> OpDef:
-        """Declares an operator (see opdef.OpDef). Contexts made from now on know it; calling it builds one."""
+    ) -> Operator:
+        """Declares an operator (its arguments: opdef.OpDef). Contexts made from now on know it; calling it builds one."""
         if name in self.ops:
             raise RelaxError(f"operator {self.name}.{name} is declared twice")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
-        definition = OpDef(
+        variadic = any(text.startswith("*") for text in f"{operands} {results}".split())
+        definition = (VariadicOperator if variadic else Operator)(
             self,
             name,
             operands,
@@ -94,10 +96,14 @@ class Dialect:
         return definition
 
     def irdl_module(self, context: Any, *, readable: bool = False) -> Any:
-        """The dialect in IRDL; `readable` spells names so that other tools accept the text (see irdl_name)."""
+        """The dialect in IRDL; `readable` writes what IRDL cannot say in a way that other tools accept."""
         types = [ParamShape(name, params) for name, params in self.types.items()]
         attributes = [ParamShape(name, params) for name, params in self.attributes.items()]
         ops = [_op_shape(definition) for definition in self.ops.values()]
+        if readable:
+            ops = [
+                without_clashes(op._replace(operands=as_runs(op.operands), results=as_runs(op.results))) for op in ops
+            ]
         return build_irdl_module(self.name, types, attributes, ops, context, irdl_name if readable else str)
 
     def load(self, context: Any) -> None:
@@ -143,7 +149,7 @@ def _op_shape(definition: OpDef) -> OpShape:
 
 
 def _irdl_operand(operand: OperandDef) -> Operand:
-    return Operand(operand.name, operand.count, OPERAND_KINDS[operand.kind][0])
+    return Operand(operand.name, operand.arity, OPERAND_KINDS[operand.kind][0])
 
 
 def _caller_family() -> str:
@@ -167,7 +173,7 @@ def registered_dialects() -> Mapping[str, Dialect]:
     return _DIALECTS
 
 
-def find_op(full_name: str) -> OpDef:
+def find_op(full_name: str) -> Operator:
     """The definition of an operator by its full name, `relax.nn.conv2d`."""
     namespace, _, name = full_name.partition(".")
     dialect = _DIALECTS.get(namespace)

@@ -10,7 +10,7 @@ from .dialect import Dialect
 
 
 class OpNamespace:
-    """Operators whose names start with a prefix. Looked up when used, so that later declarations are found."""
+    """Operators whose names start with a prefix. Looked up when first used, so that later declarations are found."""
 
     def __init__(self, dialect: Dialect, prefix: str = ""):
         self._dialect = dialect
@@ -19,10 +19,13 @@ class OpNamespace:
     def __getattr__(self, name: str) -> Any:
         full = self._prefix + name
         ops = self._dialect.ops
-        if full in ops:
-            return ops[full]
-        if not name.startswith("__") and any(op.startswith(full + ".") for op in ops):
-            return OpNamespace(self._dialect, full + ".")
+        found: Any = ops.get(full)
+        if found is None and not name.startswith("__") and any(op.startswith(full + ".") for op in ops):
+            found = OpNamespace(self._dialect, full + ".")
+        if found is not None:
+            # What is found once never changes: next time Python finds it without asking.
+            self.__dict__[name] = found
+            return found
         hint = suggest(full, ops) if not name.startswith("_") else ""
         raise AttributeError(f"dialect {self._dialect.name} has no operator '{full}'{hint}")
 

@@ -40,7 +40,7 @@ def _member_name(name: str) -> str:
 
 
 def _operand_property(definition: OpDef, index: int, name: str) -> property:
-    variable = definition.segmented or any(operand.count != "single" for operand in definition.operands)
+    variable = definition.segmented or any(operand.arity != "single" for operand in definition.operands)
     if not variable:
         return property(lambda self: self.operation.operands[index])
 

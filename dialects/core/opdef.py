@@ -26,21 +26,21 @@ class OpProblem(ValueError):
 
 
 class OperandDef(NamedTuple):
-    """One operand of an operator. `count`: "single", "optional" or "variadic"."""
+    """One operand of an operator. `arity`: "single", "optional" or "variadic"."""
 
     name: str
     kind: str = "tensor"
-    count: str = "single"
+    arity: str = "single"
 
     @staticmethod
     def parse(text: str) -> OperandDef:
         """`data`, `shape:shape`, `bias?` (optional), `*tensors` (any number)."""
         name, _, kind = text.partition(":")
-        count = "variadic" if name[0] == "*" else "optional" if name[-1] == "?" else "single"
+        arity = "variadic" if name[0] == "*" else "optional" if name[-1] == "?" else "single"
         kind = kind or "tensor"
         if kind not in OPERAND_KINDS:
             raise RelaxError(f"operand '{text}': unknown kind '{kind}' (known: {', '.join(OPERAND_KINDS)})")
-        return OperandDef(name.strip("*?"), kind, count)
+        return OperandDef(name.strip("*?"), kind, arity)
 
 
 class Call:
@@ -89,7 +89,7 @@ Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
 
 
 class OpDef:
-    """An operator. Calling it builds an operation (see builder.py); `verify_invariants` checks one (verifier.py)."""
+    """What an operator is, as data. operator.py adds what it does."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class OpDef:
             *self.attrs,
             *([explicit] if explicit else []),
         )
-        variable = [operand for operand in self.operands if operand.count != "single"]
+        variable = [operand for operand in self.operands if operand.arity != "single"]
         #: Several operands of variable number: the operation says how many each has.
         self.segmented = len(variable) > 1
         # Inference looks at the values of scalar operands, so types alone do not decide it.
@@ -143,6 +143,8 @@ class OpDef:
         if (self.infer is None) == (not self.explicit):
             raise RelaxError(f"{self.full_name}: needs either infer= or explicit= (result types stated by the caller)")
         names = [operand.name for operand in self.operands] + list(self.attrs)
+        if sum(result.arity != "single" for result in self.results) > 1:
+            raise RelaxError(f"{self.full_name}: only one result can vary in number")
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
             raise RelaxError(f"{self.full_name}: '{doubled[0]}' names two operands or attributes")
@@ -152,17 +154,6 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<operator {self.full_name}>"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from .builder import build
-
-        return build(self, args, kwargs)
-
-    def verify_invariants(self, op: Any) -> bool:
-        """MLIR calls this: the definition itself is the operation's verifier."""
-        from .verifier import verify
-
-        return verify(self, op)
 
     def infer_results(self, call: Call) -> list[Info]:
         """The results' infos as a list, however the inference function returns them."""
@@ -180,7 +171,7 @@ class OpDef:
         for operand, size in zip(self.operands, sizes, strict=True):
             chunk = tuple(values[start : start + size])
             start += size
-            if operand.count == "variadic":
+            if operand.arity == "variadic":
                 by_name[operand.name] = chunk
             else:
                 by_name[operand.name] = chunk[0] if chunk else None
@@ -188,18 +179,18 @@ class OpDef:
 
     def sizes_for(self, count: int) -> list[int]:
         """How many values each operand takes when there are `count`. Raises OpProblem when that cannot be."""
-        fixed = sum(operand.count == "single" for operand in self.operands)
+        fixed = sum(operand.arity == "single" for operand in self.operands)
         spare = count - fixed
-        varying = next((operand for operand in self.operands if operand.count != "single"), None)
-        most = fixed if varying is None else None if varying.count == "variadic" else fixed + 1
+        varying = next((operand for operand in self.operands if operand.arity != "single"), None)
+        most = fixed if varying is None else None if varying.arity == "variadic" else fixed + 1
         if spare < 0 or (most is not None and count > most):
             names = ", ".join(operand.name for operand in self.operands)
             bound = "at least " if most is None else f"{fixed} or " if most != fixed else ""
             expected = f"{bound}{fixed if most is None else most}"
             raise OpProblem(f"expects {expected} operands ({names}), got {count}{self._missing(count)}")
-        return [1 if operand.count == "single" else spare for operand in self.operands]
+        return [1 if operand.arity == "single" else spare for operand in self.operands]
 
     def _missing(self, count: int) -> str:
-        singles = [operand.name for operand in self.operands if operand.count == "single"]
+        singles = [operand.name for operand in self.operands if operand.arity == "single"]
         missing = singles[count:]
         return f": missing {', '.join(repr(name) for name in missing)}" if missing else ""

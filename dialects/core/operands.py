@@ -40,7 +40,7 @@ def _shape_operand(value: Any, name: str, create: Any) -> Any:
     if items is None:
         raise OpProblem(f"operand '{name}' must be a shape: a tuple of sizes or a value, got {type(value).__name__}")
     dims = tuple(as_dim(item, name) for item in items)
-    return create("relax.shape", ShapeInfo(dims), {"dims": encode_dims(dims, ir.Context.current)})
+    return create("relax.shape_expr", ShapeInfo(dims), {"dims": encode_dims(dims, ir.Context.current)})
 
 
 def as_dim(item: Any, name: str) -> int | SymExpr:

@@ -14,7 +14,7 @@ from .codec import TypeProblem, decode
 from .infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
 from .opdef import OPERAND_KINDS, Call, OpDef, OpProblem
 from .operands import operand_info
-from .symbols import Dim, equal
+from .symbols import Dim, SymbolError, equal
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -33,7 +33,7 @@ def verify(definition: OpDef, op: Any) -> bool:
     operation = op.operation
     try:
         check(definition, operation)
-    except (OpProblem, TypeProblem) as problem:
+    except (OpProblem, TypeProblem, SymbolError) as problem:
         operation.location.emit_error(f"'{definition.full_name}' op {problem}")
         return False
     return True
@@ -84,8 +84,8 @@ def _segment_sizes(definition: OpDef, operation: Any, count: int) -> Sequence[in
     if len(sizes) != len(names) or sum(sizes) != count or min(sizes) < 0:
         raise OpProblem(f"attribute '{_SEGMENTS}' {attribute} does not split {count} operands into {', '.join(names)}")
     for operand, size in zip(definition.operands, sizes, strict=True):
-        if operand.count != "variadic" and size > 1 or operand.count == "single" and size != 1:
-            expected = "one value" if operand.count == "single" else "at most one value"
+        if operand.arity != "variadic" and size > 1 or operand.arity == "single" and size != 1:
+            expected = "one value" if operand.arity == "single" else "at most one value"
             raise OpProblem(f"operand '{operand.name}' takes {expected}, got {size}")
     return sizes
 
@@ -116,7 +116,7 @@ def check_operand_kinds(call: Call) -> None:
     for operand in call.definition.operands:
         classes = _INFO_CLASSES[operand.kind]
         info = call.operands[operand.name]
-        infos = info if operand.count == "variadic" else (info,) if info is not None else ()
+        infos = info if operand.arity == "variadic" else (info,) if info is not None else ()
         for item in infos:
             if classes and not isinstance(item, classes):
                 raise OpProblem(f"operand '{operand.name}' must be {OPERAND_KINDS[operand.kind][1]}, got {describe(item)}")

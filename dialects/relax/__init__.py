@@ -8,10 +8,24 @@ from typing import Any
 from ..core.namespace import OpNamespace
 from . import (  # noqa: F401  # importing a family declares its operators
     calls,
+    creation,
+    datatype,
+    effects,
     elementwise,
     image,
+    indexing,
+    linear_algebra,
+    manipulate,
+    nn_activation,
     nn_attention,
+    nn_conv,
     nn_loss,
+    nn_misc,
+    nn_norm,
+    nn_pool,
+    qdq,
+    reduction,
+    search,
     shape,
     vision,
 )
@@ -22,7 +36,9 @@ _namespace = OpNamespace(dialect)
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_namespace, name)
+    found = getattr(_namespace, name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

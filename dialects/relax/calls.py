@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ...bindings.suggest import suggest
 from ..core.attributes import Ints, Str, Symbol
 from ..core.codec import decode
-from ..core.infos import Info, OtherInfo, TensorInfo, describe
+from ..core.infos import Info, OtherInfo, TensorInfo, VectorInfo, describe
 from ..core.opdef import Call, OpProblem
 from ..core.verifier import compatible, compatible_dims
 from .dialect import op
@@ -25,16 +25,21 @@ def _enclosing_module(operation: Any) -> Any:
 
 
 def _lookup(operation: Any, name: str) -> Any:
-    module = _enclosing_module(operation)
-    if module is None:
+    """What a symbol ("outer::inner" where nested) names; None where there is no module to look in."""
+    found = _enclosing_module(operation)
+    if found is None:
         return None
-    found = module
+    place = "the module"
     for part in name.split("::"):
-        symbols = ir.SymbolTable(found)
+        try:
+            symbols = ir.SymbolTable(found)
+        except TypeError:
+            holder = f"{place} is a {found.name}"
+            raise OpProblem(f"attribute 'func': {holder}, which holds no functions") from None
         if part not in symbols:
             hint = suggest(part, _symbol_names(found))
-            raise OpProblem(f"attribute 'func': there is no function @{part} in the module{hint}")
-        found = symbols[part].operation
+            raise OpProblem(f"attribute 'func': there is no function @{part} in {place}{hint}")
+        found, place = symbols[part].operation, f"@{part}"
     return found
 
 
@@ -43,8 +48,27 @@ def _symbol_names(module: Any) -> list[str]:
     return [held["sym_name"].value for held in attributes if "sym_name" in held]
 
 
+def _results(operation: Any) -> list[Info]:
+    return [decode(type_) for type_ in operation.results.types]
+
+
 def _verify_call_tir(operation: Any, call: Call) -> None:
     """The PrimFunc must be there and take the arguments, then the results, in destination-passing style."""
+    results = _results(operation)
+    _check_prim_func(operation, call, results, list(range(len(results))))
+
+
+def _verify_call_tir_inplace(operation: Any, call: Call) -> None:
+    """Results that take an argument's place have no parameter of their own."""
+    results = _results(operation)
+    _check_inplace(call, results, "relax.call_tir")
+    own = [i for i, index in enumerate(call.inplace_indices) if index == -1]
+    _check_prim_func(operation, call, results, own)
+
+
+def _check_prim_func(operation: Any, call: Call, results: Sequence[Info], outputs: Sequence[int]) -> None:
+    """`outputs` are the results that are passed as parameters."""
+    _check_allocated(results, outputs)
     function = _lookup(operation, call.func)
     if function is None:
         return
@@ -52,31 +76,22 @@ def _verify_call_tir(operation: Any, call: Call) -> None:
         raise OpProblem(f"attribute 'func': @{call.func} is a {function.name}, not a function")
     if "tir.prim_func" not in function.attributes:
         raise OpProblem(f"attribute 'func': @{call.func} is no PrimFunc (it has no attribute tir.prim_func)")
-    results = [decode(type_) for type_ in operation.results.types]
-    outputs = _outputs_passed(call, results)
     parameters = list(ir.FunctionType(function.attributes["function_type"].value).inputs)
     expected = [("argument", i, info) for i, info in enumerate(call.args)]
     expected += [("result", i, results[i]) for i in outputs]
     if len(parameters) != len(expected):
         raise OpProblem(
-            f"@{call.func} takes {len(parameters)} parameters, but the call passes {len(call.args)} arguments and "
-            f"{len(outputs)} results"
+            f"@{call.func} takes {len(parameters)} parameters, but the call passes {len(call.args)} arguments "
+            f"and {len(outputs)} results"
         )
     for position, ((what, index, info), parameter) in enumerate(zip(expected, parameters, strict=True)):
         if not _fits_parameter(info, parameter):
-            raise OpProblem(
-                f"{what} #{index} ({describe(info)}) does not fit parameter #{position} of @{call.func} ({parameter})"
-            )
-
-
-def _outputs_passed(call: Call, results: Sequence[Info]) -> list[int]:
-    """Which results have a parameter of their own: in-place ones share their argument's."""
-    inplace = call.attributes.get("inplace_indices")
-    return [i for i in range(len(results)) if inplace is None or inplace[i] == -1]
+            passed, taken = f"{what} #{index} ({describe(info)})", f"parameter #{position} of @{call.func}"
+            raise OpProblem(f"{passed} does not fit {taken} ({parameter})")
 
 
 def _fits_parameter(info: Info, parameter: Any) -> bool:
-    """Tensors go to tensor or memref parameters of the same element type and rank; sizes may not contradict."""
+    """Tensors go to tensors and memrefs of the same element type and rank; sizes may not contradict."""
     if not isinstance(info, TensorInfo):
         return compatible(info, decode(parameter))
     if not isinstance(parameter, ir.ShapedType) or isinstance(parameter, ir.VectorType):
@@ -92,71 +107,127 @@ def _fits_parameter(info: Info, parameter: Any) -> bool:
     return compatible_dims(fixed, sizes)
 
 
-def _verify_call_tir_inplace(operation: Any, call: Call) -> None:
-    indices, results = call.inplace_indices, [decode(type_) for type_ in operation.results.types]
+def _check_inplace(call: Call, results: Sequence[Info], without: str) -> None:
+    """Each result names the argument whose place it takes, or -1. `without`: the operator for none of these."""
+    indices: tuple[int, ...] = call.inplace_indices
     if len(indices) != len(results):
         raise OpProblem(f"attribute 'inplace_indices' has {len(indices)} entries for {len(results)} results")
     if all(index == -1 for index in indices):
-        raise OpProblem("attribute 'inplace_indices' names no argument: use relax.call_tir")
+        raise OpProblem(f"attribute 'inplace_indices' names no argument: use {without}")
     for position, index in enumerate(indices):
         if not -1 <= index < len(call.args):
-            raise OpProblem(f"attribute 'inplace_indices': {index} is no argument (there are {len(call.args)}) nor -1")
+            count = len(call.args)
+            raise OpProblem(f"attribute 'inplace_indices': {index} is no argument (there are {count}) nor -1")
         if index != -1 and indices.count(index) > 1:
             raise OpProblem(f"attribute 'inplace_indices': argument {index} is named for two results")
         if index != -1 and not compatible(call.args[index], results[position]):
-            raise OpProblem(
-                f"result #{position} ({describe(results[position])}) cannot take the place of argument #{index} "
-                f"({describe(call.args[index])})"
-            )
-    _verify_call_tir(operation, call)
+            result, argument = describe(results[position]), describe(call.args[index])
+            raise OpProblem(f"result #{position} ({result}) cannot take the place of argument #{index} ({argument})")
 
 
-def _check_tensors(operation: Any, what: str) -> None:
-    for index, type_ in enumerate(operation.results.types):
-        info = decode(type_)
+def _check_allocated(results: Sequence[Info], outputs: Sequence[int]) -> None:
+    """The caller allocates these results, so their types must say what."""
+    if not results:
+        raise OpProblem("has no result for the function to write to")
+    for index in outputs:
+        info = results[index]
         if not isinstance(info, TensorInfo) or info.shape is None:
-            raise OpProblem(f"result #{index} must be a tensor of known rank: {what} allocates it, got {describe(info)}")
+            wanted = "a tensor of known rank, because the caller allocates it"
+            raise OpProblem(f"result #{index} must be {wanted}, got {describe(info)}")
 
 
-def _verify_dps(operation: Any, call: Call) -> None:
-    if not call.func:
-        raise OpProblem("attribute 'func' is empty: name the external function")
-    _check_tensors(operation, "the caller")
+def _verify_dps_packed(operation: Any, call: Call) -> None:
+    _check_name(call, "external function")
+    _check_passable("operand 'args'", call.args)
+    results = _results(operation)
+    _check_allocated(results, list(range(len(results))))
 
 
 def _verify_packed(operation: Any, call: Call) -> None:
-    if not call.func:
-        raise OpProblem("attribute 'func' is empty: name the packed function")
-    for index, info in enumerate(call.args):
-        if isinstance(info, OtherInfo):
-            raise OpProblem(f"operand 'args' #{index} ({info.text}) is nothing a packed function can take")
+    _check_name(call, "packed function")
+    _check_passable("operand 'args'", call.args)
+    _check_passable("result", _results(operation))
 
 
 def _verify_inplace_packed(operation: Any, call: Call) -> None:
     _verify_packed(operation, call)
-    bad = [index for index in call.inplace_indices if not -1 <= index < len(call.args)]
-    if bad:
-        raise OpProblem(f"attribute 'inplace_indices': {bad[0]} is no argument (there are {len(call.args)}) nor -1")
-    if len(call.inplace_indices) != len(operation.results):
-        count = len(operation.results)
-        raise OpProblem(f"attribute 'inplace_indices' has {len(call.inplace_indices)} entries for {count} results")
+    _check_inplace(call, _results(operation), "relax.call_pure_packed")
+
+
+def _check_name(call: Call, what: str) -> None:
+    if not call.func:
+        raise OpProblem(f"attribute 'func' is empty: name the {what}")
+
+
+def _check_passable(what: str, infos: Sequence[Info]) -> None:
+    for index, info in enumerate(infos):
+        if isinstance(info, (OtherInfo, VectorInfo)):
+            raise OpProblem(f"{what} #{index} ({describe(info)}) is nothing that packed functions can pass")
 
 
 _FUNC = {"func": Symbol(doc="the PrimFunc")}
 _NAME = {"func": Str(doc="the external function's name")}
+_INPLACE = Ints(doc="per result: the argument whose place it takes, or -1")
 
-op("call_tir", "*args:any", attrs=_FUNC, results="*results", explicit="out_ty", verify=_verify_call_tir,
-   signature="func args out_ty", doc="Calls a PrimFunc in destination-passing style.")  # fmt: skip
-op("call_tir_inplace", "*args:any", attrs={**_FUNC, "inplace_indices": Ints(doc="per result: an argument, or -1")},
-   results="*results", explicit="out_ty", verify=_verify_call_tir_inplace, signature="func args inplace_indices out_ty",
-   doc="Calls a PrimFunc that writes results into some of its arguments.")  # fmt: skip
-op("call_dps_packed", "*args:any", attrs=_NAME, results="*results", explicit="out_ty", verify=_verify_dps,
-   signature="func args out_ty", doc="Calls an external function in destination-passing style.")  # fmt: skip
-op("call_pure_packed", "*args:any", attrs=_NAME, results="*results", explicit="ty_args", verify=_verify_packed,
-   signature="func args ty_args", doc="Calls a packed function without side effects; it returns its value.")  # fmt: skip
-op("call_packed", "*args:any", attrs=_NAME, results="*results", explicit="ty_args", verify=_verify_packed, pure=False,
-   own=True, signature="func args ty_args", doc="Calls a packed function that may have side effects.")  # fmt: skip
-op("call_inplace_packed", "*args:any", attrs={**_NAME, "inplace_indices": Ints(doc="per result: an argument, or -1")},
-   results="*results", explicit="ty_args", verify=_verify_inplace_packed, signature="func args inplace_indices ty_args",
-   doc="Calls a packed function that writes results into some of its arguments.")  # fmt: skip
-
+op(
+    "call_tir",
+    "*args:any",
+    attrs=_FUNC,
+    results="*results",
+    explicit="out_ty",
+    verify=_verify_call_tir,
+    signature="func args out_ty",
+    doc="Calls a PrimFunc in destination-passing style.",
+)
+op(
+    "call_tir_inplace",
+    "*args:any",
+    attrs={**_FUNC, "inplace_indices": _INPLACE},
+    results="*results",
+    explicit="out_ty",
+    verify=_verify_call_tir_inplace,
+    signature="func args inplace_indices out_ty",
+    doc="Calls a PrimFunc that writes results into some of its arguments.",
+)
+op(
+    "call_dps_packed",
+    "*args:any",
+    attrs=_NAME,
+    results="*results",
+    explicit="out_ty",
+    verify=_verify_dps_packed,
+    signature="func args out_ty",
+    doc="Calls an external function in destination-passing style.",
+)
+op(
+    "call_pure_packed",
+    "*args:any",
+    attrs=_NAME,
+    results="*results",
+    explicit="ty_args",
+    verify=_verify_packed,
+    signature="func args ty_args",
+    doc="Calls a packed function without side effects; it returns its value.",
+)
+op(
+    "call_packed",
+    "*args:any",
+    attrs=_NAME,
+    results="*results",
+    explicit="ty_args",
+    verify=_verify_packed,
+    pure=False,
+    own=True,
+    signature="func args ty_args",
+    doc="Calls a packed function that may have side effects.",
+)
+op(
+    "call_inplace_packed",
+    "*args:any",
+    attrs={**_NAME, "inplace_indices": _INPLACE},
+    results="*results",
+    explicit="ty_args",
+    verify=_verify_inplace_packed,
+    signature="func args inplace_indices ty_args",
+    doc="Calls a packed function that writes results into some of its arguments.",
+)

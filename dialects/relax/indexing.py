@@ -11,9 +11,9 @@ from .infer import indexing, scatter
 op("take", "x indices:any", attrs={"axis": Int(None, doc="absent: of the flattened tensor"),
    "mode": Str("fast", choices=("fast", "nan", "wrap", "clip"), doc="what an index out of bounds does")},
    infer=indexing.take, doc="The slices of x along an axis at the indices.")  # fmt: skip
-op("strided_slice", "x", attrs={"axes": Ints(), "begin": Ints(), "end": Ints(), "strides": Ints(None, doc="absent: all 1"),
-   "assume_inbound": Bool(False, doc="no bound lies outside")}, infer=indexing.strided_slice,
-   doc="x[begin:end:strides] along the named axes, by Python's rules; bounds of 2**63 - 1 and its negation are open.")  # fmt: skip
+op("strided_slice", "x", attrs={"axes": Ints(), "begin": Ints(), "end": Ints(doc="open: 2**63 - 1 or its negation"),
+   "strides": Ints(None, doc="absent: all 1"), "assume_inbound": Bool(False, doc="no bound lies outside")},
+   infer=indexing.strided_slice, doc="x[begin:end:strides] along the named axes, by Python's rules.")  # fmt: skip
 op("dynamic_strided_slice", "x begin end strides", infer=indexing.dynamic_strided_slice,
    doc="x[begin:end:strides] with bounds and strides known at run time only, one for each dimension.")  # fmt: skip
 op("gather_elements", "data indices", attrs={"axis": Int(0)}, infer=indexing.gather_elements,
@@ -22,7 +22,7 @@ op("gather_nd", "data indices", attrs={"batch_dims": Int(0)}, infer=indexing.gat
    doc="The elements or slices at the index tuples in the last dimension of indices.")  # fmt: skip
 op("index_tensor", "data *indices", infer=indexing.index_tensor, doc="data[indices[0], indices[1], ...].")
 op("reverse_sequence", "data seq_lengths", attrs={"seq_axis": Int(1), "batch_axis": Int(0)},
-   infer=indexing.reverse_sequence, doc="For each batch, its first elements in reversed order: as many as seq_lengths says.")  # fmt: skip
+   infer=indexing.reverse_sequence, doc="Reverses the first elements of each batch, as many as seq_lengths says.")  # fmt: skip
 
 # ---- write ----
 op("index_put", "data *indices values", attrs={"accumulate": Bool(False, doc="add instead of replacing")},
@@ -30,7 +30,8 @@ op("index_put", "data *indices values", attrs={"accumulate": Bool(False, doc="ad
 op("scatter_elements", "data indices updates", attrs={"axis": Int(0),
    "reduction": Str("update", choices=("update", "add", "mul", "mean", "max", "min"))}, infer=scatter.scatter_elements,
    doc="data with each update at the place whose index along the axis stands there.")  # fmt: skip
-op("scatter_nd", "data indices updates", attrs={"reduction": Str("update", choices=("update", "add", "mul", "max", "min"))},
-   infer=scatter.scatter_nd, doc="data with updates at the index tuples in the last dimension of indices.")  # fmt: skip
+op("scatter_nd", "data indices updates", attrs={
+   "reduction": Str("update", choices=("update", "add", "mul", "max", "min"))}, infer=scatter.scatter_nd,
+   doc="data with updates at the index tuples in the last dimension of indices.")  # fmt: skip
 op("slice_scatter", "input src start:scalar end:scalar step:scalar", attrs={"axis": Int(0)},
    infer=scatter.slice_scatter, doc="input with input[start:end:step] along the axis = src.")  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.attributes import AttrKind, Int, Ints, Number, Str
+from ...bindings.mlir import ir
+from ..core.attributes import AttributeProblem, AttrKind, Int, Ints, Number, Str
 from .dialect import op
 from .infer import joining, manipulate
 from .infer.index_map import IndexMap, layout_transform
@@ -19,22 +20,24 @@ class _IndicesOrSections(AttrKind):
     label = "int or ints"
 
     def normalize(self, value: Any) -> int | tuple[int, ...]:
-        return _kind_of(value).normalize(value)
+        try:
+            return (Ints() if hasattr(value, "__iter__") else Int()).normalize(value)
+        except AttributeProblem:
+            raise self.refuse(value) from None
 
     def encode(self, value: int | tuple[int, ...], context: Any) -> Any:
-        return _kind_of(value).encode(value, context)
+        return Int().encode(value, context) if isinstance(value, int) else Ints().encode(value, context)
 
     def decode(self, attribute: Any) -> int | tuple[int, ...]:
-        return (Int() if hasattr(attribute, "value") else Ints()).decode(attribute)
-
-
-def _kind_of(value: Any) -> Any:
-    return Ints() if hasattr(value, "__iter__") else Int()
+        try:
+            return (Int() if isinstance(attribute, ir.IntegerAttr) else Ints()).decode(attribute)
+        except AttributeProblem:
+            raise self.refuse(attribute) from None
 
 
 # ---- shape ----
 op("reshape", "x shape:shape", infer=reshape, prepare=resolve_new_shape,
-   doc="The elements in row-major order under a new shape; in a Python shape, one -1 is inferred, 0 copies a size.")  # fmt: skip
+   doc="The same elements under a new shape. In a Python shape, one -1 is inferred and 0 copies a size.")  # fmt: skip
 op("flatten", "x", infer=flatten, doc="The elements in row-major order as one dimension.")
 op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in the result")}, infer=manipulate.expand_dims,
    doc="New dimensions of size 1.")  # fmt: skip
@@ -52,7 +55,7 @@ op("permute_dims", "x", attrs={"axes": Ints(None, doc="absent: reversed")}, infe
 op("flip", "data", attrs={"axis": Int()}, infer=manipulate.flip, doc="The elements along an axis in reversed order.")
 op("layout_transform", "x", attrs={"index_map": IndexMap(doc="from old indices to new ones"),
    "pad_value": Number(None, doc="absent: any")}, infer=layout_transform,
-   doc="Each element at the place that an affine map gives for its indices; places without one are padding.")  # fmt: skip
+   doc="Each element at the place that the map gives for its indices; other places are padding.")  # fmt: skip
 
 # ---- copies ----
 op("repeat", "data", attrs={"repeats": Int(), "axis": Int(None, doc="absent: of the flattened tensor")},

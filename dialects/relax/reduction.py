@@ -17,16 +17,21 @@ _SCAN = {
 }
 
 op("sum", "x", attrs=_AXES, infer=any_reduction, doc="The sum over axes; of booleans, whether any is true.")
-op("prod", "x", attrs=_AXES, infer=any_reduction, doc="The product over axes; of booleans, whether all are true.")
+op("prod", "x", attrs=_AXES, infer=any_reduction, doc="The product over axes; of booleans, whether all are.")
 op("max", "x", attrs=_AXES, infer=any_reduction, doc="The largest element over axes.")
 op("min", "x", attrs=_AXES, infer=any_reduction, doc="The smallest element over axes.")
-op("mean", "x", attrs=_AXES, infer=number_reduction, doc="The mean over axes, of the operand's element type.")
-op("std", "x", attrs=_AXES, infer=number_reduction, doc="The standard deviation over axes: sqrt(variance(x)).")
-op("variance", "x", attrs=_AXES, infer=number_reduction,
-   doc="The mean squared distance from the mean over axes, divided by the number of elements.")  # fmt: skip
+op("mean", "x", attrs=_AXES, infer=number_reduction, doc="The mean over axes, of x's element type.")
+op("std", "x", attrs=_AXES, infer=number_reduction, doc="The square root of the variance over axes.")
+op(
+    "variance",
+    "x",
+    attrs=_AXES,
+    infer=number_reduction,
+    doc="The mean squared distance to the mean over axes.",
+)
 op("median", "data", attrs=_AXES, results="values indices?", infer=median,
-   doc="The median over axes (the lower of two); over a single axis also its position, as int64.")  # fmt: skip
-op("argmax", "x", attrs=_AXIS, infer=position_reduction, doc="The position of the first largest element, as int64.")
-op("argmin", "x", attrs=_AXIS, infer=position_reduction, doc="The position of the first smallest element, as int64.")
+   doc="The median over axes (the lower of two); over one axis also where it is, as int64.")  # fmt: skip
+op("argmax", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first largest element is, as int64.")
+op("argmin", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first smallest element is, as int64.")
 op("cumsum", "data", attrs=_SCAN, infer=scan, doc="The sum of each element and all before it.")
 op("cumprod", "data", attrs=_SCAN, infer=scan, doc="The product of each element and all before it.")

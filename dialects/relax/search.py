@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..core.attributes import Bool, DType, Int, Str
+from .defaults import fill
 from .dialect import op
 from .infer.search import (
     argsort,
@@ -31,15 +32,16 @@ op("topk", "data",
           "dtype": DType("i32", doc="the element type of positions")},
    results="result indices?", infer=topk,
    doc="The k largest elements along an axis in order, and their positions.")  # fmt: skip
-op("unique", "x sorted?:scalar return_index?:scalar return_inverse?:scalar return_counts?:scalar axis?:scalar",
+op("unique", "x sorted:scalar return_index:scalar return_inverse:scalar return_counts:scalar axis?:scalar",
+   prepare=fill(sorted=True, return_index=False, return_inverse=False, return_counts=False),
    results="values *others", infer=unique,
-   doc="The unique elements, or slices along an axis; if flags ask for it, where they first are, which of them "
-       "each element is, and how many there are of each. Sorted unless a flag says no.")  # fmt: skip
-op("nonzero", "x", infer=nonzero, doc="Positions of the elements that are not zero: a row for each dimension.")
+   doc="The unique elements, or slices along an axis; as constant flags ask, where they first are, which of "
+       "them each element is, and how many there are of each.")  # fmt: skip
+op("nonzero", "x", infer=nonzero, doc="Where elements are not zero: a row for each dimension.")
 op("bucketize", "input_tensor boundaries",
    attrs={"out_int32": Bool(False, doc="positions as int32 instead of int64"),
           "right": Bool(False, doc="an element equal to a boundary goes into the bucket after it")},
    infer=bucketize, doc="Between which of the sorted boundaries each element lies.")  # fmt: skip
 op("multinomial_from_uniform", "prob uniform_sample sample_indices", attrs={"dtype": DType("i64")},
    infer=multinomial_from_uniform,
-   doc="For each uniform sample, the class that it draws from the row of probabilities that its index names.")  # fmt: skip
+   doc="For each uniform sample, the class it draws from the row of probabilities that its index names.")  # fmt: skip

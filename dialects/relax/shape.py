@@ -5,28 +5,79 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.attributes import Raw, Str
-from ..core.codec import decode, decode_dims
+from ...bindings.mlir import ir
+from ..core.attributes import AttributeProblem, AttrKind, Int
+from ..core.codec import TypeProblem, decode, decode_dims, encode_dims
 from ..core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ..core.opdef import Call, OpProblem
-from ..core.symbols import SymbolError, parse
+from ..core.symbols import Size, SymbolError, SymExpr, parse
 from ..core.verifier import compatible
 from .dialect import op
 
+# A tensor of more elements than this does not list a shape's sizes.
+_MOST_DIMENSIONS = 64
+
+
+class _Size(AttrKind):
+    """A size: an integer or an expression over symbols, as its text."""
+
+    expects = "an expression over symbols"
+    label = "size"
+
+    def normalize(self, value: Any) -> Size:
+        if isinstance(value, SymExpr):
+            return value
+        return self._parse(value) if isinstance(value, str) else Int().normalize(value)
+
+    def encode(self, value: Size, context: Any) -> Any:
+        return ir.StringAttr.get(str(value), context)
+
+    def decode(self, attribute: Any) -> Size:
+        if not isinstance(attribute, ir.StringAttr):
+            raise self.refuse(attribute)
+        return self._parse(attribute.value)
+
+    def _parse(self, text: str) -> Size:
+        try:
+            return parse(text)
+        except SymbolError as error:
+            raise AttributeProblem(f"expects {self.expects}: {error}") from None
+
+
+class _Sizes(AttrKind):
+    """The sizes of a shape."""
+
+    expects = "a list of sizes"
+    label = "sizes"
+
+    def normalize(self, value: Any) -> tuple[Size, ...]:
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+            raise self.refuse(value)
+        sizes = tuple(_Size().normalize(item) for item in value)
+        if any(isinstance(size, int) and size < 0 for size in sizes):
+            raise self.refuse(value)
+        return sizes
+
+    def encode(self, value: tuple[Size, ...], context: Any) -> Any:
+        return encode_dims(value, context)
+
+    def decode(self, attribute: Any) -> tuple[Size, ...]:
+        try:
+            dims = decode_dims(attribute, f"expects {self.expects}")
+        except TypeProblem as problem:
+            raise AttributeProblem(str(problem)) from None
+        known = tuple(dim for dim in dims or () if dim is not None)
+        if dims is None or len(known) != len(dims):
+            raise self.refuse(attribute)
+        return known
+
 
 def _shape(call: Call) -> ShapeInfo:
-    dims = decode_dims(call.dims, "attribute 'dims'")
-    if dims is None or None in dims:
-        raise call.fail("attribute 'dims' must list integers and symbolic expressions")
-    return ShapeInfo(dims)
+    return ShapeInfo(call.dims)
 
 
 def _prim_value(call: Call) -> ScalarInfo:
-    try:
-        parse(call.value)
-    except SymbolError as error:
-        raise call.fail(f"attribute 'value' is no expression: {error}") from None
-    return ScalarInfo("i64")
+    return ScalarInfo("i64", call.value)
 
 
 def _shape_of(call: Call) -> ShapeInfo:
@@ -38,7 +89,10 @@ def _tensor_to_shape(call: Call) -> ShapeInfo:
     call.require(info.dtype == "i64", f"{call.describe('input')} must have elements of type i64")
     call.require(info.rank in (1, None), f"{call.describe('input')} must be 1-D")
     length = info.shape[0] if info.shape else None
-    return ShapeInfo((None,) * length if isinstance(length, int) else None)
+    if not isinstance(length, int):
+        return ShapeInfo(None)
+    call.require(length <= _MOST_DIMENSIONS, f"{call.describe('input')} must list {_MOST_DIMENSIONS} sizes at most")
+    return ShapeInfo((None,) * length)
 
 
 def _shape_to_tensor(call: Call) -> TensorInfo:
@@ -51,25 +105,45 @@ def _size(call: Call) -> TensorInfo:
 
 
 def _verify_match_cast(operation: Any, call: Call) -> None:
-    target = decode(operation.results[0].type)
-    source = call.value
+    if len(operation.results) != 1:
+        raise OpProblem(f"gives one result, but {len(operation.results)} are stated")
+    source, target = call.value, decode(operation.results[0].type)
     if isinstance(source, ObjectInfo) or isinstance(target, ObjectInfo):
         return
     if isinstance(source, TensorInfo) and isinstance(target, TensorInfo) and source.dtype != target.dtype:
-        raise OpProblem(f"cannot cast {describe(source)} to {describe(target)}: use relax.astype to convert elements")
+        types = f"{describe(source)} to {describe(target)}"
+        raise OpProblem(f"cannot cast {types}: use relax.astype to convert elements")
     if not compatible(source, target):
         raise OpProblem(f"can never hold: {call.describe('value')} is not a {describe(target)}")
 
 
-op("shape", "", attrs={"dims": Raw(["ArrayAttr"], expects="a list of sizes")}, infer=_shape, own=True,
-   doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
-op("prim_value", "", attrs={"value": Str(doc="an expression over the function's symbols")}, infer=_prim_value,
-   own=True, doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
+op(
+    "shape_expr",
+    "",
+    attrs={"dims": _Sizes()},
+    infer=_shape,
+    own=True,
+    doc="A shape as a value; its sizes are integers and expressions over the function's symbols.",
+)
+op(
+    "prim_value",
+    "",
+    attrs={"value": _Size()},
+    infer=_prim_value,
+    own=True,
+    doc="The value of a symbolic expression as a 64-bit integer.",
+)
 # Not pure: the check must stay even where nobody uses the result, and the symbols it defines live on in types.
-op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, own=True,
-   doc="The value with a more precise type, checked at run time; symbols that are new here get their values.")  # fmt: skip
+op(
+    "match_cast",
+    "value:any",
+    explicit="ty",
+    verify=_verify_match_cast,
+    pure=False,
+    own=True,
+    doc="The value with a more precise type, checked at run time; new symbols get their values.",
+)
 op("shape_of", "input", infer=_shape_of, doc="The shape of a tensor.")
 op("tensor_to_shape", "input", infer=_tensor_to_shape, doc="A 1-D int64 tensor as a shape.")
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, doc="A shape as a 1-D int64 tensor.")
 op("size", "input", infer=_size, doc="The number of elements of a tensor, as a 0-D int64 tensor.")
-

@@ -22,7 +22,7 @@ op(
     "vision.all_class_non_max_suppression",
     "boxes scores max_output_boxes_per_class iou_threshold score_threshold",
     attrs={"output_format": Str("onnx", choices=("onnx", "tensorflow"))},
-    results="*results",
+    results="indices scores? counts",
     infer=all_class_non_max_suppression,
     doc="The best boxes of each class that do not overlap: (indices, count) for onnx, "
     "(indices, scores, counts) of fixed size for tensorflow.",

@@ -23,7 +23,9 @@ _namespace = OpNamespace(dialect)
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_namespace, name)
+    found = getattr(_namespace, name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -25,9 +25,7 @@ def _check_results(operation: Any) -> list[Info]:
         raise OpProblem(f"gives at most one result, but {len(results)} are stated")
     for info in results:
         if _is_buffer(info):
-            raise OpProblem(
-                f"result ({describe(info)}) cannot be returned: pass a buffer for it as an argument"
-            )
+            raise OpProblem(f"result ({describe(info)}) cannot be returned: pass a buffer for it as an argument")
     return results
 
 
@@ -55,9 +53,7 @@ def _verify_extern(operation: Any, call: Call) -> None:
 def _verify_pure_extern(operation: Any, call: Call) -> None:
     _verify_extern(operation, call)
     if not len(operation.results):
-        raise OpProblem(
-            "must give a result: without one and without effects it would do nothing (use tir.call_extern)"
-        )
+        raise OpProblem("must give a result: without one and without effects it would do nothing (use tir.call_extern)")
 
 
 def _verify_packed(operation: Any, call: Call) -> None:
@@ -73,11 +69,11 @@ _PACKED = {"func": Str(doc="the global name of the packed function")}
 
 _NAMES = "func args ty"
 
-op("call_extern", "*args:any", attrs=_EXTERN, results="*results", explicit="ty", signature=_NAMES, pure=False,
+op("call_extern", "*args:any", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, pure=False,
    verify=_verify_extern, doc="Calls a C function; ty is its result's type, () for none.")  # fmt: skip
 # Pure as MLIR means it: what it reads through a pointer must not change.
-op("call_pure_extern", "*args:any", attrs=_EXTERN, results="*results", explicit="ty", signature=_NAMES,
+op("call_pure_extern", "*args:any", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES,
    verify=_verify_pure_extern,
    doc="Calls a C function that has no effect and reads nothing that changes.")  # fmt: skip
-op("call_packed", "*args:any", attrs=_PACKED, results="*results", explicit="ty", signature=_NAMES, pure=False,
+op("call_packed", "*args:any", attrs=_PACKED, results="result?", explicit="ty", signature=_NAMES, pure=False,
    verify=_verify_packed, doc="Calls a packed function; ty is its result's type, () for none.")  # fmt: skip

@@ -12,7 +12,9 @@ from ...bindings.suggest import suggest
 from ..core.attributes import AttrKind
 from ..core.dialect import Dialect
 from ..core.infos import DTYPE_BY_NAME, FLOAT_TYPES, is_bool, is_float, is_int
-from ..core.opdef import Infer, OpDef, OperandDef
+from ..core.namespace import OpNamespace
+from ..core.opdef import Infer, OperandDef
+from ..core.operator import Operator
 from .dialect import tir
 from .infer import fixed_dtype, same_type
 
@@ -27,12 +29,12 @@ def declare_intrinsic(
     pure: bool = True,
     doc: str = "",
     dialect: Dialect = tir,
-) -> OpDef:
+) -> Operator:
     """Declares the intrinsic `tir.<name>` (or of another dialect) and returns its builder.
 
-    `operands` are names as in the tables of this folder; one without a kind is a scalar or vector of numbers.
-    `result`: "same" is the operands' one type; an element type ("i32", "float32") stands for such elements in the
-    operands' shape; None is no result; a function takes a Call and returns the infos of what `results` names.
+    `operands` are names as in the tables of this folder, scalars or vectors of numbers where no kind is said.
+    `result` is "same" for the operands' one type; an element type ("i32", "float32") for a scalar of it, or a
+    vector like the operands; None for no result; a function from a Call to the infos of what `results` names.
     Pure intrinsics may be merged, moved and removed. Contexts made from now on know the intrinsic.
     """
     full_name = f"{dialect.name}.{name}"
@@ -69,10 +71,10 @@ def _check_name(name: str, dialect: Dialect) -> None:
             raise RelaxError(f"intrinsic '{full_name}': '{part}' is a word of Python's, which no name can be")
     for other in dialect.ops:
         if other.startswith(name + ".") or name.startswith(other + "."):
-            raise RelaxError(
-                f"intrinsic '{full_name}' and operator '{dialect.name}.{other}' would hide each other"
-            )
-    if dialect is tir and parts[0] in vars(sys.modules[__package__]):
+            raise RelaxError(f"intrinsic '{full_name}' and operator '{dialect.name}.{other}' would hide each other")
+    # The package hands out operators as attributes, beside its files and functions.
+    shadow = vars(sys.modules[__package__]).get(parts[0]) if dialect is tir else None
+    if shadow is not None and not isinstance(shadow, (Operator, OpNamespace)):
         raise RelaxError(f"intrinsic '{full_name}': the package has something else of the name '{parts[0]}'")
 
 
@@ -82,7 +84,7 @@ def _inference(full_name: str, result: str | Infer | None, operands: list[Operan
     if not isinstance(result, str):
         return result
     if result == "same":
-        if not operands or operands[0].kind != "elementwise" or operands[0].count != "single":
+        if not operands or operands[0].kind != "elementwise" or operands[0].arity != "single":
             raise RelaxError(
                 f"intrinsic '{full_name}': result=\"same\" needs a scalar or vector as its first operand",
                 notes=['or say which element type it has: result="i32"'],
@@ -97,6 +99,4 @@ def _element_type(full_name: str, text: str) -> str:
     if any(belongs(dtype) for belongs in classes):
         return dtype
     hint = suggest(text, ["same", *DTYPE_BY_NAME, *FLOAT_TYPES, *DTYPE_BY_NAME.values()])
-    raise RelaxError(
-        f"intrinsic '{full_name}': result='{text}' is neither \"same\" nor an element type{hint}"
-    )
+    raise RelaxError(f"intrinsic '{full_name}': result='{text}' is neither \"same\" nor an element type{hint}")

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from ..core.dialect import Dialect
 
-tir = Dialect(
-    "tir", doc="Intrinsics on scalars and vectors, and calls to external functions, in tensor programs."
-)
+tir = Dialect("tir", doc="Intrinsics on scalars and vectors, and calls to external functions, in tensor programs.")
 op = tir.op
 
 # Operands of most intrinsics: scalars or vectors of numbers.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..core.infos import Info, ScalarInfo, VectorInfo, describe, is_bool, is_float, is_int
-from ..core.opdef import Call, Infer, OpProblem
+from ..core.opdef import Call, OpProblem
 
 Elementwise = ScalarInfo | VectorInfo
 
@@ -37,11 +37,8 @@ def given_elementwise(call: Call) -> list[Given]:
         info = call.operands[operand.name]
         if operand.kind != "elementwise" or info is None:
             continue
-        if operand.count == "variadic":
-            found += [
-                Given(f"operand '{operand.name}' #{i} ({describe(item)})", item)
-                for i, item in enumerate(info)
-            ]
+        if operand.arity == "variadic":
+            found += [Given(f"operand '{operand.name}' #{i} ({describe(item)})", item) for i, item in enumerate(info)]
         else:
             found.append(given(call, operand.name))
     return found
@@ -55,16 +52,12 @@ def check_dtype(operand: Given, *classes: str) -> None:
 
 def check_same_type(first: Given, other: Given) -> None:
     if first.info.dtype != other.info.dtype or shape_of(first.info) != shape_of(other.info):
-        raise OpProblem(
-            f"{first.label} and {other.label} must have the same type{_broadcast_hint(first, other)}"
-        )
+        raise OpProblem(f"{first.label} and {other.label} must have the same type{_broadcast_hint(first, other)}")
 
 
 def check_same_shape(first: Given, other: Given) -> None:
     if shape_of(first.info) != shape_of(other.info):
-        raise OpProblem(
-            f"{first.label} and {other.label} must have the same shape{_broadcast_hint(first, other)}"
-        )
+        raise OpProblem(f"{first.label} and {other.label} must have the same shape{_broadcast_hint(first, other)}")
 
 
 def _broadcast_hint(first: Given, other: Given) -> str:
@@ -83,10 +76,10 @@ def with_dtype(info: Elementwise, dtype: str) -> Elementwise:
     return info._replace(dtype=dtype) if isinstance(info, VectorInfo) else ScalarInfo(dtype)
 
 
-def same_type(*classes: str) -> Infer:
+def same_type(*classes: str) -> Callable[[Call], Elementwise]:
     """The operands have one type, of these classes (none: of any), and the result has it too."""
 
-    def infer(call: Call) -> Info:
+    def infer(call: Call) -> Elementwise:
         first, *others = given_elementwise(call)
         if classes:
             check_dtype(first, *classes)
@@ -102,10 +95,10 @@ same_int = same_type("int")
 same_number = same_type("float", "int")
 
 
-def fixed_dtype(dtype: str) -> Infer:
+def fixed_dtype(dtype: str) -> Callable[[Call], Elementwise]:
     """The result has elements of this type in the operands' common shape, or is a scalar without operands."""
 
-    def infer(call: Call) -> Info:
+    def infer(call: Call) -> Elementwise:
         operands = given_elementwise(call)
         for other in operands[1:]:
             check_same_shape(operands[0], other)
@@ -114,8 +107,8 @@ def fixed_dtype(dtype: str) -> Infer:
     return infer
 
 
-def predicate(call: Call) -> Info:
-    return with_dtype(same_float(call), "i1")  # type: ignore[arg-type]
+def predicate(call: Call) -> Elementwise:
+    return with_dtype(same_float(call), "i1")
 
 
 def float_to_int(call: Call) -> Info:
@@ -128,7 +121,7 @@ def float_to_int(call: Call) -> Info:
 
 def exponent_of(call: Call) -> Info:
     """C's exponents are of type int."""
-    return with_dtype(same_float(call), "i32")  # type: ignore[arg-type]
+    return with_dtype(same_float(call), "i32")
 
 
 def float_and_int(call: Call) -> list[Info]:
@@ -155,7 +148,5 @@ def fixed_point(call: Call) -> Info:
     call.require(first.info.dtype == "i32", f"{first.label} must have elements of type i32")
     for other in others:
         check_same_type(first, other)
-    call.require(
-        1 <= call.q <= 31, f"{call.describe('q')} must be a number of fractional bits between 1 and 31"
-    )
+    call.require(1 <= call.q <= 31, f"{call.describe('q')} must be a number of fractional bits between 1 and 31")
     return with_dtype(first.info, "i32")

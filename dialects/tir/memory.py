@@ -13,9 +13,7 @@ from .dialect import op
 
 
 def _prefetch(call: Call) -> list[Info]:
-    call.require(
-        0 <= call.locality <= 3, f"{call.describe('locality')} must be between 0 (none) and 3 (keep close)"
-    )
+    call.require(0 <= call.locality <= 3, f"{call.describe('locality')} must be between 0 (none) and 3 (keep close)")
     return []
 
 

@@ -47,9 +47,7 @@ class OpPattern(IntEnum):
     def parse(text: str) -> OpPattern:
         names = [pattern.attribute_text for pattern in OpPattern]
         if text not in names:
-            raise RelaxError(
-                f"unknown operator pattern '{text}'{suggest(text, names)} (known: {', '.join(names)})"
-            )
+            raise RelaxError(f"unknown operator pattern '{text}'{suggest(text, names)} (known: {', '.join(names)})")
         return OpPattern[text.upper()]
 
 
@@ -117,9 +115,7 @@ def _context(ip: Any, loc: Any) -> Any:
     if ip is not None:
         return ip.block.owner.context
     if ir.Context.current is None:
-        raise RelaxError(
-            "a PrimFunc cannot be made outside of a module: no context (use `with module.body:` or ip=)"
-        )
+        raise RelaxError("a PrimFunc cannot be made outside of a module: no context (use `with module.body:` or ip=)")
     return ir.Context.current
 
 
@@ -129,9 +125,7 @@ def _as_type(item: Any, context: Any) -> Any:
     if hasattr(item, "_fields"):
         return encode(item, context)
     if not isinstance(item, str):
-        raise RelaxError(
-            f"a parameter's type must be an MLIR type, an info or text, got {type(item).__name__}"
-        )
+        raise RelaxError(f"a parameter's type must be an MLIR type, an info or text, got {type(item).__name__}")
     try:
         return ir.Type.parse(item, context)
     except ir.MLIRError:
@@ -174,23 +168,23 @@ def _returned(values: Any) -> list[Any]:
 # ---- verification ----
 
 
-def check_prim_funcs(module_op: Any) -> bool:
+def check_prim_funcs(op: Any) -> bool:
     """Reports what is wrong with the PrimFuncs of a module and of the modules in it, at their locations."""
     valid = True
-    for operation in _functions(module_op.operation):
+    for operation in _functions(op.operation):
         for problem in verify_prim_func(operation):
             operation.location.emit_error(f"'func.func' op @{_symbol_name(operation)} {problem}")
             valid = False
     return valid
 
 
-def _functions(module: Any) -> Iterator[Any]:
-    for op in module.regions[0].blocks[0].operations:
-        operation = op.operation
-        if operation.name == "func.func":
-            yield operation
-        elif operation.name == "builtin.module":
-            yield from _functions(operation)
+def _functions(operation: Any) -> Iterator[Any]:
+    """The operation if it is a function; the functions in it if it is a module."""
+    if operation.name == "func.func":
+        yield operation
+    elif operation.name == "builtin.module":
+        for op in operation.regions[0].blocks[0].operations:
+            yield from _functions(op.operation)
 
 
 def _symbol_name(operation: Any) -> str:
@@ -204,10 +198,7 @@ def verify_prim_func(op: Any) -> list[str]:
     if not present:
         return []
     if PRIM_FUNC not in present:
-        return [
-            f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')"
-            for name in present
-        ]
+        return [f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')" for name in present]
     function_type = ir.FunctionType(ir.TypeAttr(operation.attributes["function_type"]).value)
     parameters, results = list(function_type.inputs), list(function_type.results)
     return [

@@ -6,11 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support import build_function
-
 from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import parse
+from support import build_function
 
 
 def tensor(*dims: int | str | None, dtype: str = "f32") -> TensorInfo:

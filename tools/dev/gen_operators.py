@@ -43,7 +43,7 @@ def page(dialect: Dialect) -> str:
 
 def signature(op: OpDef) -> str:
     """`relax.nn.relu(data)`, with `-> a, b` where the results have names of their own."""
-    results = [result.name if result.count != "variadic" else f"*{result.name}" for result in op.results]
+    results = [result.name if result.arity != "variadic" else f"*{result.name}" for result in op.results]
     shown = "" if results == ["result"] else f" -> {', '.join(results) or '()'}"
     return cell(f"{op.full_name}({', '.join(parameters(op))}){shown}")
 
@@ -70,7 +70,7 @@ def parameters(op: OpDef) -> Iterator[str]:
 
 
 def operand_text(operand: OperandDef) -> str:
-    prefix, suffix = {"variadic": ("*", ""), "optional": ("", "?")}.get(operand.count, ("", ""))
+    prefix, suffix = {"variadic": ("*", ""), "optional": ("", "?")}.get(operand.arity, ("", ""))
     kind = "" if operand.kind == "tensor" else f": {operand.kind}"
     return f"{prefix}{operand.name}{suffix}{kind}"
 

@@ -15,7 +15,7 @@ from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugin, load_plugins
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
-from ...dialects.core.parsing import BYTECODE_MAGIC
+from ...dialects.parsing import BYTECODE_MAGIC
 from ...passes.core.registry import all_passes, find_pass
 from ..split_input import split_input
 from ..verify_diagnostics import DiagnosticVerifier

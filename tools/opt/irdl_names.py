@@ -1,35 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators' names in the spelling of --dump-irdl and back, in the generic form of a module's text.
+"""IR as upstream tools read it with the text of --dump-irdl, and back: what IRDL cannot say, said otherwise.
 
-IRDL allows no dots in names, so upstream tools know `relax.nn.conv2d` as `relax.nn_conv2d`.
+- IRDL allows no dots in names: `relax.nn.conv2d` is spelt `relax.nn_conv2d`.
+- In IRDL the values of a variadic operand share one type: it becomes RUNS of them, one for each run of values
+  of the same type, and the operation tells their sizes (operandSegmentSizes, resultSegmentSizes).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
 
-from ...bindings.irdl import irdl_name
+from ...bindings.errors import RelaxError
+from ...bindings.irdl import RUNS, irdl_name
+from ...bindings.mlir import ir
 from ...dialects.core.dialect import registered_dialects
+from ...dialects.core.opdef import OpDef, OperandDef
+from ...dialects.core.operator import group_sizes
+
+_OPERANDS, _RESULTS = "operandSegmentSizes", "resultSegmentSizes"
+# Operators defined in Python always print as `"dialect.name"(`; inside of a string the quote would be escaped.
+_OP_NAME = re.compile(r'(?<!\\)"([a-z_][\w.]*)"(?=\()')
 
 
-def _dotted_names() -> dict[str, str]:
-    """`relax.nn.conv2d` -> `relax.nn_conv2d` for every operator whose name has a dot."""
-    return {
-        definition.full_name: f"{definition.dialect.name}.{irdl_name(definition.name)}"
-        for dialect in registered_dialects().values()
-        for definition in dialect.ops.values()
-        if "." in definition.name
-    }
+def _definitions() -> list[OpDef]:
+    return [definition for dialect in registered_dialects().values() for definition in dialect.ops.values()]
+
+
+def _short_name(definition: OpDef) -> str:
+    return f"{definition.dialect.name}.{irdl_name(definition.name)}"
 
 
 def to_irdl(text: str) -> str:
-    return _replace(text, _dotted_names())
+    """Names in IRDL's spelling."""
+    names = {definition.full_name: _short_name(definition) for definition in _definitions()}
+    return _OP_NAME.sub(lambda match: f'"{names.get(match[1], match[1])}"', text)
 
 
-def to_dotted(text: str) -> str:
-    return _replace(text, {short: dotted for dotted, short in _dotted_names().items()})
+def add_run_sizes(root: Any) -> None:
+    """Adds the sizes of runs to every operation with a variadic operand or result."""
+    by_name = {definition.full_name: definition for definition in _definitions()}
+
+    def visit(op: Any) -> Any:
+        definition = by_name.get(op.operation.name)
+        if definition is not None:
+            _add_sizes(op.operation, _OPERANDS, definition.operands, [value.type for value in op.operation.operands])
+            _add_sizes(op.operation, _RESULTS, definition.results, list(op.operation.results.types))
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
 
 
-def _replace(text: str, names: dict[str, str]) -> str:
-    # Operators defined in Python always print as `"dialect.name"(`; inside of a string the quote would be escaped.
-    return re.sub(r'(?<!\\)"([a-z_][\w.]*)"\(', lambda match: f'"{names.get(match[1], match[1])}"(', text)
+def _add_sizes(operation: Any, attribute: str, declared: Sequence[OperandDef], types: list[Any]) -> None:
+    if all(item.arity != "variadic" for item in declared):
+        return
+    sizes: list[int] = []
+    start = 0
+    for item, size in zip(declared, group_sizes(declared, len(types), operation), strict=True):
+        group = types[start : start + size]
+        start += size
+        sizes += _run_lengths(group, operation) if item.arity == "variadic" else [size]
+    operation.attributes[attribute] = ir.DenseI32ArrayAttr.get(sizes, operation.context)
+
+
+def _run_lengths(types: list[Any], operation: Any) -> list[int]:
+    runs = [len(list(run)) for _, run in groupby(types)]
+    if len(runs) > RUNS:
+        raise RelaxError(
+            f"--irdl-names: '{operation.name}' has {len(runs)} runs of values of the same type, more than {RUNS}",
+            location=str(operation.location),
+        )
+    return runs + [0] * (RUNS - len(runs))
+
+
+def from_irdl(text: str) -> str:
+    """The text that `to_irdl` was given, sizes of runs taken out again."""
+    by_short_name = {_short_name(definition): definition for definition in _definitions()}
+    return "\n".join(_line_from_irdl(line, by_short_name) for line in text.split("\n"))
+
+
+def _line_from_irdl(line: str, by_short_name: dict[str, OpDef]) -> str:
+    # MLIR prints an operation without regions on one line, whatever its length.
+    match = _OP_NAME.search(line)
+    definition = by_short_name.get(match[1]) if match else None
+    if match is None or definition is None:
+        return line
+    line = line[: match.start(1)] + definition.full_name + line[match.end(1) :]
+    for attribute, declared in ((_OPERANDS, definition.operands), (_RESULTS, definition.results)):
+        if any(item.arity == "variadic" for item in declared):
+            line = _without_runs(line, attribute, declared)
+    return line
+
+
+def _without_runs(line: str, attribute: str, declared: Sequence[OperandDef]) -> str:
+    match = re.search(rf"(, )?{attribute} = array<i32: ([\d, ]*)>(, )?", line)
+    if match is None:
+        return line
+    sizes = iter(int(size) for size in match[2].split(","))
+    merged = [
+        sum(next(sizes, 0) for _ in range(RUNS if item.arity == "variadic" else 1)) for item in declared
+    ]
+    if sum(item.arity != "single" for item in declared) > 1:
+        kept = f"{attribute} = array<i32: {', '.join(map(str, merged))}>"
+        return line[: match.start()] + (match[1] or "") + kept + (match[3] or "") + line[match.end() :]
+    between = ", " if match[1] and match[3] else ""
+    return (line[: match.start()] + between + line[match.end() :]).replace(") {} :", ") :", 1)

@@ -53,9 +53,9 @@ class Job:
 
     def _parse(self, source: str | bytes) -> Module:
         if self.arguments["irdl-names"] and isinstance(source, str):
-            from .irdl_names import to_dotted
+            from .irdl_names import from_irdl
 
-            source = to_dotted(source)
+            source = from_irdl(source)
         return Module.parse(source, self.name, allow_unregistered=self.arguments["allow-unregistered-dialect"])
 
     def _pipeline(self, source: str | bytes, timing: Timing | None) -> Pipeline:
@@ -144,12 +144,12 @@ class Job:
             from ...dialects.script import print_script
 
             return print_script(module.operation)
-        text = str(module.operation.get_asm(**self._print_options())).rstrip("\n") + "\n"
-        if arguments["irdl-names"]:
-            from .irdl_names import to_irdl
+        if not arguments["irdl-names"]:
+            return str(module.operation.get_asm(**self._print_options())).rstrip("\n") + "\n"
+        from .irdl_names import add_run_sizes, to_irdl
 
-            return to_irdl(text)
-        return text
+        add_run_sizes(module.operation)
+        return to_irdl(str(module.operation.get_asm(**self._print_options())).rstrip("\n") + "\n")
 
 
 def _announce_pass(name: str, op: Any) -> None:

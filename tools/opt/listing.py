@@ -14,7 +14,7 @@ from ...bindings.mlir import ROOT, ir
 from ...bindings.suggest import suggest
 from ...bindings.upstream_dialects import UPSTREAM_DIALECTS
 from ...bindings.upstream_passes import upstream_passes
-from ...dialects.core.context import create_context
+from ...dialects.context import create_context
 from ...dialects.core.dialect import registered_dialects
 from ...passes.core.options import describe_type, format_value, option_fields
 from ...passes.core.registry import all_passes

@@ -7,28 +7,20 @@ from collections.abc import Sequence
 
 from ...core.opdef import Call
 from ...core.symbols import Dim, equal
-
-Shape = tuple[Dim, ...]
+from .sizes import Shape, most_precise
 
 
 def broadcast_dim(one: Dim, other: Dim) -> Dim:
     """The broadcast size of two sizes. Raises ValueError when they cannot be broadcast."""
-    if one == 1:
+    if equal(one, 1) is True:
         return other
-    if other == 1:
+    if equal(other, 1) is True or one == other:
         return one
-    # An unknown size may turn out to be 1 or the other size: only a fixed size other than 1 decides.
-    if isinstance(one, int) and isinstance(other, int):
-        if one != other:
-            raise ValueError
-        return one
-    if isinstance(one, int) or isinstance(other, int):
-        return one if isinstance(one, int) else other
-    if one is None or other is None:
-        return None
-    if equal(one, other) is False:
+    # An unknown size or a symbol may turn out to be 1: only one that cannot be decides.
+    decisive = [size for size in (one, other) if equal(size, 1) is False]
+    if len(decisive) == 2 and equal(one, other) is False:
         raise ValueError
-    return one if one == other else None
+    return most_precise(decisive or [None])
 
 
 def broadcast_shapes(call: Call, names: Sequence[str], shapes: Sequence[Shape | None]) -> Shape | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...core.infos import ScalarInfo, TensorInfo, is_int
+from ...core.infos import TensorInfo, is_int
 from ...core.opdef import Call
 from ...core.symbols import Dim, SymExpr, ceildiv, dim_max, dim_sub
 from .axes import normalize_axis
@@ -40,7 +40,7 @@ def like(call: Call) -> TensorInfo:
 
 def eye(call: Call) -> TensorInfo:
     rows = size(call, "n")
-    columns = size(call, "m", rows)
+    columns = size(call, "m")
     integer(call, "k")
     return TensorInfo((rows, columns), asked_dtype(call, "dtype", "f32", *ANY))
 
@@ -82,12 +82,10 @@ def hamming_window(call: Call) -> TensorInfo:
 
 def arange(call: Call) -> TensorInfo:
     check_number(call, "start", "end", "step")
-    start, end = (ScalarInfo("i64", 0), call.start) if call.end is None else (call.start, call.end)
-    step = ScalarInfo("i64", 1) if call.step is None else call.step
-    integral = all(is_int(info.dtype) for info in (start, end, step))
+    integral = all(is_int(info.dtype) for info in (call.start, call.end, call.step))
     dtype = asked_dtype(call, "dtype", "i64" if integral else "f32", "float", "int")
-    call.require(step.value != 0, "operand 'step' must not be zero")
-    return TensorInfo((_steps(call, start.value, end.value, step.value),), dtype)
+    call.require(call.step.value != 0, "operand 'step' must not be zero")
+    return TensorInfo((_steps(call, call.start.value, call.end.value, call.step.value),), dtype)
 
 
 def _steps(call: Call, start: Any, end: Any, step: Any) -> Dim:

@@ -13,7 +13,7 @@ ANY = tuple(ELEMENT_CLASSES)
 
 
 def asked_dtype(call: Call, name: str, default: str, *classes: str) -> str:
-    """The element type in an attribute, `default` where it is absent. Refuses one that is in none of the classes."""
+    """The element type in an attribute, `default` where it is absent. Refuses one in none of the classes."""
     dtype = call.attributes[name]
     if dtype is None:
         return default

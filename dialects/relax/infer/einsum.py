@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...core.infos import TensorInfo
-from ...core.opdef import Call
+from ...core.opdef import Call, OpProblem
 from ...core.symbols import Dim, equal
 from .broadcast import broadcast_dim
 from .dtypes import ANY, ELEMENT_CLASSES
@@ -23,7 +23,7 @@ class SubscriptsProblem(ValueError):
 
 
 class Subscripts(NamedTuple):
-    """The labels of each operand's dimensions and of the result's; "..." stands for any number of dimensions."""
+    """The labels of each operand's dimensions and of the result's; "..." stands for any number of them."""
 
     operands: tuple[tuple[str, ...], ...]
     result: tuple[str, ...]
@@ -31,7 +31,7 @@ class Subscripts(NamedTuple):
 
 @lru_cache(maxsize=256)
 def parse_subscripts(text: str) -> Subscripts:
-    """Without `->` the result has the labels that occur once, in alphabetical order. Raises SubscriptsProblem."""
+    """Without `->` the result has the labels that occur once, in alphabetical order."""
     inputs, arrow, output = text.partition("->")
     operands = tuple(_labels(term) for term in inputs.split(","))
     used = [label for term in operands for label in term]
@@ -64,17 +64,15 @@ def _labels(term: str) -> tuple[str, ...]:
 
 
 def einsum(call: Call) -> TensorInfo:
-    infos = call.operands["operands"]  # Call.operands are all operands
+    infos = call.operands["operands"]  # `call.operands` are the operands of any operator
     dtype = _common_dtype(call, infos)
+    sizes = _Sizes(call)
     try:
         subscripts = parse_subscripts(call.subscripts)
     except SubscriptsProblem as problem:
-        raise call.fail(f"{call.describe('subscripts')}: {problem}") from None
+        raise sizes.fail(f": {problem}") from None
     if len(subscripts.operands) != len(infos):
-        raise call.fail(
-            f"{call.describe('subscripts')} has labels for {len(subscripts.operands)} operands, got {len(infos)}"
-        )
-    sizes = _Sizes(call)
+        raise sizes.fail(f" has labels for {len(subscripts.operands)} operands, got {len(infos)}")
     for index, (labels, info) in enumerate(zip(subscripts.operands, infos, strict=True)):
         sizes.add(index, labels, info.shape)
     return TensorInfo(sizes.of(subscripts.result), dtype)
@@ -82,13 +80,10 @@ def einsum(call: Call) -> TensorInfo:
 
 def _common_dtype(call: Call, infos: tuple[TensorInfo, ...]) -> str:
     call.require(infos, "needs at least one tensor in operand 'operands'")
-    dtype = infos[0].dtype
-    if any(info.dtype != dtype for info in infos):
-        raise call.fail(f"{call.describe('operands')} must have the same element type")
-    call.require(
-        any(ELEMENT_CLASSES[cls](dtype) for cls in ANY),
-        f"{call.describe('operands')} must have {' or '.join(ANY)} elements",
-    )
+    dtype, shown = infos[0].dtype, call.describe("operands")
+    call.require(all(info.dtype == dtype for info in infos), f"{shown} must have the same element type")
+    allowed = any(ELEMENT_CLASSES[cls](dtype) for cls in ANY)
+    call.require(allowed, f"{shown} must have {' or '.join(ANY)} elements")
     return dtype
 
 
@@ -100,63 +95,53 @@ class _Sizes:
         self.labels: dict[str, Dim] = {}
         self.ellipsis: Shape | None = ()
 
+    def fail(self, problem: str) -> OpProblem:
+        return self.call.fail(f"{self.call.describe('subscripts')}{problem}")
+
     def add(self, index: int, labels: tuple[str, ...], shape: Shape | None) -> None:
+        """Takes an operand's sizes into account; one of unknown rank tells none."""
+        named = [label for label in labels if label != _ELLIPSIS]
         if shape is None:
-            self._add_unranked(labels)
-            return
-        start = labels.index(_ELLIPSIS) if _ELLIPSIS in labels else len(labels)
-        extra = len(shape) - len(labels) + (1 if _ELLIPSIS in labels else 0)
+            self.ellipsis = None if _ELLIPSIS in labels else self.ellipsis
+            shape = (None,) * len(named)
+        extra = len(shape) - len(named)
         if extra < 0 or (extra and _ELLIPSIS not in labels):
-            raise self.call.fail(
-                f"{self.call.describe('subscripts')} does not fit operand #{index}: it names "
-                f"{len(labels) - (_ELLIPSIS in labels)} dimensions of {len(shape)}"
-            )
+            raise self.fail(f" does not fit operand #{index}: it names {len(named)} dimensions of {len(shape)}")
+        start = labels.index(_ELLIPSIS) if _ELLIPSIS in labels else len(labels)
         if self.ellipsis is not None:
             what = f"dimensions under '{_ELLIPSIS}' of operand #{index} and those before"
             self.ellipsis = broadcast_batch(self.call, what, self.ellipsis, shape[start : start + extra])
-        named = [label for label in labels if label != _ELLIPSIS]
-        self._add_labels(index, named, shape[:start] + shape[start + extra :])
+        for label, size in self._diagonals(index, named, shape[:start] + shape[start + extra :]).items():
+            self._add_label(index, label, size)
 
-    def _add_unranked(self, labels: tuple[str, ...]) -> None:
-        if _ELLIPSIS in labels:
-            self.ellipsis = None
-        for label in labels:
-            if label != _ELLIPSIS:
-                self._broadcast(label, None)
-
-    def _add_labels(self, index: int, labels: list[str], shape: Shape) -> None:
-        own: dict[str, Dim] = {}
+    def _diagonals(self, index: int, labels: list[str], shape: Shape) -> dict[str, Dim]:
+        """A label that an operand has twice is a diagonal: its sizes are equal and do not broadcast."""
+        sizes: dict[str, Dim] = {}
         for label, size in zip(labels, shape, strict=True):
-            # Within an operand the label is a diagonal, which does not broadcast.
-            if label in own and equal(own[label], size) is False:
-                raise self._mismatch(label, index, own[label], size)
-            own[label] = most_precise((own[label], size)) if label in own else size
-        for label, size in own.items():
-            before = self.labels.get(label)
-            try:
-                self._broadcast(label, size)
-            except ValueError:
-                raise self._mismatch(label, index, before, size) from None
+            before = sizes.get(label)
+            if equal(before, size) is False:
+                raise self.fail(f": label '{label}' is {size} in operand #{index}, but {before} before")
+            sizes[label] = most_precise((size, before))
+        return sizes
 
-    def _broadcast(self, label: str, size: Dim) -> None:
-        self.labels[label] = broadcast_dim(self.labels.get(label, 1), size)
-
-    def _mismatch(self, label: str, index: int, before: Dim, size: Dim) -> Exception:
-        return self.call.fail(
-            f"{self.call.describe('subscripts')}: label '{label}' is {size} in operand #{index}, but {before} before"
-        )
+    def _add_label(self, index: int, label: str, size: Dim) -> None:
+        before = self.labels.get(label, 1)
+        try:
+            self.labels[label] = broadcast_dim(before, size)
+        except ValueError:
+            raise self.fail(f": label '{label}' is {size} in operand #{index}, but {before} before") from None
 
     def of(self, labels: tuple[str, ...]) -> Shape | None:
-        if _ELLIPSIS not in labels:
-            if self.ellipsis:
-                raise self.call.fail(
-                    f"{self.call.describe('subscripts')} has no '{_ELLIPSIS}' in its result for the "
-                    f"{len(self.ellipsis)} dimensions under '{_ELLIPSIS}' of the operands"
-                )
-            return tuple(self.labels[label] for label in labels)
-        if self.ellipsis is None:
-            return None
+        """The shape of the result with these labels."""
+        if _ELLIPSIS not in labels and self.ellipsis:
+            count = len(self.ellipsis)
+            raise self.fail(f" has no '{_ELLIPSIS}' in its result for the {count} dimensions under '{_ELLIPSIS}'")
         shape: list[Dim] = []
         for label in labels:
-            shape.extend(self.ellipsis if label == _ELLIPSIS else (self.labels[label],))
+            if label != _ELLIPSIS:
+                shape.append(self.labels[label])
+            elif self.ellipsis is None:
+                return None
+            else:
+                shape.extend(self.ellipsis)
         return tuple(shape)

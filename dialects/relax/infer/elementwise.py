@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ...core.infos import TensorInfo, is_bool, is_float, is_int
 from ...core.opdef import Call
-from ...core.symbols import equal
 from .broadcast import broadcast_shapes
+from .sizes import same_shape
 
 _CLASSES: dict[str, Callable[[str], bool]] = {"float": is_float, "int": is_int, "bool": is_bool}
 
@@ -69,12 +69,7 @@ shift = binary("int")
 def ternary(call: Call) -> TensorInfo:
     check_dtype(call, "x1", "float", "int")
     check_same_dtype(call, "x1", "x2", "x3")
-    shapes = [info.shape for info in (call.x1, call.x2, call.x3)]
-    for name, shape in zip(("x2", "x3"), shapes[1:], strict=True):
-        if shape is None or shapes[0] is None:
-            continue
-        if len(shape) != len(shapes[0]) or any(
-            equal(one, other) is False for one, other in zip(shapes[0], shape, strict=True)
-        ):
-            raise call.fail(f"{call.describe('x1')} and {call.describe(name)} must have the same shape")
-    return next((info for info in (call.x1, call.x2, call.x3) if info.shape is not None), call.x1)
+    shape = call.x1.shape
+    for name in ("x2", "x3"):
+        shape = same_shape(call, name, shape, "the shape of the operands before it")
+    return TensorInfo(shape, call.x1.dtype)

@@ -45,7 +45,9 @@ def strided_slice(call: Call) -> TensorInfo:
     strides = (1,) * len(axes) if call.strides is None else call.strides
     for name, values in (("begin", begin), ("end", end), ("strides", strides)):
         if len(values) != len(axes):
-            raise call.fail(f"{call.describe(name)} must have {len(axes)} entries, one for each of {call.describe('axes')}")
+            raise call.fail(
+                f"{call.describe(name)} must have {len(axes)} entries, one for each of {call.describe('axes')}"
+            )
     call.require(0 not in strides, f"{call.describe('strides')}: a stride cannot be 0")
     if call.x.shape is None:
         return call.x
@@ -115,15 +117,18 @@ def gather_nd(call: Call) -> TensorInfo:
     depth = None if indices is None else indices[-1]
     if data is None or indices is None:
         return call.data.with_shape(None)
-    if exceeds(depth, len(data) - batch):
-        raise call.fail(
-            f"{call.describe('indices')}: its last dimension must be at most {len(data) - batch}, the rank of "
-            f"{call.describe('data')} without batch dimensions"
-        )
+    check_depth(call, depth, len(data) - batch)
     shared = [_batch_size(call, axis) for axis in range(batch)]
     if not isinstance(depth, int):
         return call.data.with_shape(None)
     return call.data.with_shape((*shared, *indices[batch:-1], *data[batch + depth :]))
+
+
+def check_depth(call: Call, depth: Dim, rank: int) -> None:
+    """Refuses index tuples, the last dimension of operand 'indices', that are longer than the data has axes."""
+    if exceeds(depth, rank):
+        indices, data = call.describe("indices"), call.describe("data")
+        raise call.fail(f"{indices}: its last dimension must be at most {rank}, as many as {data} has axes to index")
 
 
 def _batch_size(call: Call, axis: int) -> Dim:
@@ -148,7 +153,9 @@ def indexed_shape(call: Call) -> Shape | None:
             raise call.fail(f"operand 'indices' #{position} ({describe(info)}) must have int elements")
     shape = call.data.shape
     if shape is not None and len(indices) > len(shape):
-        raise call.fail(f"operand 'indices' holds {len(indices)} tensors, but {call.describe('data')} is {len(shape)}-D")
+        raise call.fail(
+            f"operand 'indices' holds {len(indices)} tensors, but {call.describe('data')} is {len(shape)}-D"
+        )
     common = broadcast_shapes(call, ["indices"] * len(indices), [info.shape for info in indices])
     return None if common is None or shape is None else (*common, *shape[len(indices) :])
 
@@ -163,7 +170,6 @@ def reverse_sequence(call: Call) -> TensorInfo:
     batch = normalize_axis(call, "batch_axis", len(shape), call.batch_axis)
     call.require(sequence != batch, f"{call.describe('seq_axis')} and {call.describe('batch_axis')} must differ")
     if equal(length, shape[batch]) is False:
-        raise call.fail(
-            f"{call.describe('seq_lengths')} must have one element for each of dimension {batch} of {call.describe('data')}"
-        )
+        lengths, data = call.describe("seq_lengths"), call.describe("data")
+        raise call.fail(f"{lengths} must have one element for each of dimension {batch} of {data}")
     return call.data.with_shape((*shape[:batch], most_precise([shape[batch], length]), *shape[batch + 1 :]))

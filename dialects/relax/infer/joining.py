@@ -25,7 +25,7 @@ def _same_dtype(call: Call) -> str:
     for index, info in enumerate(tensors):
         if info.dtype != tensors[0].dtype:
             raise call.fail(
-                f"operand 'tensors' #{index} ({describe(info)}) must have elements of type {tensors[0].dtype}, as #0 has"
+                f"operand 'tensors' #{index} ({describe(info)}) must have {tensors[0].dtype} elements, as #0"
             )
     return tensors[0].dtype
 
@@ -96,7 +96,9 @@ def split(call: Call) -> list[TensorInfo]:
     if shape is None:
         return [call.x] * count
     axis = normalize_axis(call, "axis", len(shape), call.axis)
-    lengths = _section_lengths(shape[axis], count) if isinstance(sections, int) else _part_lengths(shape[axis], sections)
+    lengths = (
+        _section_lengths(shape[axis], count) if isinstance(sections, int) else _part_lengths(shape[axis], sections)
+    )
     return [call.x.with_shape((*shape[:axis], length, *shape[axis + 1 :])) for length in lengths]
 
 

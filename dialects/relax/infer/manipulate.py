@@ -99,7 +99,9 @@ def permute_dims(call: Call) -> TensorInfo:
     if axes is None:
         return call.x.with_shape(reversed(shape))
     if len(axes) != len(shape):
-        raise call.fail(f"{call.describe('axes')} must name each of the {len(shape)} dimensions of {call.describe('x')}")
+        raise call.fail(
+            f"{call.describe('axes')} must name each of the {len(shape)} dimensions of {call.describe('x')}"
+        )
     return call.x.with_shape(shape[axis] for axis in ordered_axes(call, "axes", len(shape), axes))
 
 

@@ -70,6 +70,6 @@ def _parameter_sizes(call: Call, attribute: str, axes: Sequence[int]) -> list[Di
     for name in list(call.operands)[1:]:
         shape = shape_of_rank(call, name, len(axes))
         for position, size in enumerate(sizes):
-            expect_size(call, name, position, size, f"elements, as the data along axis {axes[position]},")
+            expect_size(call, name, position, size, f"the data's along axis {axes[position]}")
         sizes = [most_precise(pair) for pair in zip(sizes, shape, strict=True)]
     return sizes

@@ -9,7 +9,7 @@ from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from .elementwise import check_dtype
 from .layouts import Layout, layout_attribute, shape_in_layout, sizes_in_layout
-from .windows import covering_positions, extent, paddings, per_dimension, positions
+from .windows import covering_positions, paddings, per_dimension, positions
 
 
 def pool(spatial: str) -> Callable[[Call], TensorInfo]:
@@ -25,8 +25,9 @@ def pool(spatial: str) -> Callable[[Call], TensorInfo]:
 
         batch, channels, *sizes = sizes_in_layout(call, "data", layout)
         fit = covering_positions if call.ceil_mode else positions
+        windows = [(taps - 1) * gap + 1 for taps, gap in zip(pool_size, dilation, strict=True)]
         counts = [
-            fit(call, letter, size, extent(pool_size[i], dilation[i]), padding[i], strides[i])
+            fit(call, letter, size, windows[i], padding[i], strides[i])
             for i, (letter, size) in enumerate(zip(spatial, sizes, strict=True))
         ]
         return TensorInfo(shape_in_layout(out_layout, [batch, channels, *counts]), call.data.dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inference for quantization: element types, and scales and zero points for the whole tensor or for each slice."""
+"""Inference for quantization. Scales and zero points are for the whole tensor, or for each slice along an axis."""
 
 from __future__ import annotations
 
@@ -63,8 +63,10 @@ def _check_sizes(call: Call) -> None:
         return
     # There is no slice of a single number, so that its scale and zero point are single numbers too.
     axis = normalize_axis(call, "axis", max(1, len(shape)), call.axis)
-    wanted = shape[axis] if shape else 1
+    slices = shape[axis] if shape else 1
+    expected = "1 element" if slices == 1 else f"1 or {slices} elements"
     for name in ("scale", "zero_point"):
         sizes = call.operands[name].shape
-        if sizes and equal(sizes[0], 1) is False and equal(sizes[0], wanted) is False:
-            raise call.fail(f"{call.describe(name)} must have 1 or {wanted} elements, as {call.describe('data')} along axis {axis}")
+        if sizes and equal(sizes[0], 1) is False and equal(sizes[0], slices) is False:
+            data = call.describe("data")
+            raise call.fail(f"{call.describe(name)} must have {expected}, as {data} has along axis {axis}")

@@ -7,7 +7,7 @@ from ...core.opdef import Call
 
 
 def require_rank(call: Call, name: str, *allowed: int) -> int:
-    """The rank of a tensor operand; refuses an unknown one, and one that is not allowed (any is if none is given)."""
+    """The rank of a tensor operand; refuses an unknown one, and one that is not among those allowed, if any."""
     rank = call.operands[name].rank
     if rank is None:
         expected = _expected(allowed) if allowed else "of known rank"

@@ -16,7 +16,7 @@ Shape = tuple[Dim, ...]
 
 
 def reduction(*classes: str, result: str = "") -> Callable[[Call], TensorInfo]:
-    """Reduces the one operand over `axis`; the result's elements are like the operand's, or of type `result`."""
+    """Reduces the one operand over `axis`; the result has its element type, or `result`."""
 
     def infer(call: Call) -> TensorInfo:
         name = call.definition.operands[0].name

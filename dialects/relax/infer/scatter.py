@@ -8,7 +8,7 @@ from ...core.opdef import Call
 from ...core.symbols import Dim
 from .axes import normalize_axis
 from .elementwise import check_dtype, check_same_dtype
-from .indexing import check_indices_within, indexed_shape
+from .indexing import check_depth, check_indices_within, indexed_shape
 from .manipulate import check_broadcast
 from .order import exceeds
 from .sizes import Shape, same_shape
@@ -39,13 +39,10 @@ def scatter_nd(call: Call) -> TensorInfo:
     if indices is None:
         return call.data
     call.require(indices, f"{call.describe('indices')} must have at least one dimension")
-    if data is None or not isinstance(indices[-1], int):
-        return call.data
     depth = indices[-1]
-    if depth > len(data):
-        raise call.fail(
-            f"{call.describe('indices')}: its last dimension must be at most {len(data)}, the rank of {call.describe('data')}"
-        )
+    if data is None or not isinstance(depth, int):
+        return call.data
+    check_depth(call, depth, len(data))
     places = (*indices[:-1], *data[depth:])
     same_shape(call, "updates", places, f"shape {_shown(places)}: indices.shape[:-1] + data.shape[{depth}:]")
     return call.data

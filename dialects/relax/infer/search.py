@@ -58,55 +58,44 @@ def _topk_shape(call: Call, shape: Shape | None) -> Shape | None:
 
 
 def unique(call: Call) -> list[TensorInfo]:
-    """The values, then what the flags ask for: positions, inverse, counts."""
+    """The values, then what the flags ask for: where they first are, which each element is, how many."""
     check_dtype(call, "x", *ANY)
     check_flag(call, "sorted")
-    extra = [
-        dim
-        for name, dim in (
-            ("return_index", _unique_count(call)),
-            ("return_inverse", _inverse_size(call)),
-            ("return_counts", _unique_count(call)),
-        )
-        if constant_flag(call, name, False, "the number of results depends on it")
-    ]
-    return [call.x.with_shape(_unique_shape(call)), *(TensorInfo((dim,), "i64") for dim in extra)]
+    axis = _known_axis(call)
+    count = 1 if call.x.rank == 0 else None
+    sizes = {"return_index": count, "return_inverse": _inverse_size(call, axis), "return_counts": count}
+    reason = "the number of results depends on it"
+    asked = [size for name, size in sizes.items() if constant_flag(call, name, reason)]
+    values = call.x.with_shape(_unique_shape(call, axis, count))
+    return [values, *(TensorInfo((size,), "i64") for size in asked)]
 
 
-def _unique_count(call: Call) -> Dim:
-    """A single number is unique."""
-    return 1 if call.x.rank == 0 else None
+def _known_axis(call: Call) -> int | None:
+    """The axis, counted from the front; None where it is absent, or is only known at run time."""
+    axis, rank = integer(call, "axis"), call.x.rank
+    if not isinstance(axis, int) or rank is None:
+        return None
+    if not -rank <= axis < rank:
+        raise call.fail(f"operand 'axis' ({axis}) is out of range for {rank} dimensions of {call.describe('x')}")
+    return axis % rank
 
 
-def _unique_shape(call: Call) -> Shape | None:
+def _unique_shape(call: Call, axis: int | None, count: Dim) -> Shape | None:
     """Without an axis the values of the flattened operand, with one its unique slices."""
-    if call.axis is None:
-        return (_unique_count(call),)
-    axis = integer(call, "axis")
     shape = call.x.shape
-    if shape is None:
-        return None
-    if not isinstance(axis, int):
-        return (None,) * len(shape)
-    axis = _checked_axis(call, axis, len(shape))
-    return (*shape[:axis], None, *shape[axis + 1 :])
-
-
-def _inverse_size(call: Call) -> Dim:
-    """For each element, or each slice along the axis, which of the unique ones it is."""
-    shape = call.x.shape
-    if shape is None:
-        return None
     if call.axis is None:
-        return product(shape)
-    axis = integer(call, "axis")
-    return shape[_checked_axis(call, axis, len(shape))] if isinstance(axis, int) else None
+        return (count,)
+    if shape is None or axis is None:
+        return None if shape is None else (None,) * len(shape)
+    return (*shape[:axis], count, *shape[axis + 1 :])
 
 
-def _checked_axis(call: Call, axis: int, rank: int) -> int:
-    if -rank <= axis < rank:
-        return axis % rank
-    raise call.fail(f"operand 'axis' ({axis}) is out of range for {rank} dimensions of {call.describe('x')}")
+def _inverse_size(call: Call, axis: int | None) -> Dim:
+    """A number for each element, or for each slice along the axis."""
+    shape = call.x.shape
+    if shape is None or (axis is None and call.axis is not None):
+        return None
+    return product(shape) if axis is None else shape[axis]
 
 
 def nonzero(call: Call) -> TensorInfo:
@@ -129,7 +118,7 @@ def multinomial_from_uniform(call: Call) -> TensorInfo:
     check_dtype(call, "sample_indices", "int")
     for name in ("prob", "uniform_sample", "sample_indices"):
         check_rank(call, name, 2)
-    expect_size(call, "uniform_sample", 1, 1, "column")
-    expect_size(call, "sample_indices", 1, 1, "column")
+    expect_size(call, "uniform_sample", 1, 1, "columns")
+    expect_size(call, "sample_indices", 1, 1, "columns")
     samples = same_size(call, "number of samples", uniform_sample=0, sample_indices=0)
     return TensorInfo((samples, 1), asked_dtype(call, "dtype", "i64", "float", "int"))

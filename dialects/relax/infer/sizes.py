@@ -50,11 +50,11 @@ def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape
 
 
 def expect_size(call: Call, name: str, axis: int, size: Dim, what: str) -> None:
-    """Refuses an operand whose dimension `axis`, which is its `what`, cannot be `size`."""
+    """Refuses an operand whose dimension `axis`, which counts `what`, cannot be `size`."""
     shape = call.operands[name].shape
     if shape is not None and equal(shape[axis], size) is False:
         raise call.fail(
-            f"{call.describe(name)} must have {size} {what} in dimension {axis}, got {shape[axis]}"
+            f"{call.describe(name)} must have size {size} in dimension {axis} ({what}), got {shape[axis]}"
         )
 
 

@@ -21,8 +21,8 @@ def slice_length(begin: Dim, end: Dim, stride: int, size: Dim, inbound: bool = F
     # A backward slice goes down from `begin` to just above `end`: the same walk with the ends exchanged.
     top, bottom = (end, begin) if stride > 0 else (begin, end)
     last, first = (size, 0) if stride > 0 else (dim_sub(size, 1), -1)
-    uppers = _upper_bounds(top, size, last, inbound)
-    lowers = _lower_bounds(bottom, size, first, inbound)
+    uppers = _outermost(top, last, first) or _upper_bounds(top, size, last, inbound)
+    lowers = _outermost(bottom, last, first) or _lower_bounds(bottom, size, first, inbound)
     span = _smallest([dim_sub(upper, lower) for upper in uppers for lower in lowers])
     # A whole side of the dimension cannot be passed by a bound inside.
     if not (inbound and (uppers == [last] or lowers == [first])):
@@ -30,10 +30,15 @@ def slice_length(begin: Dim, end: Dim, stride: int, size: Dim, inbound: bool = F
     return ceildiv(span, abs(stride))
 
 
+def _outermost(bound: Dim, last: Dim, first: int) -> list[Dim]:
+    """The position of an open bound; empty for any other."""
+    if not isinstance(bound, int) or abs(bound) < OPEN:
+        return []
+    return [last if bound > 0 else first]
+
+
 def _upper_bounds(bound: Dim, size: Dim, last: Dim, inbound: bool) -> list[Dim]:
     """The bound's position is the smallest of these."""
-    if isinstance(bound, int) and bound >= OPEN:
-        return [last]
     if at_least(bound, 0):
         return [bound] if inbound else [bound, last]
     # One too small makes the span negative, which is cut to 0 just as one at the start would.
@@ -42,8 +47,6 @@ def _upper_bounds(bound: Dim, size: Dim, last: Dim, inbound: bool) -> list[Dim]:
 
 def _lower_bounds(bound: Dim, size: Dim, first: int, inbound: bool) -> list[Dim]:
     """The bound's position is the largest of these."""
-    if isinstance(bound, int) and bound <= -OPEN:
-        return [first]
     if at_least(bound, 0):
         return [bound]
     if not exceeds(0, bound):

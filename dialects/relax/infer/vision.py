@@ -99,7 +99,7 @@ def multibox_transform_loc(call: Call) -> list[TensorInfo]:
     call.require(
         divides, f"{call.describe('loc_pred')} must have 4 coordinates for each anchor, got {coordinates}"
     )
-    expect_size(call, "loc_pred", 1, dim_mul(anchors, 4), "coordinates (4 for each anchor)")
+    expect_size(call, "loc_pred", 1, dim_mul(anchors, 4), "4 coordinates for each anchor")
     dtype = call.cls_pred.dtype
     return [TensorInfo((batch, anchors, 4), dtype), TensorInfo((batch, classes, anchors), dtype)]
 
@@ -109,7 +109,7 @@ def roi_pooling(call: Call) -> TensorInfo:
     check_dtype(call, "rois", "float")
     data = shape_of_rank(call, "data", 4)
     regions = shape_of_rank(call, "rois", 2)[0]
-    expect_size(call, "rois", 1, 5, "values (batch index, x1, y1, x2, y2)")
+    expect_size(call, "rois", 1, 5, "batch index, x1, y1, x2, y2")
     height, width = _pooled_size(call)
     call.require(call.spatial_scale > 0, f"{call.describe('spatial_scale')} must be positive")
     if call.layout == "NHWC":

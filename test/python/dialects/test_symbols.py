@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relax_mlir.dialects.relax import symbols
-from relax_mlir.dialects.relax.symbols import (
+from relax_mlir.dialects.core import symbols
+from relax_mlir.dialects.core.symbols import (
     Dim,
     Size,
     SymbolError,

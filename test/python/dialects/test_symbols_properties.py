@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from relax_mlir.dialects.relax.symbols import (
+from relax_mlir.dialects.core.symbols import (
     Dim,
     Size,
     SymbolError,

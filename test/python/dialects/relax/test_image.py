@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import numpy
 import pytest
+import relax_mlir.dialects.relax.image  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from relax_mlir.dialects.core.infos import ShapeInfo
 from scipy import ndimage
 from shorthand import refusal, tensor, unranked
 from support import infer
-
-import relax_mlir.dialects.relax.image  # noqa: F401  # declares the operators
-from relax_mlir.dialects.core.infos import ShapeInfo
 
 SIZES = st.integers(1, 5)
 FLOATS = st.sampled_from(["f16", "bf16", "f32", "f64"])
@@ -79,19 +78,23 @@ def test_symbolic_sizes_stay():
     assert infer("relax.image.resize2d", tensor("n", 3, "h", "w"), ("2*h", "w//2")) == [
         tensor("n", 3, "2*h", "w//2")
     ]
-    assert infer("relax.image.grid_sample", tensor(None, "h", "w", 3), tensor("n", 2, 7, "k"), layout="NHWC") == [
-        tensor("n", 7, "k", 3)
-    ]
+    assert infer(
+        "relax.image.grid_sample", tensor(None, "h", "w", 3), tensor("n", 2, 7, "k"), layout="NHWC"
+    ) == [tensor("n", 7, "k", 3)]
     assert infer("relax.image.affine_grid", tensor("n", 3, 4), ("d", 4, 5)) == [tensor("n", 3, "d", 4, 5)]
 
 
 def test_blocked_channels_stay_blocked():
-    assert infer("relax.image.resize2d", tensor(1, 2, 6, 6, 4), (3, 3), layout="NCHW4c") == [tensor(1, 2, 3, 3, 4)]
+    assert infer("relax.image.resize2d", tensor(1, 2, 6, 6, 4), (3, 3), layout="NCHW4c") == [
+        tensor(1, 2, 3, 3, 4)
+    ]
 
 
 def test_what_is_not_known():
     assert infer("relax.image.resize2d", unranked(), (4, 4)) == [tensor(None, None, 4, 4)]
-    assert infer("relax.image.resize3d", tensor(1, 2, 3, 4, 5), ShapeInfo(None)) == [tensor(1, 2, None, None, None)]
+    assert infer("relax.image.resize3d", tensor(1, 2, 3, 4, 5), ShapeInfo(None)) == [
+        tensor(1, 2, None, None, None)
+    ]
     assert infer("relax.image.resize2d", tensor(1, 2, 3, 4), ShapeInfo((None, 8))) == [tensor(1, 2, None, 8)]
     assert infer("relax.image.grid_sample", tensor(1, 3, 8, 8), unranked()) == [tensor(1, 3, None, None)]
     assert infer("relax.image.grid_sample", unranked(), tensor(1, 2, 4, 5)) == [tensor(1, None, 4, 5)]
@@ -124,8 +127,12 @@ def test_a_layout_of_other_dimensions_is_refused(layout):
 
 def test_the_builder_names_what_is_wrong():
     data = tensor(1, 3, 8, 8)
-    assert "operand 'size' (!relax.shape<[4]>) must have 2 entries" in refusal("relax.image.resize2d", data, 4)
-    assert "did you mean 'nearest_neighbor'?" in refusal("relax.image.resize2d", data, (4, 4), method="Nearest-Neighbor")
-    assert "must have 2 coordinates in dimension 1, got 3" in refusal(
+    assert "operand 'size' (!relax.shape<[4]>) must have 2 entries" in refusal(
+        "relax.image.resize2d", data, 4
+    )
+    assert "did you mean 'nearest_neighbor'?" in refusal(
+        "relax.image.resize2d", data, (4, 4), method="Nearest-Neighbor"
+    )
+    assert "must have size 2 in dimension 1 (coordinates), got 3" in refusal(
         "relax.image.grid_sample", data, tensor(1, 3, 4, 4)
     )

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import numpy
 import pytest
+import relax_mlir.dialects.relax.nn_loss  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shorthand import refusal, tensor, unranked
 from support import infer
-
-import relax_mlir.dialects.relax.nn_loss  # noqa: F401  # declares the operators
 
 SHAPES = st.lists(st.integers(1, 4), max_size=5)
 FLOATS = st.sampled_from(["f16", "bf16", "f32", "f64"])
@@ -64,7 +63,14 @@ def test_operands_that_may_fit_are_taken():
 
 @pytest.mark.parametrize(
     ("predictions", "targets"),
-    [((3, 5), (4,)), ((3, 5), ()), ((5,), (1,)), ((3, 5, 2), (3,)), ((3, 5, 2), (3, 5)), (("n", 5), ("n+1",))],
+    [
+        ((3, 5), (4,)),
+        ((3, 5), ()),
+        ((5,), (1,)),
+        ((3, 5, 2), (3,)),
+        ((3, 5, 2), (3, 5)),
+        (("n", 5), ("n+1",)),
+    ],
 )
 def test_targets_that_do_not_fit_are_refused(predictions, targets):
     message = refusal("relax.nn.nll_loss", tensor(*predictions), tensor(*targets, dtype="i32"))

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import numpy
 import pytest
+import relax_mlir.dialects.relax.vision  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shorthand import refusal, tensor, unranked
 from support import infer
-
-import relax_mlir.dialects.relax.vision  # noqa: F401  # declares the operators
 
 SIZES = st.integers(1, 6)
 FLOATS = st.sampled_from(["f16", "bf16", "f32", "f64"])
@@ -86,7 +85,9 @@ def test_non_max_suppression(batch, anchors, values, dtype):
     assert infer("relax.vision.non_max_suppression", *operands) == [indices, count]
     assert infer("relax.vision.non_max_suppression", *operands, soft_nms_sigma=0.5) == [data, indices, count]
     for sigma in (0.0, 0.5):
-        kept = infer("relax.vision.non_max_suppression", *operands, return_indices=False, soft_nms_sigma=sigma)
+        kept = infer(
+            "relax.vision.non_max_suppression", *operands, return_indices=False, soft_nms_sigma=sigma
+        )
         assert kept == [data]
 
 
@@ -94,7 +95,9 @@ def test_non_max_suppression_gathers_what_its_operands_know():
     operands = tensor(None, "a", 6), tensor("n", dtype="i32"), unranked("i32")
     assert infer("relax.vision.non_max_suppression", *operands, return_indices=False) == [tensor("n", "a", 6)]
     operands = unranked(), unranked("i32"), tensor(2, "a", dtype="i32")
-    assert infer("relax.vision.non_max_suppression", *operands, return_indices=False) == [tensor(2, "a", None)]
+    assert infer("relax.vision.non_max_suppression", *operands, return_indices=False) == [
+        tensor(2, "a", None)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +124,10 @@ def test_multibox_transform_loc(batch, classes, anchors, dtype):
     boxes = offsets + numpy.zeros((1, anchors, 4))
     scores = tensor(batch, classes, anchors, dtype=dtype)
     operands = scores, tensor(batch, 4 * anchors, dtype=dtype), tensor(1, anchors, 4, dtype=dtype)
-    assert infer("relax.vision.multibox_transform_loc", *operands) == [tensor(*boxes.shape, dtype=dtype), scores]
+    assert infer("relax.vision.multibox_transform_loc", *operands) == [
+        tensor(*boxes.shape, dtype=dtype),
+        scores,
+    ]
 
 
 def test_multibox_transform_loc_of_unknown_sizes():
@@ -158,7 +164,7 @@ def test_regions_of_unknown_sizes(op):
 
 
 def test_the_builder_names_what_is_wrong():
-    assert "must have 5 values (batch index, x1, y1, x2, y2) in dimension 1, got 4" in refusal(
+    assert "must have size 5 in dimension 1 (batch index, x1, y1, x2, y2), got 4" in refusal(
         "relax.vision.roi_align", tensor(1, 3, 8, 8), tensor(2, 4), 7, 1.0
     )
     assert "misses attribute 'spatial_scale'" in refusal(

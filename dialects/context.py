@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.context import new_context
-from .dialect import registered_dialects
+from ..bindings.context import new_context
+from . import relax, tir  # noqa: F401  # importing a dialect registers it
+from .core.dialect import registered_dialects
 
 # What builders create beside their own operators. The parser loads others by itself when it meets them.
 _UPSTREAM = ("func", "arith")

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...bindings.diagnostics import errors_as_relax_error
-from ...bindings.errors import RelaxError
-from ...bindings.mlir import ir
-from ...bindings.nesting import check_nesting
-from ...bindings.plugins import announced_plugins, load_plugin
+from ..bindings.diagnostics import errors_as_relax_error
+from ..bindings.errors import RelaxError
+from ..bindings.mlir import ir
+from ..bindings.nesting import check_nesting
+from ..bindings.plugins import announced_plugins, load_plugin
 from .context import create_context
 
 BYTECODE_MAGIC = b"ML\xefR"

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rewriting by patterns until nothing applies (`apply_greedy`), or once over everything (`apply_walk`).
+
+    def remove_double_negation(op, rewriter):
+        inner = defining_op(op.x, "relax.negative")
+        return inner.x if inner is not None else None
+
+    apply_greedy(module, [Pattern("relax.negative", remove_double_negation)])
+
+A pattern's function returns the values that replace the operation's results (a value, an operation, a list; () for
+an operation without results), UPDATED when it has changed the operation in place, None when it does not apply. While
+it runs, new operations go before the matched one and have its location. It erases nothing by itself but through
+the rewriter: the C++ drivers hold pointers to operations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .diagnostics import Diagnostic, failure, locate
+from .errors import RelaxError
+from .mlir import ir, rewrite
+from .rewriting import (
+    UPDATED,
+    OperationErased,
+    PatternCall,
+    check_types,
+    function_name,
+    is_used,
+    op_name,
+    pattern_error,
+    replacement,
+)
+
+__all__ = ["UPDATED", "Pattern", "Rewriter", "apply_greedy", "apply_walk", "defining_op"]
+
+
+class Pattern(NamedTuple):
+    """A function that rewrites operations of one kind, or of several. The highest benefit is tried first."""
+
+    ops: Any
+    function: Callable[[Any, Rewriter], Any]
+    benefit: int = 1
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.name or function_name(self.function)
+
+    @property
+    def op_names(self) -> list[str]:
+        ops = self.ops if isinstance(self.ops, (list, tuple, set, frozenset)) else (self.ops,)
+        return [op_name(op) for op in ops]
+
+
+class Rewriter:
+    """What a pattern may do beside making operations."""
+
+    def __init__(self, driver: _Driver, rewriter: Any):
+        self._driver, self._rewriter = driver, rewriter
+
+    def erase(self, op: Any) -> None:
+        """Erases an operation that nobody uses."""
+        operation = op.operation
+        self._driver.check_reachable(operation)
+        if is_used(operation):
+            raise pattern_error(self._driver.current, operation, "erases it although its results are used")
+        self._rewriter.erase_op(operation)
+
+    def replace(self, op: Any, values: Any) -> None:
+        """Replaces another operation than the matched one, for which the values are returned."""
+        operation = op.operation
+        self._driver.check_reachable(operation)
+        self._driver.replace(self._rewriter, operation, values)
+
+
+def defining_op(value: Any, *names: str) -> Any:
+    """The operation that makes a value, if it is one of these; None for others and for block arguments."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    return owner if not names or owner.operation.name in names else None
+
+
+def apply_greedy(op: Any, patterns: Iterable[Pattern], *, max_iterations: int = 10, what: str = "rewriting") -> bool:
+    """Applies patterns to everything in an operation until none applies any more; dead pure operations go on the way.
+
+    Tells whether a pattern applied. Raises RelaxError when patterns still apply after `max_iterations` rounds, and
+    whatever a pattern raises.
+    """
+    if max_iterations < 1:
+        raise RelaxError(f"max_iterations must be 1 or more, got {max_iterations}")
+    driver = _Driver(op, patterns, can_reach_others=True)
+    config = rewrite.GreedyRewriteConfig()
+    config.max_iterations = max_iterations
+    config.use_top_down_traversal = True
+    # Only what the patterns say: upstream's folds are `canonicalize`.
+    config.enable_folding = False
+    config.enable_constant_cse = False
+    config.region_simplification_level = rewrite.GreedySimplifyRegionLevel.DISABLED
+    driver.run(lambda frozen: rewrite.apply_patterns_and_fold_greedily(driver.root, frozen, config), what, max_iterations)
+    return bool(driver.applied)
+
+
+def apply_walk(op: Any, patterns: Iterable[Pattern], *, what: str = "rewriting") -> bool:
+    """Applies patterns once to each operation inside an operation; what they make is not visited.
+
+    Faster than apply_greedy. Patterns may only erase or replace the operation they match. Tells whether one applied.
+    """
+    driver = _Driver(op, patterns, can_reach_others=False)
+    driver.run(lambda frozen: rewrite.walk_and_apply_patterns(driver.root, frozen), what, 1)
+    return bool(driver.applied)
+
+
+class _Driver:
+    """One run of a C++ driver over Python patterns."""
+
+    def __init__(self, op: Any, patterns: Iterable[Pattern], *, can_reach_others: bool):
+        self.root = op.operation
+        self.can_reach_others = can_reach_others
+        self.applied: Counter[tuple[str, str]] = Counter()
+        self.current = ""
+        self._matched: Any = None
+        self._changed_others = False
+        self._last: tuple[str, str, Any] | None = None
+        self._error: BaseException | None = None
+        self._by_name = _sorted_by_name(patterns)
+        self._call = PatternCall(self.root.context)
+
+    def run(self, work: Callable[[Any], None], what: str, rounds: int) -> None:
+        context = self.root.context
+        with context, self._call.insertion_point:
+            patterns = rewrite.RewritePatternSet(context)
+            for name, candidates in self._by_name.items():
+                patterns.add(name, self._matcher(candidates))
+            try:
+                work(patterns.freeze())
+            except RuntimeError:
+                # Raised for patterns that do not come to an end; what a pattern raises is kept in _error.
+                if self._error is None and self._last is not None:
+                    raise self._endless(what, rounds, self._last) from None
+                if self._error is None:
+                    raise
+        if self._error is not None:
+            raise self._error
+
+    def _matcher(self, candidates: Sequence[Pattern]) -> Callable[[Any, Any], bool]:
+        """A function by MLIR's convention: true means that nothing was changed."""
+
+        def match(op: Any, rewriter: Any) -> bool:
+            # After an error the driver is let run out: exceptions must not cross C++ that was built without them.
+            if self._error is not None:
+                return True
+            try:
+                return not any(self._apply(pattern, op, rewriter) for pattern in candidates)
+            except OperationErased:
+                raise
+            except BaseException as error:
+                self._error = error
+                self._call.discard(op.operation)
+                return True
+
+        return match
+
+    def _apply(self, pattern: Pattern, op: Any, rewriter: Any) -> bool:
+        operation = op.operation
+        name = self.current = pattern.label
+        self._matched, self._changed_others = operation, False
+        outcome = self._call.run(pattern.function, name, op, Rewriter(self, rewriter))
+        if outcome is None and not self._changed_others:
+            self._call.discard(operation)
+            return False
+        self.applied[name, operation.name] += 1
+        self._last = (name, operation.name, operation.location)
+        if outcome is UPDATED or outcome is None:
+            self._call.place(operation)
+        else:
+            self.replace(rewriter, operation, outcome)
+        return True
+
+    def replace(self, rewriter: Any, operation: Any, outcome: Any) -> None:
+        values = replacement(outcome, self.current, operation)
+        check_types(values, [result.type for result in operation.results], self.current, operation)
+        self._call.place(self._matched)
+        rewriter.replace_op(operation, values)
+
+    def check_reachable(self, operation: Any) -> None:
+        """Refuses what would pull an operation from under the C++ driver."""
+        if self._is_around_match(operation):
+            raise pattern_error(self.current, operation, "erases or replaces what it was called for: return the values")
+        if not self.can_reach_others:
+            raise pattern_error(self.current, operation, "erases or replaces another operation: a walk cannot do that")
+        self._changed_others = True
+
+    def _is_around_match(self, operation: Any) -> bool:
+        around = self._matched
+        while around is not None and around != operation:
+            around = around.parent and around.parent.operation
+        return around is not None
+
+    def _endless(self, what: str, rounds: int, last: tuple[str, str, Any]) -> RelaxError:
+        name, op, location = last
+        count = self.applied[name, op]
+        message = f"patterns still apply after {rounds} rounds: '{name}' was applied to '{op}' {count} times"
+        file, line, column, node = locate(location)
+        return failure(what, [Diagnostic("error", message, file, line, column, node)])
+
+
+def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[Pattern]]:
+    by_name: dict[str, list[Pattern]] = {}
+    for pattern in patterns:
+        for name in pattern.op_names:
+            by_name.setdefault(name, []).append(pattern)
+    # Sorting keeps the order of equals: what was given first is tried first.
+    return {name: sorted(found, key=lambda pattern: -pattern.benefit) for name, found in by_name.items()}

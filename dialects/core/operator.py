@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An operator: a definition that can be called to build an operation and that verifies operations for MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .builder import build
+from .opdef import OpDef, OperandDef
+from .verifier import verify
+
+
+class Operator(OpDef):
+    """`relax.exp` is one: `relax.exp(x)` builds an operation."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return build(self, args, kwargs)
+
+    def verify_invariants(self, op: Any) -> bool:
+        """MLIR calls this, before IRDL's own checks, whose messages do not name operands."""
+        return verify(self, op)
+
+
+class VariadicOperator(Operator):
+    """An operator with a variable number of operands or results, of whatever types.
+
+    IRDL insists that the values of one variadic operand share one type, which rules out every concat. That
+    check runs between the two calls that MLIR makes here, so for its duration the operation gets values that
+    pass: a variadic operand's first value in the place of its others, and so for results' types. Operations
+    here have no regions, so MLIR makes the two calls back to back, and contexts are single-threaded.
+    """
+
+    _set_aside: tuple[Any, list[Any], list[Any]] | None = None
+
+    def verify_invariants(self, op: Any) -> bool:
+        if not verify(self, op):
+            return False
+        operation = op.operation
+        operands, types = list(operation.operands), list(operation.results.types)
+        uniform_operands = _uniform(self.operands, operands, [value.type for value in operands], operation)
+        uniform_types = _uniform(self.results, types, types, operation)
+        if uniform_operands is not operands or uniform_types is not types:
+            self._set_aside = (operation, operands, types)
+            _replace(operation, uniform_operands, uniform_types)
+        return True
+
+    def verify_region_invariants(self, op: Any) -> bool:
+        """Restores what `verify_invariants` has set aside."""
+        if self._set_aside is not None:
+            operation, operands, types = self._set_aside
+            self._set_aside = None
+            _replace(operation, operands, types)
+        return True
+
+
+def _replace(operation: Any, operands: list[Any], types: list[Any]) -> None:
+    for index, operand in enumerate(operands):
+        if operation.operands[index] != operand:
+            operation.operands[index] = operand
+    for index, type_ in enumerate(types):
+        operation.results[index].set_type(type_)
+
+
+def _uniform(declared: Sequence[OperandDef], values: list[Any], types: list[Any], operation: Any) -> list[Any]:
+    """The values with each variadic group's first in the place of its others; the same list if that changes nothing."""
+    sizes = group_sizes(declared, len(values), operation)
+    result, start = values, 0
+    for item, size in zip(declared, sizes, strict=True):
+        group = types[start : start + size]
+        if item.arity == "variadic" and any(type_ != group[0] for type_ in group):
+            result = [*result[:start], *[values[start]] * size, *result[start + size :]]
+        start += size
+    return result
+
+
+def group_sizes(declared: Sequence[OperandDef], count: int, operation: Any) -> list[int]:
+    """How many of an operation's operands (or results) belong to each declared one."""
+    if sum(item.arity != "single" for item in declared) > 1:
+        return list(operation.attributes["operandSegmentSizes"])
+    spare = count - sum(item.arity == "single" for item in declared)
+    return [1 if item.arity == "single" else spare for item in declared]

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Conversion of element types: the shape stays, the element type is the one asked for."""
+
+from __future__ import annotations
+
+import pytest
+import relax_mlir.dialects.relax.datatype  # noqa: F401  # declares the operator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shorthand import refusal, tensor, unranked
+from support import infer
+
+NAMES = {
+    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "bool": "i1", "int4": "i4",
+    "uint8": "ui8", "int64": "i64", "float8_e5m2": "f8E5M2", "float4_e2m1fn": "f4E2M1FN",
+}  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 4) | st.sampled_from(["n", "2*m"]) | st.none(), max_size=4), st.data())
+def test_astype_keeps_the_shape(shape, data):
+    source, target = (
+        data.draw(st.sampled_from(sorted(NAMES.values()))),
+        data.draw(st.sampled_from(sorted(NAMES))),
+    )
+    assert infer("relax.astype", tensor(*shape, dtype=source), target) == [tensor(*shape, dtype=NAMES[target])]
+
+
+def test_astype_of_unknown_rank():
+    assert infer("relax.astype", unranked("i8"), "float32") == [unranked()]
+
+
+@pytest.mark.parametrize("dtype", ["complex<f32>", "none", "!relax.object", "si8"])
+def test_refuses_what_is_no_number(dtype):
+    message = f"attribute 'dtype' ({dtype}) must be a float or int or bool type"
+    assert message in refusal("relax.astype", tensor(4), dtype)
+
+
+def test_refusals():
+    assert "misses attribute 'dtype' (an element type)" in refusal("relax.astype", tensor(4))
+    assert "'floot32' is not an element type" in refusal("relax.astype", tensor(4), "floot32")
