@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from .errors import RelaxError
 from .mlir import ir
 
-
 _WIDEST_LINE = 200
 
 

@@ -13,9 +13,7 @@ class RelaxError(Exception):
     `diagnostics` holds what MLIR reported (see bindings/diagnostics.py), where it was MLIR that refused.
     """
 
-    def __init__(
-        self, message: str, *, location: str = "", notes: Sequence[str] = (), diagnostics: Sequence[Any] = ()
-    ):
+    def __init__(self, message: str, *, location: str = "", notes: Sequence[str] = (), diagnostics: Sequence[Any] = ()):
         super().__init__(message)
         self.message = message
         self.location = location

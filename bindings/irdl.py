@@ -62,9 +62,7 @@ def as_runs(values: Sequence[Operand]) -> list[Operand]:
 def without_clashes(op: OpShape) -> OpShape:
     """IRDL's verifier wants operands and results to have different names."""
     taken = {operand.name for operand in op.operands} | set(op.attributes)
-    results = [
-        result._replace(name=f"{result.name}_out") if result.name in taken else result for result in op.results
-    ]
+    results = [result._replace(name=f"{result.name}_out") if result.name in taken else result for result in op.results]
     return op._replace(results=results)
 
 
@@ -130,15 +128,12 @@ class _Writer:
                 self._create("irdl.attributes", operands, attributeValueNames=op.attributes)
             if op.regions:
                 region_type = ir.Type.parse("!irdl.region")
-                regions = [
-                    ir.Operation.create("irdl.region", results=[region_type]).result for _ in op.regions
-                ]
+                regions = [ir.Operation.create("irdl.region", results=[region_type]).result for _ in op.regions]
                 self._create("irdl.regions", regions, names=op.regions)
 
     def _create(self, name: str, operands: Sequence[Any], **attributes: Any) -> None:
         encoded = {
-            key: value if isinstance(value, ir.Attribute) else _string_array(value)
-            for key, value in attributes.items()
+            key: value if isinstance(value, ir.Attribute) else _string_array(value) for key, value in attributes.items()
         }
         ir.Operation.create(name, operands=list(operands), attributes=encoded)
 

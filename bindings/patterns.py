@@ -37,6 +37,10 @@ from .rewriting import (
 __all__ = ["UPDATED", "Pattern", "Rewriter", "apply_greedy", "apply_walk", "defining_op"]
 
 
+# Applications per round that are nothing to worry about.
+_FEW = 1000
+
+
 class Pattern(NamedTuple):
     """A function that rewrites operations of one kind, or of several. The highest benefit is tried first."""
 
@@ -58,8 +62,10 @@ class Pattern(NamedTuple):
 class Rewriter:
     """What a pattern may do beside making operations."""
 
-    def __init__(self, driver: _Driver, rewriter: Any):
-        self._driver, self._rewriter = driver, rewriter
+    def __init__(self, driver: _Driver):
+        self._driver = driver
+        #: The bindings' own, which checks nothing.
+        self.mlir_rewriter: Any = None
 
     def erase(self, op: Any) -> None:
         """Erases an operation that nobody uses."""
@@ -67,13 +73,13 @@ class Rewriter:
         self._driver.check_reachable(operation)
         if is_used(operation):
             raise pattern_error(self._driver.current, operation, "erases it although its results are used")
-        self._rewriter.erase_op(operation)
+        self.mlir_rewriter.erase_op(operation)
 
     def replace(self, op: Any, values: Any) -> None:
         """Replaces another operation than the matched one, for which the values are returned."""
         operation = op.operation
         self._driver.check_reachable(operation)
-        self._driver.replace(self._rewriter, operation, values)
+        self._driver.replace(self.mlir_rewriter, operation, values)
 
 
 def defining_op(value: Any, *names: str) -> Any:
@@ -92,7 +98,7 @@ def apply_greedy(op: Any, patterns: Iterable[Pattern], *, max_iterations: int = 
     """
     if max_iterations < 1:
         raise RelaxError(f"max_iterations must be 1 or more, got {max_iterations}")
-    driver = _Driver(op, patterns, can_reach_others=True)
+    driver = _Driver(op, patterns, what, rounds=max_iterations)
     config = rewrite.GreedyRewriteConfig()
     config.max_iterations = max_iterations
     config.use_top_down_traversal = True
@@ -100,7 +106,7 @@ def apply_greedy(op: Any, patterns: Iterable[Pattern], *, max_iterations: int = 
     config.enable_folding = False
     config.enable_constant_cse = False
     config.region_simplification_level = rewrite.GreedySimplifyRegionLevel.DISABLED
-    driver.run(lambda frozen: rewrite.apply_patterns_and_fold_greedily(driver.root, frozen, config), what, max_iterations)
+    driver.run(lambda frozen: rewrite.apply_patterns_and_fold_greedily(driver.root, frozen, config))
     return bool(driver.applied)
 
 
@@ -109,27 +115,30 @@ def apply_walk(op: Any, patterns: Iterable[Pattern], *, what: str = "rewriting")
 
     Faster than apply_greedy. Patterns may only erase or replace the operation they match. Tells whether one applied.
     """
-    driver = _Driver(op, patterns, can_reach_others=False)
-    driver.run(lambda frozen: rewrite.walk_and_apply_patterns(driver.root, frozen), what, 1)
+    driver = _Driver(op, patterns, what, rounds=0)
+    driver.run(lambda frozen: rewrite.walk_and_apply_patterns(driver.root, frozen))
     return bool(driver.applied)
 
 
 class _Driver:
     """One run of a C++ driver over Python patterns."""
 
-    def __init__(self, op: Any, patterns: Iterable[Pattern], *, can_reach_others: bool):
+    def __init__(self, op: Any, patterns: Iterable[Pattern], what: str, rounds: int):
         self.root = op.operation
-        self.can_reach_others = can_reach_others
         self.applied: Counter[tuple[str, str]] = Counter()
         self.current = ""
         self._matched: Any = None
         self._changed_others = False
-        self._last: tuple[str, str, Any] | None = None
+        self._last: tuple[str, str] | None = None
         self._error: BaseException | None = None
+        self._what = what
+        #: 0 for a walk, which goes over everything once.
+        self._rounds = rounds
+        self._total, self._most, self._is_counted = 0, rounds * _FEW, False
         self._by_name = _sorted_by_name(patterns)
         self._call = PatternCall(self.root.context)
 
-    def run(self, work: Callable[[Any], None], what: str, rounds: int) -> None:
+    def run(self, work: Callable[[Any], None]) -> None:
         context = self.root.context
         with context, self._call.insertion_point:
             patterns = rewrite.RewritePatternSet(context)
@@ -140,21 +149,23 @@ class _Driver:
             except RuntimeError:
                 # Raised for patterns that do not come to an end; what a pattern raises is kept in _error.
                 if self._error is None and self._last is not None:
-                    raise self._endless(what, rounds, self._last) from None
+                    raise self._endless(self._last) from None
                 if self._error is None:
                     raise
         if self._error is not None:
             raise self._error
 
-    def _matcher(self, candidates: Sequence[Pattern]) -> Callable[[Any, Any], bool]:
+    def _matcher(self, candidates: Sequence[tuple[str, Any]]) -> Callable[[Any, Any], bool]:
         """A function by MLIR's convention: true means that nothing was changed."""
+        rewriter = Rewriter(self)
 
-        def match(op: Any, rewriter: Any) -> bool:
+        def match(op: Any, mlir_rewriter: Any) -> bool:
             # After an error the driver is let run out: exceptions must not cross C++ that was built without them.
             if self._error is not None:
                 return True
+            rewriter.mlir_rewriter = mlir_rewriter
             try:
-                return not any(self._apply(pattern, op, rewriter) for pattern in candidates)
+                return not any(self._apply(name, function, op, rewriter) for name, function in candidates)
             except OperationErased:
                 raise
             except BaseException as error:
@@ -164,25 +175,35 @@ class _Driver:
 
         return match
 
-    def _apply(self, pattern: Pattern, op: Any, rewriter: Any) -> bool:
+    def _apply(self, name: str, function: Any, op: Any, rewriter: Rewriter) -> bool:
         operation = op.operation
-        name = self.current = pattern.label
-        self._matched, self._changed_others = operation, False
-        outcome = self._call.run(pattern.function, name, op, Rewriter(self, rewriter))
+        self.current, self._matched, self._changed_others = name, operation, False
+        outcome = self._call.run(function, name, op, rewriter)
         if outcome is None and not self._changed_others:
             self._call.discard(operation)
             return False
-        self.applied[name, operation.name] += 1
-        self._last = (name, operation.name, operation.location)
+        self._count(name, operation.name)
         if outcome is UPDATED or outcome is None:
             self._call.place(operation)
         else:
-            self.replace(rewriter, operation, outcome)
+            self.replace(rewriter.mlir_rewriter, operation, outcome)
         return True
+
+    def _count(self, name: str, op: str) -> None:
+        self.applied[name, op] += 1
+        self._last = (name, op)
+        self._total += 1
+        if self._total <= self._most or not self._rounds:
+            return
+        if self._is_counted:
+            raise self._endless(self._last)
+        # The greedy driver's rounds do not bound it: within one, a pattern can feed itself forever.
+        self._is_counted = True
+        self._most = self._rounds * max(_count_ops(self.root), _FEW)
 
     def replace(self, rewriter: Any, operation: Any, outcome: Any) -> None:
         values = replacement(outcome, self.current, operation)
-        check_types(values, [result.type for result in operation.results], self.current, operation)
+        check_types(values, operation.results.types, self.current, operation)
         self._call.place(self._matched)
         rewriter.replace_op(operation, values)
 
@@ -190,7 +211,7 @@ class _Driver:
         """Refuses what would pull an operation from under the C++ driver."""
         if self._is_around_match(operation):
             raise pattern_error(self.current, operation, "erases or replaces what it was called for: return the values")
-        if not self.can_reach_others:
+        if not self._rounds:
             raise pattern_error(self.current, operation, "erases or replaces another operation: a walk cannot do that")
         self._changed_others = True
 
@@ -200,18 +221,31 @@ class _Driver:
             around = around.parent and around.parent.operation
         return around is not None
 
-    def _endless(self, what: str, rounds: int, last: tuple[str, str, Any]) -> RelaxError:
-        name, op, location = last
-        count = self.applied[name, op]
-        message = f"patterns still apply after {rounds} rounds: '{name}' was applied to '{op}' {count} times"
-        file, line, column, node = locate(location)
-        return failure(what, [Diagnostic("error", message, file, line, column, node)])
+    def _endless(self, last: tuple[str, str]) -> RelaxError:
+        name, op = last
+        count = self.applied[last]
+        message = f"patterns still apply after {self._rounds} rounds: '{name}' was applied to '{op}' {count} times"
+        file, line, column, node = locate(self._call.location)
+        return failure(self._what, [Diagnostic("error", message, file, line, column, node)])
 
 
-def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[Pattern]]:
-    by_name: dict[str, list[Pattern]] = {}
-    for pattern in patterns:
-        for name in pattern.op_names:
-            by_name.setdefault(name, []).append(pattern)
+def _count_ops(root: Any) -> int:
+    count = 0
+
+    def visit(_: Any) -> Any:
+        nonlocal count
+        count += 1
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return count
+
+
+def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[tuple[str, Any]]]:
+    """Labels and functions by the name of the operation they match, in the order in which they are tried."""
+    by_name: dict[str, list[tuple[str, Any]]] = {}
     # Sorting keeps the order of equals: what was given first is tried first.
-    return {name: sorted(found, key=lambda pattern: -pattern.benefit) for name, found in by_name.items()}
+    for pattern in sorted(patterns, key=lambda pattern: -pattern.benefit):
+        for name in pattern.op_names:
+            by_name.setdefault(name, []).append((pattern.label, pattern.function))
+    return by_name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What conversions (conversion.py) and pattern drivers (patterns.py) share: how a pattern is called, what it may return.
+"""What conversions and pattern drivers share: how a pattern is called, what it may return.
 
 A pattern's operations are made in a block of their own and moved before the matched operation when the pattern has
 succeeded. So a pattern that gives up or raises leaves nothing behind, and the C++ drivers never see half of one.
@@ -13,6 +13,8 @@ from typing import Any
 from .diagnostics import Diagnostic, locate
 from .errors import RelaxError
 from .mlir import ir
+
+_at_block_begin = ir.InsertionPoint.at_block_begin
 
 
 class Decline(Exception):
@@ -43,14 +45,18 @@ class PatternCall:
 
     def __init__(self, context: Any):
         self._module = ir.Module.create(ir.Location.unknown(context))
+        self._block = self._module.body
         #: Enter it around a run: a pattern's operations are made here.
-        self.insertion_point = ir.InsertionPoint(self._module.body)
+        self.insertion_point = ir.InsertionPoint(self._block)
+        #: Of the operation matched last.
+        self.location: Any = None
 
     def run(self, function: Any, name: str, op: Any, *arguments: Any) -> Any:
         """What the function returns. Raises OperationErased when it took the operation away."""
         operation = op.operation
+        self.location = location = operation.location
         try:
-            with operation.location:
+            with location:
                 return function(op, *arguments)
         finally:
             if is_erased(operation):
@@ -59,24 +65,25 @@ class PatternCall:
                     "replace it, () where there are none"
                 )
 
-    def made(self) -> Any:
-        """The first operation made and not placed yet, or None."""
+    def _first_made(self) -> Any:
         # A new insertion point each time: one at a block's begin remembers the operation that was there.
-        return ir.InsertionPoint.at_block_begin(self._module.body).ref_operation
+        return _at_block_begin(self._block).ref_operation
 
     def place(self, operation: Any) -> list[str]:
         """Moves what has been made before the operation; tells the names of it."""
-        names = []
-        while (made := self.made()) is not None:
+        names: list[str] = []
+        made = self._first_made()
+        while made is not None:
             names.append(made.name)
             made.move_before(operation)
+            made = self._first_made()
         return names
 
     def discard(self, operation: Any) -> None:
         """Erases what has been made; what somebody uses already is placed before the operation instead."""
-        if self.made() is None:
+        if self._first_made() is None:
             return
-        leftover = [made.operation for made in self._module.body.operations]
+        leftover = [made.operation for made in self._block.operations]
         for made in reversed(leftover):
             if not is_used(made):
                 made.erase()
@@ -95,9 +102,8 @@ def is_used(operation: Any) -> bool:
     return any(True for result in operation.results for _ in result.uses)
 
 
-def replacement(outcome: Any, name: str, op: Any) -> list[Any]:
+def replacement(outcome: Any, name: str, operation: Any) -> list[Any]:
     """The values that a pattern returned for an operation's results. Raises RelaxError for anything else."""
-    operation = op.operation
     if isinstance(outcome, ir.Value):
         values = [outcome]
     elif isinstance(outcome, (ir.Operation, ir.OpView)):
@@ -105,12 +111,8 @@ def replacement(outcome: Any, name: str, op: Any) -> list[Any]:
     elif isinstance(outcome, (list, tuple)) or type(outcome).__name__ == "OpResultList":
         values = [_single_value(item, name, operation) for item in outcome]
     else:
-        raise pattern_error(
-            name,
-            operation,
-            f"returned {_shown(outcome)}: expected the values that replace its results (a value, an operation, or "
-            "a list; () where there are none) or UPDATED",
-        )
+        expected = "the values that replace its results (a value, an operation, a list; () where there are none)"
+        raise pattern_error(name, operation, f"returned {_shown(outcome)}: expected {expected} or UPDATED")
     count = len(operation.results)
     if len(values) != count:
         raise pattern_error(name, operation, f"returned {len(values)} values for {count} results")
@@ -119,11 +121,11 @@ def replacement(outcome: Any, name: str, op: Any) -> list[Any]:
 
 def check_types(values: Sequence[Any], types: Sequence[Any], name: str, operation: Any) -> None:
     """Refuses values of other types than the results need, and an operation as its own replacement."""
-    for index, (value, type_) in enumerate(zip(values, types, strict=True)):
-        if value.type != type_:
-            problem = f"returned a value of type {value.type} for result #{index}, but {type_} is needed"
+    for index, value in enumerate(values):
+        if value.type != types[index]:
+            problem = f"returned a value of type {value.type} for result #{index}, but {types[index]} is needed"
             raise pattern_error(name, operation, problem)
-        if any(value == result for result in operation.results):
+        if value in operation.results:
             raise pattern_error(name, operation, "returned the operation's own result (UPDATED says: changed in place)")
 
 

@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..bindings.diagnostics import errors_as_relax_error
+from ..bindings.diagnostics import Diagnostic, errors_as_relax_error
 from ..bindings.errors import RelaxError
 from ..bindings.mlir import ir
 from ..bindings.nesting import check_nesting
 from ..bindings.plugins import announced_plugins, load_plugin
+from ..bindings.suggest import suggest
 from .context import create_context
+from .core.dialect import registered_dialects
+from .tir.prim_func import check_prim_funcs
 
 BYTECODE_MAGIC = b"ML\xefR"
 
@@ -30,9 +33,9 @@ def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregiste
             raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
     try:
         return _parse(source, name, allow_unregistered)
-    except RelaxError:
+    except RelaxError as error:
         if not _load_dialect_plugins(source):
-            raise
+            raise with_suggestions(error) from None
     return _parse(source, name, allow_unregistered)
 
 
@@ -40,18 +43,24 @@ def _parse(source: str | bytes, name: str, allow_unregistered: bool) -> Any:
     context = create_context()
     context.allow_unregistered_dialects = allow_unregistered
     with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}") as found:
-        if isinstance(source, bytes):
-            return ir.Module.parse(source)
-        first = _first_word(source)
-        if not first.startswith(("module", '"builtin.module"', "#", "!")):
-            return _parse_bare(source, name)
-        try:
-            return _parse_single(source, name)
-        except ir.MLIRError:
-            if not any("single top-level operation" in diagnostic.message for diagnostic in found):
-                raise
-            found.clear()
-            return ir.Module.parse(source)
+        module = ir.Module.parse(source) if isinstance(source, bytes) else _parse_text(source, name, found)
+        # MLIR has verified the rest while parsing.
+        if not check_prim_funcs(module.operation):
+            raise ir.MLIRError("verification failed", [])
+        return module
+
+
+def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:
+    first = _first_word(source)
+    if not first.startswith(("module", '"builtin.module"', "#", "!")):
+        return _parse_bare(source, name)
+    try:
+        return _parse_single(source, name)
+    except ir.MLIRError:
+        if not any("single top-level operation" in diagnostic.message for diagnostic in found):
+            raise
+        found.clear()
+        return ir.Module.parse(source)
 
 
 def _parse_single(source: str, name: str) -> Any:
@@ -72,6 +81,21 @@ def _parse_bare(source: str, name: str) -> Any:
     if free and newline and not _ALIAS.search(rest):
         return _parse_single("module {\n" + rest + "\n}", name)
     return ir.Module.parse(source)
+
+
+_UNKNOWN_OP = re.compile(r"unregistered operation '([\w.]+)' found in dialect")
+
+
+def with_suggestions(error: RelaxError) -> RelaxError:
+    """The error with a did-you-mean behind each unknown operator."""
+    names = [definition.full_name for dialect in registered_dialects().values() for definition in dialect.ops.values()]
+    suggested = []
+    for diagnostic in error.diagnostics:
+        match = _UNKNOWN_OP.search(diagnostic.message)
+        hint = suggest(match[1], names) if match else ""
+        suggested.append(diagnostic._replace(message=diagnostic.message + hint))
+    hint = suggested[0].message.removeprefix(error.diagnostics[0].message) if suggested else ""
+    return RelaxError(error.message + hint, location=error.location, notes=error.notes, diagnostics=suggested)
 
 
 # Definitions that may only stand outside of a module: aliases and resources.

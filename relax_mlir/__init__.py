@@ -12,44 +12,82 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .bindings.errors import RelaxError
-    from .dialects import relax, tir
-    from .dialects.core.dialect import Dialect, find_op, registered_dialects
-    from .module import Module
-    from .passes.core.base import Pass
-    from .passes.core.instruments import Callback, Instrument, PrintIR, Timing
-    from .passes.core.pipeline import Pipeline
-    from .passes.core.registry import all_passes, find_pass, register_pass
+    from .bindings.conversion import Conversion as Conversion
+    from .bindings.conversion import Decline as Decline
+    from .bindings.errors import RelaxError as RelaxError
+    from .bindings.mlir import ir as ir
+    from .bindings.patterns import UPDATED as UPDATED
+    from .bindings.patterns import Pattern as Pattern
+    from .bindings.patterns import apply_greedy as apply_greedy
+    from .bindings.patterns import apply_walk as apply_walk
+    from .bindings.patterns import defining_op as defining_op
+    from .dialects import relax as relax
+    from .dialects import tir as tir
+    from .dialects.core import attributes as attrs  # noqa: F401
+    from .dialects.core.dialect import Dialect as Dialect
+    from .dialects.core.dialect import find_op as find_op
+    from .dialects.core.dialect import registered_dialects as registered_dialects
+    from .dialects.core.infos import ScalarInfo as ScalarInfo
+    from .dialects.core.infos import ShapeInfo as ShapeInfo
+    from .dialects.core.infos import TensorInfo as TensorInfo
+    from .dialects.core.infos import VectorInfo as VectorInfo
+    from .dialects.core.symbols import sym as sym
+    from .dialects.script import print_script as print_script
+    from .module import Module as Module
+    from .passes.core.base import Pass as Pass
+    from .passes.core.instruments import Callback as Callback
+    from .passes.core.instruments import Instrument as Instrument
+    from .passes.core.instruments import PrintIR as PrintIR
+    from .passes.core.instruments import Timing as Timing
+    from .passes.core.pipeline import Pipeline as Pipeline
+    from .passes.core.registry import all_passes as all_passes
+    from .passes.core.registry import find_pass as find_pass
+    from .passes.core.registry import register_pass as register_pass
 
-# Public name -> the module that has it; "" for a module itself.
+# Public name -> the module that defines it.
 _EXPORTS = {
-    "RelaxError": ".bindings.errors",
-    "ir": ".bindings.mlir",
-    "relax": ".dialects",
-    "tir": ".dialects",
-    "Dialect": ".dialects.core.dialect",
-    "find_op": ".dialects.core.dialect",
-    "registered_dialects": ".dialects.core.dialect",
-    "attrs": ".dialects.core",
-    "Module": ".module",
-    "Pass": ".passes.core.base",
-    "Callback": ".passes.core.instruments",
-    "Instrument": ".passes.core.instruments",
-    "PrintIR": ".passes.core.instruments",
-    "Timing": ".passes.core.instruments",
-    "Pipeline": ".passes.core.pipeline",
-    "all_passes": ".passes.core.registry",
-    "find_pass": ".passes.core.registry",
-    "register_pass": ".passes.core.registry",
+    "RelaxError": "bindings.errors",
+    "ir": "bindings.mlir",
+    # Operators: building them, declaring own ones.
+    "Dialect": "dialects.core.dialect",
+    "ScalarInfo": "dialects.core.infos",
+    "ShapeInfo": "dialects.core.infos",
+    "TensorInfo": "dialects.core.infos",
+    "VectorInfo": "dialects.core.infos",
+    "find_op": "dialects.core.dialect",
+    "registered_dialects": "dialects.core.dialect",
+    "sym": "dialects.core.symbols",
+    # Modules.
+    "Module": "module",
+    "print_script": "dialects.script",
+    # Passes: writing them, running them, watching them.
+    "Callback": "passes.core.instruments",
+    "Instrument": "passes.core.instruments",
+    "Pass": "passes.core.base",
+    "Pipeline": "passes.core.pipeline",
+    "PrintIR": "passes.core.instruments",
+    "Timing": "passes.core.instruments",
+    "all_passes": "passes.core.registry",
+    "find_pass": "passes.core.registry",
+    "register_pass": "passes.core.registry",
+    # Rewriting.
+    "Conversion": "bindings.conversion",
+    "Decline": "bindings.conversion",
+    "Pattern": "bindings.patterns",
+    "UPDATED": "bindings.patterns",
+    "apply_greedy": "bindings.patterns",
+    "apply_walk": "bindings.patterns",
+    "defining_op": "bindings.patterns",
 }
-_SUBMODULES = {"relax": ".dialects.relax", "tir": ".dialects.tir", "attrs": ".dialects.core.attributes"}
+# Public name -> the module that it is.
+_MODULES = {"relax": "dialects.relax", "tir": "dialects.tir", "attrs": "dialects.core.attributes"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        value: Any = importlib.import_module(_SUBMODULES[name], __name__)
+    if name in _MODULES:
+        value: Any = importlib.import_module(f".{_MODULES[name]}", __name__)
     elif name in _EXPORTS:
-        value = getattr(importlib.import_module(_EXPORTS[name], __name__), name)
+        value = getattr(importlib.import_module(f".{_EXPORTS[name]}", __name__), name)
     else:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}' (it has {', '.join(__dir__())})")
     globals()[name] = value
@@ -57,4 +95,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_EXPORTS, "__version__"})
+    return sorted({*_EXPORTS, *_MODULES, "__version__"})

@@ -11,8 +11,8 @@ from typing import Any
 
 from .bindings.errors import RelaxError
 from .bindings.mlir import ir
-from .dialects.core.cache import drop
 from .dialects.context import create_context
+from .dialects.core.cache import drop
 from .dialects.parsing import parse_module
 from .dialects.verification import verify_ir
 
@@ -86,7 +86,7 @@ class Module:
         elide_resources: int | None = None,
         assume_verified: bool = False,
     ) -> str:
-        """The module as text. `elide_elements` leaves out constants with more elements, `elide_resources` longer ones."""
+        """The module as text, without constants of more elements or resources of more characters than told."""
         return str(
             self.operation.get_asm(
                 print_generic_op_form=generic,

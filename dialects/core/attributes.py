@@ -187,9 +187,12 @@ class _ArrayKind(AttrKind):
     def decode(self, attribute: Any) -> tuple[Any, ...]:
         if isinstance(attribute, self.array_attribute):
             return tuple(attribute)
-        if isinstance(attribute, ir.ArrayAttr):
-            return tuple(self.item.decode(item) for item in attribute)
-        return (self.item.decode(attribute),) * self.broadcast
+        try:
+            if isinstance(attribute, ir.ArrayAttr):
+                return tuple(self.item.decode(item) for item in attribute)
+            return (self.item.decode(attribute),) * self.broadcast
+        except AttributeProblem:
+            raise self.refuse(attribute) from None
 
 
 class Ints(_ArrayKind):
@@ -286,7 +289,12 @@ class Raw(AttrKind):
         return self.decode(value)
 
     def encode(self, value: Any, context: Any) -> Any:
-        return ir.Attribute.parse(value, context) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.decode(ir.Attribute.parse(value, context))
+        except ir.MLIRError:
+            raise self.refuse(value) from None
 
     def decode(self, attribute: Any) -> Any:
         if any(isinstance(attribute, getattr(ir, name)) for name in self.classes):

@@ -37,6 +37,7 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
 
 def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     parameters = definition.parameters
+    args = _gathered(definition, args)
     if len(args) > len(parameters):
         raise OpProblem(f"takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(args)}")
     arguments = dict(zip(parameters, args))  # noqa: B905  # fewer positional arguments than parameters is usual
@@ -47,6 +48,17 @@ def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dic
             raise OpProblem(f"got argument '{name}' twice")
         arguments[name] = value
     return arguments
+
+
+def _gathered(definition: OpDef, args: Sequence[Any]) -> Sequence[Any]:
+    """`print(a, b)` means `print([a, b])`: values in the place of a variadic operand are its values."""
+    position = definition.variadic_parameter
+    if position is None or len(args) <= position or as_value(args[position]) is None:
+        return args
+    end = position
+    while end < len(args) and as_value(args[end]) is not None:
+        end += 1
+    return [*args[:position], list(args[position:end]), *args[end:]]
 
 
 class _Build:
@@ -139,6 +151,7 @@ class _Build:
     def _result_types(self, values: Sequence[Any], attributes: dict[str, Any]) -> Sequence[Any]:
         definition = self.definition
         if definition.explicit:
+            self._check_known()
             return self._stated_types(self.arguments.get(definition.explicit))
         if definition.value_dependent:
             return self._infer(values, attributes)
@@ -146,8 +159,14 @@ class _Build:
         inferred = cache_of(self.context).inferred
         return inferred.get(key) or inferred.remember(key, self._infer(values, attributes))
 
+    def _check_known(self) -> None:
+        # MLIR would create an unregistered operation without a word.
+        if not self.context.is_registered_operation(self.definition.full_name):
+            raise OpProblem("is not known to this context, which was made before the operator was declared")
+
     def _infer(self, values: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
         definition = self.definition
+        self._check_known()
         infos = definition.segment([operand_info(value) for value in values], self.sizes)
         decoded = {
             name: kind.decode(attributes[name]) if name in attributes else kind.default
@@ -177,7 +196,7 @@ class _Build:
 
     def _results(self, op: Any) -> Any:
         results = op.results
-        if any(result.arity == "variadic" for result in self.definition.results):
+        if self.definition.results and self.definition.results[0].arity == "variadic":
             given = self.arguments.get(self.definition.explicit) if self.definition.explicit else ()
             several = isinstance(given, (list, tuple)) and not hasattr(given, "_fields")
             return tuple(results) if several or len(results) != 1 else results[0]

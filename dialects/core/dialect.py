@@ -70,9 +70,12 @@ class Dialect:
         own: bool = False,
         doc: str = "",
     ) -> Operator:
-        """Declares an operator (its arguments: opdef.OpDef). Contexts made from now on know it; calling it builds one."""
+        """Declares an operator (its arguments: opdef.OpDef). Contexts made from now on know it; calls build it."""
         if name in self.ops:
             raise RelaxError(f"operator {self.name}.{name} is declared twice")
+        clash = next((other for other in self.ops if irdl_name(other) == irdl_name(name)), None)
+        if clash is not None:
+            raise RelaxError(f"operator {self.name}.{name} cannot be told from {self.name}.{clash} in IRDL")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
         variadic = any(text.startswith("*") for text in f"{operands} {results}".split())

@@ -6,7 +6,7 @@ Element types are written as MLIR writes them: "f32", "bf16", "i8", "ui8", "i1",
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from .symbols import Dim, SymExpr
 
@@ -59,7 +59,7 @@ class OtherInfo(NamedTuple):
     text: str
 
 
-Info = Union[TensorInfo, ShapeInfo, ScalarInfo, VectorInfo, ObjectInfo, OtherInfo]
+Info = TensorInfo | ShapeInfo | ScalarInfo | VectorInfo | ObjectInfo | OtherInfo
 
 FLOAT_TYPES = frozenset(
     "f16 bf16 f32 f64 f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ f8E4M3 f8E3M4 f8E4M3B11FNUZ f8E8M0FNU "
@@ -119,7 +119,9 @@ def describe(info: Info | None) -> str:
     if isinstance(info, ScalarInfo):
         return info.dtype
     if isinstance(info, VectorInfo):
-        return f"vector<{''.join(f'{size}x' for size in info.shape)}{info.dtype}>"
+        scalable = info.scalable or (False,) * len(info.shape)
+        sizes = (f"[{size}]x" if flag else f"{size}x" for size, flag in zip(info.shape, scalable, strict=True))
+        return f"vector<{''.join(sizes)}{info.dtype}>"
     return "!relax.object" if isinstance(info, ObjectInfo) else info.text
 
 

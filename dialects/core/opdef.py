@@ -137,6 +137,10 @@ class OpDef:
         # Inference looks at the values of scalar operands, so types alone do not decide it.
         self.value_dependent = any(operand.kind == "scalar" for operand in self.operands)
         self._check()
+        #: Where the variadic operand stands among the parameters, if there is one.
+        self.variadic_parameter = next(
+            (self.parameters.index(operand.name) for operand in self.operands if operand.arity == "variadic"), None
+        )
 
     def _check(self) -> None:
         """A definition is somebody's input too: refuse what would only fail later."""

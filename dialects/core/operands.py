@@ -31,7 +31,8 @@ def as_operand(value: Any, kind: str, name: str, create: Any) -> Any:
         return _shape_operand(value, name, create)
     if kind == "scalar":
         return _scalar_operand(value, name, create)
-    hint = " (make it one with relax.const)" if hasattr(value, "__array__") or isinstance(value, (int, float)) else ""
+    is_number = hasattr(value, "__array__") or isinstance(value, (int, float))
+    hint = " (make it one with relax.const)" if is_number and kind == "tensor" else ""
     raise OpProblem(f"operand '{name}' must be an SSA value, got {type(value).__name__}{hint}")
 
 
@@ -61,7 +62,11 @@ def _scalar_operand(value: Any, name: str, create: Any) -> Any:
     if isinstance(value, bool):
         return create("arith.constant", ScalarInfo("i1"), {"value": ir.BoolAttr.get(value)})
     if hasattr(value, "__index__"):
-        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value.__index__())
+        try:
+            number = Int().normalize(value)
+        except AttributeProblem as problem:
+            raise OpProblem(f"operand '{name}' {problem}") from None
+        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
         return create("arith.constant", ScalarInfo("i64"), {"value": attribute})
     if hasattr(value, "__float__"):
         return create("arith.constant", ScalarInfo("f64"), {"value": ir.FloatAttr.get_f64(float(value))})

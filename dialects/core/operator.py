@@ -34,6 +34,8 @@ class VariadicOperator(Operator):
     _set_aside: tuple[Any, list[Any], list[Any]] | None = None
 
     def verify_invariants(self, op: Any) -> bool:
+        # Whatever an earlier call has left behind belongs to an operation that IRDL refused and that is gone.
+        self._set_aside = None
         if not verify(self, op):
             return False
         operation = op.operation

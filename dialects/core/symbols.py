@@ -61,8 +61,7 @@ def sym(name: str) -> SymExpr:
         raise SymbolError(f"'{name}' is a function and cannot name a dimension")
     if not name or name[0] not in _NAME_START or not _NAME_PART.issuperset(name):
         raise SymbolError(
-            f"'{shorten(name)}' cannot name a dimension: "
-            "expected a letter or '_', then letters, digits, '_' or '.'"
+            f"'{shorten(name)}' cannot name a dimension: expected a letter or '_', then letters, digits, '_' or '.'"
         )
     return make_variable(name)
 
@@ -143,9 +142,7 @@ def _open_mods(size: Size) -> Size:
         term: Size = coefficient
         for atom in monomial:
             is_mod = atom.kind == "%"
-            term = term * (
-                atom.args[0] - atom.args[1] * floordiv(*atom.args) if is_mod else make({(atom,): 1})
-            )
+            term = term * (atom.args[0] - atom.args[1] * floordiv(*atom.args) if is_mod else make({(atom,): 1}))
         total = total + term
     return total
 
@@ -233,9 +230,7 @@ class _Parser:
 
     def number(self, digits: str, column: int) -> int:
         if len(digits) > MAX_DIGITS:
-            raise SymbolError(
-                f"column {column}: integer of {len(digits)} digits, at most {MAX_DIGITS} are allowed"
-            )
+            raise SymbolError(f"column {column}: integer of {len(digits)} digits, at most {MAX_DIGITS} are allowed")
         return int(digits)
 
     def bracketed(self, function: str = "") -> list[Size]:

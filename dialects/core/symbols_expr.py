@@ -128,9 +128,7 @@ class SymExpr:
                 raise SymbolError(f"cannot evaluate '{shorten(self)}': no value for '{name}'")
             value = values[name]
             if not isinstance(value, int) or value < 0:
-                raise SymbolError(
-                    f"cannot evaluate '{shorten(self)}': '{name}' is {value!r}, not a size >= 0"
-                )
+                raise SymbolError(f"cannot evaluate '{shorten(self)}': '{name}' is {value!r}, not a size >= 0")
         try:
             return _evaluate(self, values)
         except SymbolError as error:
@@ -165,9 +163,7 @@ def _no_size(name: str, value: object) -> str:
 
 def check_number(value: int) -> None:
     if value.bit_length() > _MAX_BITS:
-        raise SymbolError(
-            f"number of {value.bit_length()} bits in an expression, at most {_MAX_BITS} are allowed"
-        )
+        raise SymbolError(f"number of {value.bit_length()} bits in an expression, at most {_MAX_BITS} are allowed")
 
 
 # Between expressions, terms and atoms.
@@ -196,15 +192,11 @@ def _make_call(kind: str, args: tuple[Size, ...]) -> SymExpr:
     atoms = [atom for arg in args for monomial in terms_of(arg) for atom in monomial]
     depth = 1 + max(atom.depth for atom in atoms)
     if depth > MAX_DEPTH:
-        raise SymbolError(
-            f"expression nests // % min max {depth} deep, at most {MAX_DEPTH} levels are allowed"
-        )
+        raise SymbolError(f"expression nests // % min max {depth} deep, at most {MAX_DEPTH} levels are allowed")
     infix = kind in ("//", "%")
     text = kind.join(map(_render_operand, args)) if infix else f"{kind}({', '.join(map(str, args))})"
     variables = frozenset(name for atom in atoms for name in atom.variables)
-    return _make_atom(
-        text, kind, args, variables, depth, call_bounds(kind, [bounds(terms_of(arg)) for arg in args])
-    )
+    return _make_atom(text, kind, args, variables, depth, call_bounds(kind, [bounds(terms_of(arg)) for arg in args]))
 
 
 def _make_atom(

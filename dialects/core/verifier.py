@@ -119,7 +119,9 @@ def check_operand_kinds(call: Call) -> None:
         infos = info if operand.arity == "variadic" else (info,) if info is not None else ()
         for item in infos:
             if classes and not isinstance(item, classes):
-                raise OpProblem(f"operand '{operand.name}' must be {OPERAND_KINDS[operand.kind][1]}, got {describe(item)}")
+                raise OpProblem(
+                    f"operand '{operand.name}' must be {OPERAND_KINDS[operand.kind][1]}, got {describe(item)}"
+                )
 
 
 def _check_results(call: Call, stated: Sequence[Info]) -> None:

@@ -31,16 +31,25 @@ def _lookup(operation: Any, name: str) -> Any:
         return None
     place = "the module"
     for part in name.split("::"):
-        try:
-            symbols = ir.SymbolTable(found)
-        except TypeError:
-            holder = f"{place} is a {found.name}"
-            raise OpProblem(f"attribute 'func': {holder}, which holds no functions") from None
+        symbols = _symbols_in(found)
+        if symbols is None:
+            raise OpProblem(f"attribute 'func': {place} is a {found.name}, which holds no functions")
         if part not in symbols:
             hint = suggest(part, _symbol_names(found))
             raise OpProblem(f"attribute 'func': there is no function @{part} in {place}{hint}")
         found, place = symbols[part].operation, f"@{part}"
     return found
+
+
+def _symbols_in(operation: Any) -> Any:
+    """The symbol table of an operation; None where it has none."""
+    # An operation that has not been verified yet may be malformed, and MLIR's symbol table crashes on that.
+    if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
+        return None
+    try:
+        return ir.SymbolTable(operation)
+    except TypeError:
+        return None
 
 
 def _symbol_names(module: Any) -> list[str]:
@@ -76,21 +85,36 @@ def _check_prim_func(operation: Any, call: Call, results: Sequence[Info], output
         raise OpProblem(f"attribute 'func': @{call.func} is a {function.name}, not a function")
     if "tir.prim_func" not in function.attributes:
         raise OpProblem(f"attribute 'func': @{call.func} is no PrimFunc (it has no attribute tir.prim_func)")
-    parameters = list(ir.FunctionType(function.attributes["function_type"].value).inputs)
-    expected = [("argument", i, info) for i, info in enumerate(call.args)]
-    expected += [("result", i, results[i]) for i in outputs]
-    if len(parameters) != len(expected):
-        raise OpProblem(
-            f"@{call.func} takes {len(parameters)} parameters, but the call passes {len(call.args)} arguments "
-            f"and {len(outputs)} results"
-        )
-    for position, ((what, index, info), parameter) in enumerate(zip(expected, parameters, strict=True)):
-        if not _fits_parameter(info, parameter):
-            passed, taken = f"{what} #{index} ({describe(info)})", f"parameter #{position} of @{call.func}"
-            raise OpProblem(f"{passed} does not fit {taken} ({parameter})")
+    if "function_type" not in function.attributes:
+        return  # malformed, which its own verifier will say
+    type_ = ir.FunctionType(function.attributes["function_type"].value)
+    _check_parameters(call, list(type_.inputs), results, outputs)
+    if type_.results:
+        _check_returned(call, list(type_.results), results)
 
 
-def _fits_parameter(info: Info, parameter: Any) -> bool:
+def _check_parameters(call: Call, parameters: Sequence[Any], results: Sequence[Info], outputs: Sequence[int]) -> None:
+    passed = [("argument", i, info) for i, info in enumerate(call.args)]
+    passed += [("result", i, results[i]) for i in outputs]
+    if len(parameters) != len(passed):
+        counts = f"{len(call.args)} arguments and {len(outputs)} results"
+        raise OpProblem(f"@{call.func} takes {len(parameters)} parameters, but the call passes {counts}")
+    for position, ((what, index, info), parameter) in enumerate(zip(passed, parameters, strict=True)):
+        if not _fits(info, parameter):
+            taken = f"parameter #{position} of @{call.func} ({parameter})"
+            raise OpProblem(f"{what} #{index} ({describe(info)}) does not fit {taken}")
+
+
+def _check_returned(call: Call, returned: Sequence[Any], results: Sequence[Info]) -> None:
+    """A PrimFunc on tensors returns what it has written; one on memrefs returns nothing."""
+    if len(returned) != len(results):
+        raise OpProblem(f"@{call.func} returns {len(returned)} values, but the call has {len(results)} results")
+    for index, (info, type_) in enumerate(zip(results, returned, strict=True)):
+        if not _fits(info, type_):
+            raise OpProblem(f"result #{index} ({describe(info)}) is not what @{call.func} returns ({type_})")
+
+
+def _fits(info: Info, parameter: Any) -> bool:
     """Tensors go to tensors and memrefs of the same element type and rank; sizes may not contradict."""
     if not isinstance(info, TensorInfo):
         return compatible(info, decode(parameter))

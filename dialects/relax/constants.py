@@ -14,7 +14,9 @@ from ..core.infos import DTYPE_BY_NAME
 # Larger constants are resources: their bytes stay where they are and out of the printed text.
 _MOST_INLINE_BYTES = 1024
 _NATIVE = {"i1": "bool", "f16": "float16", "f32": "float32", "f64": "float64", "index": "int64"}
-_NATIVE.update({f"{sign}{bits}": f"{name}{bits}" for sign, name in (("i", "int"), ("ui", "uint")) for bits in (8, 16, 32, 64)})
+_NATIVE.update(
+    {f"{sign}{bits}": f"{name}{bits}" for sign, name in (("i", "int"), ("ui", "uint")) for bits in (8, 16, 32, 64)}
+)
 _NUMPY_NAME = {mlir: name for name, mlir in DTYPE_BY_NAME.items()}
 
 

@@ -16,15 +16,11 @@ _ROUNDING = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"
 
 def _resize_attrs(layout: str, corners: int, rounding: str) -> dict[str, AttrKind]:
     return {
-        "roi": Floats(
-            None, broadcast=corners, doc="the region for tf_crop_and_resize: all starts, then all ends"
-        ),
+        "roi": Floats(None, broadcast=corners, doc="the region for tf_crop_and_resize: all starts, then all ends"),
         "layout": Str(layout),
         "method": Str("linear", choices=("nearest_neighbor", "linear", "cubic")),
         "coordinate_transformation_mode": Str("half_pixel", choices=_COORDINATES),
-        "rounding_method": Str(
-            rounding, choices=_ROUNDING, doc="for nearest_neighbor; '': as the coordinates need it"
-        ),
+        "rounding_method": Str(rounding, choices=_ROUNDING, doc="for nearest_neighbor; '': as the coordinates need it"),
         "cubic_alpha": Float(-0.75, doc="the coefficient of cubic interpolation"),
         "cubic_exclude": Int(0, doc="1: cubic interpolation leaves out what is outside of the image"),
         "extrapolation_value": Float(0.0, doc="what is outside of the image, for tf_crop_and_resize"),
@@ -52,9 +48,7 @@ op(
     attrs={
         "method": Str("bilinear", choices=("bilinear", "nearest", "bicubic")),
         "layout": Str("NCHW"),
-        "padding_mode": Str(
-            "zeros", choices=("zeros", "border", "reflection"), doc="what is outside of the image"
-        ),
+        "padding_mode": Str("zeros", choices=("zeros", "border", "reflection"), doc="what is outside of the image"),
         "align_corners": Bool(False, doc="whether -1 and 1 are the centers of the corner pixels"),
     },
     infer=grid_sample,

@@ -22,7 +22,7 @@ op("gather_nd", "data indices", attrs={"batch_dims": Int(0)}, infer=indexing.gat
    doc="The elements or slices at the index tuples in the last dimension of indices.")  # fmt: skip
 op("index_tensor", "data *indices", infer=indexing.index_tensor, doc="data[indices[0], indices[1], ...].")
 op("reverse_sequence", "data seq_lengths", attrs={"seq_axis": Int(1), "batch_axis": Int(0)},
-   infer=indexing.reverse_sequence, doc="Reverses the first elements of each batch, as many as seq_lengths says.")  # fmt: skip
+   infer=indexing.reverse_sequence, doc="Reverses the first seq_lengths elements of each batch.")  # fmt: skip
 
 # ---- write ----
 op("index_put", "data *indices values", attrs={"accumulate": Bool(False, doc="add instead of replacing")},

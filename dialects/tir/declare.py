@@ -44,13 +44,13 @@ def declare_intrinsic(
             f"intrinsic '{full_name}' would do nothing: it is pure and has no result",
             notes=["say pure=False where it has an effect"],
         )
-    tokens = [token if ":" in token else f"{token}:elementwise" for token in operands.split()]
+    tokens = [_operand(full_name, token) for token in operands.split()]
     definition = dialect.op(
         name,
         " ".join(tokens),
         attrs=attrs,
         results="" if result is None else results,
-        infer=_inference(full_name, result, [OperandDef.parse(token) for token in tokens]),
+        infer=_inference(full_name, result, results, [OperandDef.parse(token) for token in tokens]),
         pure=pure,
         own=True,
         doc=doc,
@@ -78,11 +78,22 @@ def _check_name(name: str, dialect: Dialect) -> None:
         raise RelaxError(f"intrinsic '{full_name}': the package has something else of the name '{parts[0]}'")
 
 
-def _inference(full_name: str, result: str | Infer | None, operands: list[OperandDef]) -> Infer:
+def _operand(full_name: str, token: str) -> str:
+    name = token.partition(":")[0].strip("*?")
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise RelaxError(f"intrinsic '{full_name}': '{token}' does not name an operand as Python could")
+    return token if ":" in token else f"{token}:elementwise"
+
+
+def _inference(full_name: str, result: str | Infer | None, results: str, operands: list[OperandDef]) -> Infer:
+    if callable(result):
+        return result
+    if results != "result":
+        raise RelaxError(f"intrinsic '{full_name}': results='{results}' needs a function as result=")
     if result is None:
         return lambda call: []
     if not isinstance(result, str):
-        return result
+        raise RelaxError(f"intrinsic '{full_name}': result= is a string, a function or None, not {result!r}")
     if result == "same":
         if not operands or operands[0].kind != "elementwise" or operands[0].arity != "single":
             raise RelaxError(

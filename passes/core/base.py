@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a pass is: a frozen dataclass whose fields are its options, and one method.
 
-    @register_pass
-    @dataclass(frozen=True)
-    class MyPass(Pass):
-        \"\"\"One line that `relax-opt --help` prints.\"\"\"
+@register_pass
+@dataclass(frozen=True)
+class MyPass(Pass):
+    \"\"\"One line that `relax-opt --help` prints.\"\"\"
 
-        name: ClassVar[str] = "my-pass"
-        threshold: int = 4                      # my-pass{threshold=8}
+    name: ClassVar[str] = "my-pass"
+    threshold: int = 4                      # my-pass{threshold=8}
 
-        def run(self, op: Any) -> None: ...
+    def run(self, op: Any) -> None: ...
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per option reads best
 """relax-opt's options as a table, and the command line against it. mlir-opt's names where mlir-opt has one."""
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class Arguments:
         return self.values[name]
 
 
-def parse_arguments(argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Callable[[], list[str]]) -> Arguments:
+def parse_arguments(
+    argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Callable[[], list[str]]
+) -> Arguments:
     """Raises RelaxError that names the argument at fault. Options may be written with one or two dashes."""
     parsed = Arguments()
     inputs: list[str] = []
@@ -100,7 +103,8 @@ def parse_arguments(argv: Sequence[str], is_pass: Callable[[str], bool], pass_na
             # The wheel's own tools take a pass's options as the flag's value.
             parsed.passes.append(f"{name}{{{value}}}" if value else name)
         else:
-            raise RelaxError(f"unknown option '{argument}'{suggest(name, [*OPTIONS, *pass_names()])} (--help lists them)")
+            hint = suggest(name, [*OPTIONS, *pass_names()])
+            raise RelaxError(f"unknown option '{argument}'{hint} (--help lists them)")
     if len(inputs) > 1:
         raise RelaxError(f"one input file at a time, got {', '.join(inputs)}")
     parsed.input = inputs[0] if inputs else "-"
@@ -134,6 +138,7 @@ def _check_together(parsed: Arguments) -> None:
     if parsed["run-reproducer"] and (parsed.passes or parsed["pass-pipeline"] is not None):
         raise RelaxError("--run-reproducer takes the pipeline from the input file; give no other")
     if parsed["verify-diagnostics"] not in (None, "all", "only-expected"):
-        raise RelaxError(f"option --verify-diagnostics expects all or only-expected, got '{parsed['verify-diagnostics']}'")
+        given = parsed["verify-diagnostics"]
+        raise RelaxError(f"option --verify-diagnostics expects all or only-expected, got '{given}'")
     if parsed["print-script"] and parsed["emit-bytecode"]:
         raise RelaxError("--print-script and --emit-bytecode exclude each other")

@@ -76,10 +76,9 @@ class Driver:
             if output is not None:
                 outputs.append(output)
         announce("writing the output")
-        if not arguments["verify-diagnostics"]:
-            # A file is written whole or not at all; a stream gets the parts that went well, as from mlir-opt.
-            if not failed or arguments["o"] == "-":
-                self._write(_join(outputs, arguments["output-split-marker"]), arguments["o"])
+        # A file is written whole or not at all; a stream gets the parts that went well, as from mlir-opt.
+        if not arguments["verify-diagnostics"] and (not failed or arguments["o"] == "-"):
+            self._write(_join(outputs, arguments["output-split-marker"]), arguments["o"])
         return 1 if failed else 0
 
     def _run_chunk(self, job: Job, chunk: str | bytes) -> str | bytes | None:

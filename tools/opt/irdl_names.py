@@ -99,9 +99,7 @@ def _without_runs(line: str, attribute: str, declared: Sequence[OperandDef]) -> 
     if match is None:
         return line
     sizes = iter(int(size) for size in match[2].split(","))
-    merged = [
-        sum(next(sizes, 0) for _ in range(RUNS if item.arity == "variadic" else 1)) for item in declared
-    ]
+    merged = [sum(next(sizes, 0) for _ in range(RUNS if item.arity == "variadic" else 1)) for item in declared]
     if sum(item.arity != "single" for item in declared) > 1:
         kept = f"{attribute} = array<i32: {', '.join(map(str, merged))}>"
         return line[: match.start()] + (match[1] or "") + kept + (match[3] or "") + line[match.end() :]

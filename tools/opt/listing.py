@@ -52,7 +52,7 @@ def _option_spelling(name: str) -> str:
         return f"{dash}{name}=false" if option.default else f"{dash}{name}"
     if option.bare is not None:
         return f"{dash}{name}[=<{option.value}>]"
-    return f"{dash}{name}={'' if len(name) > 1 else ' '}<{option.value}>" if len(name) > 1 else f"-{name} <{option.value}>"
+    return f"{dash}{name}{' ' if len(name) == 1 else '='}<{option.value}>"
 
 
 def _row(left: str, right: str, indent: int) -> str:
@@ -101,9 +101,7 @@ def passes_text() -> str:
     for title, pipelines in (("Upstream passes:", False), ("Upstream pipelines:", True)):
         lines += ["", title]
         lines += [
-            _row(name, info.description, 2)
-            for name, info in upstream_passes().items()
-            if info.is_pipeline == pipelines
+            _row(name, info.description, 2) for name, info in upstream_passes().items() if info.is_pipeline == pipelines
         ]
     return "\n".join(lines) + "\n"
 
@@ -126,8 +124,9 @@ def irdl_text(name: str) -> str:
     """A dialect in IRDL as an upstream tool's --irdl-file reads it; `a.b` is spelt `a_b` (see --irdl-names)."""
     dialect = registered_dialects().get(name)
     if dialect is None:
-        known = registered_dialects()
-        raise RelaxError(f"--dump-irdl: no dialect '{name}' is defined in Python{suggest(name, known)} (known: {', '.join(known)})")
+        known = list(registered_dialects())
+        problem = f"--dump-irdl: no dialect '{name}' is defined in Python{suggest(name, known)}"
+        raise RelaxError(f"{problem} (known: {', '.join(known)})")
     return str(dialect.irdl_module(create_context(), readable=True)) + "\n"
 
 

@@ -32,7 +32,9 @@ def reproducer_pipeline(text: str, name: str) -> tuple[str, bool]:
     """The pipeline in a reproducer and whether to verify after each pass."""
     match = _PIPELINE.search(text)
     if match is None:
-        raise RelaxError("--run-reproducer: the file holds no pipeline (external resource mlir_reproducer)", location=name)
+        raise RelaxError(
+            "--run-reproducer: the file holds no pipeline (resource mlir_reproducer)", location=name
+        )
     verify = _VERIFY.search(text)
     pipeline = match.group(1).replace('\\"', '"').replace("\\\\", "\\")
     return pipeline, verify is None or verify.group(1) == "true"

@@ -10,8 +10,7 @@ from ...core.infos import TensorInfo, is_int
 from ...core.opdef import Call
 from ...core.symbols import Dim, SymExpr, ceildiv, dim_max, dim_sub
 from .axes import normalize_axis
-from .dtypes import ANY, asked_dtype
-from .elementwise import check_dtype
+from .dtypes import ANY, asked_dtype, check_dtype
 from .ranks import check_min_rank, check_rank
 from .scalars import check_flag, check_number, integer, size
 

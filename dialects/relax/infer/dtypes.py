@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types that an attribute asks for."""
+"""Element types: what an operand may have, what an attribute asks for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ from ...core.opdef import Call
 
 ELEMENT_CLASSES: dict[str, Callable[[str], bool]] = {"float": is_float, "int": is_int, "bool": is_bool}
 ANY = tuple(ELEMENT_CLASSES)
+
+
+def check_dtype(call: Call, name: str, *classes: str) -> None:
+    """Refuses an operand whose element type is in none of the classes ("float", "int", "bool")."""
+    dtype = call.operands[name].dtype
+    if not any(ELEMENT_CLASSES[cls](dtype) for cls in classes):
+        raise call.fail(f"{call.describe(name)} must have {' or '.join(classes)} elements")
+
+
+def check_same_dtype(call: Call, *names: str) -> None:
+    """Refuses operands with different element types."""
+    first = call.operands[names[0]]
+    for name in names[1:]:
+        if call.operands[name].dtype != first.dtype:
+            raise call.fail(f"{call.describe(names[0])} and {call.describe(name)} must have the same element type")
 
 
 def asked_dtype(call: Call, name: str, default: str, *classes: str) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...core.infos import Info, ScalarInfo, TensorInfo, is_bool
 from ...core.opdef import Call
@@ -24,17 +24,27 @@ def printing(call: Call) -> Sequence[Info]:
 
 
 def _check_format(call: Call, count: int) -> None:
-    """Refuses a format string whose fields do not fit the values; without fields, values follow the text."""
-    from string import Formatter
-
+    """Refuses a format string whose fields do not fit the values."""
     shown = f"attribute 'format' ({call.format!r})"
     try:
-        fields = [field for _, field, _, _ in Formatter().parse(call.format) if field is not None]
+        fields = list(_fields(call.format))
+        needed = max((int(field) + 1 for field in fields if field.isdecimal()), default=len(fields))
     except ValueError as error:
         raise call.fail(f"{shown} is no format string: {error}") from None
     if not all(field == "" or field.isdecimal() for field in fields):
         raise call.fail(f"{shown}: fields are {{}} or a value's number, as {{0}}")
     if "" in fields and any(fields):
         raise call.fail(f"{shown}: fields are numbered either all or none")
-    needed = max((int(field) + 1 for field in fields if field), default=len(fields))
     call.require(needed <= count, f"{shown} needs {needed} values, got {count}")
+
+
+def _fields(text: str, nesting: int = 2) -> Iterator[str]:
+    """What stands in the replacement fields, those inside of format specifications included."""
+    from string import Formatter
+
+    if not nesting:
+        raise ValueError("fields nest too deep")
+    for _, field, specification, _ in Formatter().parse(text):
+        if field is not None:
+            yield field
+            yield from _fields(specification, nesting - 1) if "{" in specification else ()

@@ -5,27 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...core.infos import TensorInfo, is_bool, is_float, is_int
+from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from .broadcast import broadcast_shapes
+from .dtypes import check_dtype, check_same_dtype
 from .sizes import same_shape
-
-_CLASSES: dict[str, Callable[[str], bool]] = {"float": is_float, "int": is_int, "bool": is_bool}
-
-
-def check_dtype(call: Call, name: str, *classes: str) -> None:
-    """Refuses an operand whose element type is in none of the classes ("float", "int", "bool")."""
-    dtype = call.operands[name].dtype
-    if not any(_CLASSES[cls](dtype) for cls in classes):
-        raise call.fail(f"{call.describe(name)} must have {' or '.join(classes)} elements")
-
-
-def check_same_dtype(call: Call, *names: str) -> None:
-    """Refuses operands with different element types."""
-    first = call.operands[names[0]]
-    for name in names[1:]:
-        if call.operands[name].dtype != first.dtype:
-            raise call.fail(f"{call.describe(names[0])} and {call.describe(name)} must have the same element type")
 
 
 def unary(*classes: str) -> Callable[[Call], TensorInfo]:

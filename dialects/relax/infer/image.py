@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ...core.infos import TensorInfo
 from ...core.opdef import Call
-from .elementwise import check_dtype
+from .dtypes import check_dtype
 from .layouts import layout_attribute, shape_in_layout, sizes_in_layout
 from .sizes import Shape, expect_size, most_precise, shape_of_rank
 
@@ -47,16 +47,12 @@ def grid_sample(call: Call) -> TensorInfo:
     layout = layout_attribute(call, "layout", dimensions)
     spatial = len(dimensions) - 2
     cubic = spatial == 3 and call.method == "bicubic"
-    call.require(
-        not cubic, f"{call.describe('method')} is for images, not for volumes ({call.describe('layout')})"
-    )
+    call.require(not cubic, f"{call.describe('method')} is for images, not for volumes ({call.describe('layout')})")
     batch, channels, *_ = sizes_in_layout(call, "data", layout)
     grid = shape_of_rank(call, "grid", len(dimensions))
     expect_size(call, "grid", 0, batch, "batches")
     expect_size(call, "grid", 1, spatial, "coordinates")
-    return call.data.with_shape(
-        shape_in_layout(layout, (most_precise((batch, grid[0])), channels, *grid[2:]))
-    )
+    return call.data.with_shape(shape_in_layout(layout, (most_precise((batch, grid[0])), channels, *grid[2:])))
 
 
 def affine_grid(call: Call) -> TensorInfo:

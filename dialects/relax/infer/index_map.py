@@ -55,12 +55,7 @@ class IndexMap(Raw):
 
 
 def _text_of_function(function: Callable[..., Any]) -> str:
-    from inspect import Parameter, signature
-
-    parameters = signature(function).parameters.values()
-    if any(parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for parameter in parameters):
-        raise AttributeProblem("expects a function with one parameter per dimension, not *args")
-    names = [f"d{index}" for index in range(len(parameters))]
+    names = [f"d{index}" for index in range(_count_parameters(function))]
     try:
         results = function(*map(sym, names))
     except (TypeError, SymbolError) as error:
@@ -71,6 +66,18 @@ def _text_of_function(function: Callable[..., Any]) -> str:
     # The same precedence in both languages, only the operators' names differ.
     texts = [str(item).replace("//", " floordiv ").replace("%", " mod ") for item in items]
     return f"affine_map<({', '.join(names)}) -> ({', '.join(texts)})>"
+
+
+def _count_parameters(function: Callable[..., Any]) -> int:
+    from inspect import Parameter, signature
+
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise AttributeProblem(f"expects a function whose parameters can be counted, got {function!r}") from None
+    if any(parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for parameter in parameters):
+        raise AttributeProblem("expects a function with one parameter per dimension, not *args")
+    return len(parameters)
 
 
 def layout_transform(call: Call) -> TensorInfo:
@@ -116,7 +123,7 @@ def _range(call: Call, expression: Any, sizes: Sequence[Dim], depth: int) -> Ran
     left, right = (_range(call, part, sizes, depth - 1) for part in (expression.lhs, expression.rhs))
     if isinstance(expression, ir.AffineAddExpr):
         return dim_add(left[0], right[0]), dim_add(left[1], right[1])
-    # What is multiplied and divided by is a constant in an affine expression.
+    call.require(right[0] == right[1], f"{call.describe('index_map')}: {expression} is not affine")
     factor = right[0]
     if isinstance(expression, ir.AffineMulExpr):
         ends = dim_mul(left[0], factor), dim_mul(left[1], factor)

@@ -10,7 +10,7 @@ from ...core.opdef import Call
 from ...core.symbols import Dim, dim_sub, equal
 from .axes import normalize_axis
 from .broadcast import broadcast_shapes
-from .elementwise import check_dtype
+from .dtypes import check_dtype
 from .manipulate import ordered_axes
 from .order import exceeds
 from .ranks import check_rank

@@ -9,13 +9,11 @@ from ...core.infos import TensorInfo, describe
 from ...core.opdef import Call
 from ...core.symbols import Dim, ceildiv, dim_add, dim_floordiv, dim_max, dim_min, dim_mod, dim_mul, dim_sub, equal
 from .axes import normalize_axis
-from .sizes import most_precise
+from .sizes import Shape, most_precise
 from .slices import OPEN, slice_length
 
 # A number in the IR must not decide how much memory the compiler takes.
 _MOST_RESULTS = 65536
-
-Shape = tuple[Dim, ...]
 
 
 def _same_dtype(call: Call) -> str:

@@ -9,8 +9,7 @@ from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from ...core.symbols import Dim, equal
 from .broadcast import broadcast_dim
-from .dtypes import ANY, asked_dtype
-from .elementwise import check_dtype, check_same_dtype
+from .dtypes import ANY, asked_dtype, check_dtype, check_same_dtype
 from .ranks import check_min_rank
 from .sizes import shape_of_rank
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 from ...core.infos import TensorInfo
 from ...core.opdef import Call
-from ...core.symbols import Dim, dim_mul, equal, product
+from ...core.symbols import dim_mul, equal, product
 from .axes import normalize_axes, normalize_axis
-
-Shape = tuple[Dim, ...]
+from .sizes import Shape
 
 
 def ordered_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> list[int]:

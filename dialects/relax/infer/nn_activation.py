@@ -7,7 +7,8 @@ from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from ...core.symbols import equal
 from .axes import normalize_axis
-from .elementwise import check_dtype, check_same_dtype, float_unary
+from .dtypes import check_dtype, check_same_dtype
+from .elementwise import float_unary
 from .sizes import shape_of_rank
 
 

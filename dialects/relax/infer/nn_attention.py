@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from ...core.symbols import Dim, dim_mod, equal
-from .elementwise import check_dtype, check_same_dtype
+from .dtypes import check_dtype, check_same_dtype
 from .ranks import check_rank
 from .sizes import check_one_element, expect_size, same_size, shape_of_rank
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ...core.infos import TensorInfo, is_float, is_int
 from ...core.opdef import Call
 from ...core.symbols import Dim, dim_add, dim_mod, dim_mul, dim_sub, equal
-from .elementwise import check_dtype
+from .dtypes import check_dtype
 from .layouts import Layout, layout_attribute, shape_in_layout, sizes_in_layout
 from .windows import Padding, extent, paddings, per_dimension, positions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...core.infos import TensorInfo
 from ...core.opdef import Call
-from .elementwise import check_dtype, check_same_dtype
+from .dtypes import check_dtype, check_same_dtype
 from .ranks import check_rank
 from .sizes import Shape, same_shape, same_size
 
@@ -31,9 +31,7 @@ def _losses(call: Call) -> Shape | None:
     shape: Shape | None = call.predictions.shape
     call.require(shape != (), f"{call.describe('predictions')} must be at least 1-D")
     without_classes = None if shape is None else () if len(shape) == 1 else (shape[0], *shape[2:])
-    return same_shape(
-        call, "targets", without_classes, f"the shape of {call.describe('predictions')} without classes"
-    )
+    return same_shape(call, "targets", without_classes, f"the shape of {call.describe('predictions')} without classes")
 
 
 def _check_weights(call: Call) -> None:

@@ -9,7 +9,7 @@ from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from ...core.symbols import Dim, dim_mod, equal
 from .axes import normalize_axes, normalize_axis
-from .elementwise import check_dtype, check_same_dtype
+from .dtypes import check_dtype, check_same_dtype
 from .sizes import expect_size, most_precise, shape_of_rank
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ...core.infos import TensorInfo
 from ...core.opdef import Call
-from .elementwise import check_dtype
+from .dtypes import check_dtype
 from .layouts import Layout, layout_attribute, shape_in_layout, sizes_in_layout
 from .windows import covering_positions, paddings, per_dimension, positions
 

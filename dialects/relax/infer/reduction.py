@@ -9,8 +9,7 @@ from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from ...core.symbols import Dim, product
 from .axes import normalize_axes, normalize_axis
-from .dtypes import ANY, asked_dtype
-from .elementwise import check_dtype
+from .dtypes import ANY, asked_dtype, check_dtype
 
 Shape = tuple[Dim, ...]
 

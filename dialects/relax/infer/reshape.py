@@ -10,20 +10,18 @@ from ...core.codec import decode
 from ...core.infos import TensorInfo, describe
 from ...core.opdef import Call, OpProblem
 from ...core.operands import as_dim, as_value
-from ...core.symbols import Dim, dim_floordiv, dim_mod, equal, product
+from ...core.symbols import Dim, SymExpr, dim_floordiv, dim_mod, equal, product
 from .order import at_least
-
-Shape = tuple[Dim, ...]
+from .sizes import Shape
 
 
 def resolve_new_shape(arguments: dict[str, Any]) -> dict[str, Any]:
     """The builder's arguments with -1 and 0 in a Python shape replaced by the sizes that they stand for."""
     given, source = arguments.get("shape"), as_value(arguments.get("x"))
-    if isinstance(given, int):
-        given = (given,)
-    if not isinstance(given, (tuple, list)) or source is None:
+    items = (given,) if isinstance(given, (int, str, SymExpr)) else given
+    if as_value(given) is not None or not hasattr(items, "__iter__") or source is None:
         return arguments
-    wanted = [as_dim(item, "shape") for item in given]
+    wanted = [as_dim(item, "shape") for item in items]
     info = decode(source.type)
     if isinstance(info, TensorInfo) and (0 in wanted or -1 in wanted):
         wanted = _resolve(wanted, info)

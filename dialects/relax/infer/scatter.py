@@ -7,7 +7,7 @@ from ...core.infos import ScalarInfo, TensorInfo, is_int
 from ...core.opdef import Call
 from ...core.symbols import Dim
 from .axes import normalize_axis
-from .elementwise import check_dtype, check_same_dtype
+from .dtypes import check_dtype, check_same_dtype
 from .indexing import check_depth, check_indices_within, indexed_shape
 from .manipulate import check_broadcast
 from .order import exceeds

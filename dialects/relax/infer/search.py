@@ -8,8 +8,7 @@ from ...core.opdef import Call
 from ...core.symbols import Dim, product
 from .axes import normalize_axis
 from .broadcast import broadcast_shapes
-from .dtypes import ANY, asked_dtype
-from .elementwise import check_dtype, check_same_dtype
+from .dtypes import ANY, asked_dtype, check_dtype, check_same_dtype
 from .ranks import check_rank
 from .scalars import check_flag, check_number, constant_flag, integer
 from .sizes import expect_size, same_size

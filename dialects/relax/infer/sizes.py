@@ -42,9 +42,7 @@ def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape
     actual = call.operands[name].shape
     if actual is None or shape is None:
         return actual if shape is None else shape
-    fits = len(actual) == len(shape) and all(
-        equal(*pair) is not False for pair in zip(shape, actual, strict=True)
-    )
+    fits = len(actual) == len(shape) and all(equal(*pair) is not False for pair in zip(shape, actual, strict=True))
     call.require(fits, f"{call.describe(name)} must have {wanted}")
     return tuple(most_precise(pair) for pair in zip(shape, actual, strict=True))
 
@@ -53,14 +51,10 @@ def expect_size(call: Call, name: str, axis: int, size: Dim, what: str) -> None:
     """Refuses an operand whose dimension `axis`, which counts `what`, cannot be `size`."""
     shape = call.operands[name].shape
     if shape is not None and equal(shape[axis], size) is False:
-        raise call.fail(
-            f"{call.describe(name)} must have size {size} in dimension {axis} ({what}), got {shape[axis]}"
-        )
+        raise call.fail(f"{call.describe(name)} must have size {size} in dimension {axis} ({what}), got {shape[axis]}")
 
 
 def check_one_element(call: Call, name: str) -> None:
     """Refuses an operand that cannot be a single number: 0-D, or of sizes that are all 1."""
     shape = call.operands[name].shape or ()
-    call.require(
-        all(equal(size, 1) is not False for size in shape), f"{call.describe(name)} must hold one element"
-    )
+    call.require(all(equal(size, 1) is not False for size in shape), f"{call.describe(name)} must hold one element")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...core.infos import TensorInfo
 from ...core.opdef import Call
 from ...core.symbols import dim_mod, dim_mul, equal
-from .elementwise import check_dtype, check_same_dtype
+from .dtypes import check_dtype, check_same_dtype
 from .sizes import Shape, check_one_element, expect_size, same_size, shape_of_rank
 
 
@@ -60,9 +60,7 @@ def _check_suppression(call: Call) -> Shape:
     _, _, values = shape = shape_of_rank(call, "data", 3)
     for name, rank in (("valid_count", 1), ("indices", 2)):
         shape_of_rank(call, name, rank)
-        call.require(
-            call.operands[name].dtype == "i32", f"{call.describe(name)} must have elements of type i32"
-        )
+        call.require(call.operands[name].dtype == "i32", f"{call.describe(name)} must have elements of type i32")
     _check_index(call, "coord_start", 0, shape, length=4)
     _check_index(call, "score_index", 0, shape)
     _check_index(call, "id_index", -1, shape)
@@ -85,9 +83,7 @@ def _check_index(call: Call, name: str, least: int, data: Shape, length: int = 1
 def multibox_transform_loc(call: Call) -> list[TensorInfo]:
     check_dtype(call, "cls_pred", "float")
     check_same_dtype(call, "cls_pred", "loc_pred", "anchor")
-    call.require(
-        len(call.variances) == 4, f"{call.describe('variances')} must have 4 entries: x, y, width, height"
-    )
+    call.require(len(call.variances) == 4, f"{call.describe('variances')} must have 4 entries: x, y, width, height")
     _, classes, _ = shape_of_rank(call, "cls_pred", 3)
     coordinates = shape_of_rank(call, "loc_pred", 2)[1]
     shape_of_rank(call, "anchor", 3)
@@ -96,9 +92,7 @@ def multibox_transform_loc(call: Call) -> list[TensorInfo]:
     batch = same_size(call, "batch size", cls_pred=0, loc_pred=0)
     anchors = same_size(call, "number of anchors", cls_pred=2, anchor=1)
     divides = equal(dim_mod(coordinates, 4), 0) is not False
-    call.require(
-        divides, f"{call.describe('loc_pred')} must have 4 coordinates for each anchor, got {coordinates}"
-    )
+    call.require(divides, f"{call.describe('loc_pred')} must have 4 coordinates for each anchor, got {coordinates}")
     expect_size(call, "loc_pred", 1, dim_mul(anchors, 4), "4 coordinates for each anchor")
     dtype = call.cls_pred.dtype
     return [TensorInfo((batch, anchors, 4), dtype), TensorInfo((batch, classes, anchors), dtype)]
@@ -120,7 +114,5 @@ def roi_pooling(call: Call) -> TensorInfo:
 def _pooled_size(call: Call) -> tuple[int, int]:
     size: tuple[int, ...] = call.pooled_size
     fits = len(size) in (1, 2) and min(size) > 0
-    call.require(
-        fits, f"{call.describe('pooled_size')} must be one or two positive numbers: height and width"
-    )
+    call.require(fits, f"{call.describe('pooled_size')} must be one or two positive numbers: height and width")
     return size[0], size[-1]

@@ -61,3 +61,19 @@ func.func @f(%a: tensor<2xf32>) {
   "relax.print"(%a) {format = "{} {0}"} : (tensor<2xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @+1 {{attribute 'format' ('{:{}}') needs 2 values, got 1}}
+  "relax.print"(%a) {format = "{:{}}"} : (tensor<2xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @+1 {{is no format string: fields nest too deep}}
+  "relax.print"(%a) {format = "{:{:{}}}"} : (tensor<2xf32>) -> ()
+  return
+}

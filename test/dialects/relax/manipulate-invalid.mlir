@@ -341,3 +341,27 @@ func.func @f(%a: tensor<2xi8>) {
   %r = "relax.layout_transform"(%a) {index_map = affine_map<(d0) -> (d0)>, pad_value = 5.000000e-01 : f64} : (tensor<2xi8>) -> tensor<*xi8>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @+1 {{attribute 'indices_or_sections' expects an integer or a list of integers, got "a"}}
+  %r = "relax.split"(%a) {indices_or_sections = "a"} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @+1 {{attribute 'index_map' expects an affine map, got 3 : i64}}
+  %r = "relax.layout_transform"(%a) {index_map = 3 : i64} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error @+1 {{gives 2 results here, but 3 are stated}}
+  %r:3 = "relax.split"(%a) {indices_or_sections = 2 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<1xf32>, tensor<1xf32>)
+  return
+}

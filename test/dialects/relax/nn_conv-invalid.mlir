@@ -46,7 +46,7 @@ func.func @conv2d(%a: tensor<1x3x9x9xf32>, %b: tensor<4x3x3x3xf32>) {
 // -----
 
 func.func @conv2d(%a: tensor<1x3x9x9xf32>, %b: tensor<4x3x3x3xf32>) {
-  // expected-error @+1 {{attribute 'strides' expects an integer, got "2"}}
+  // expected-error @+1 {{attribute 'strides' expects a list of integers, got "2"}}
   %r = "relax.nn.conv2d"(%a, %b) {strides = "2"}
       : (tensor<1x3x9x9xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x7x7xf32>
   return

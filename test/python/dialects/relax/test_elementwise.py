@@ -9,21 +9,16 @@ import numpy
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from shorthand import refusal, tensor, unranked
-from support import infer
-
 from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.dialects.core.symbols import parse
 from relax_mlir.dialects.relax.infer.broadcast import broadcast_dim
+from shorthand import refusal, tensor, unranked
+from support import infer
 
-FLOAT_UNARY = (
-    "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf sigmoid sqrt rsqrt".split()
-)
+FLOAT_UNARY = "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf sigmoid sqrt rsqrt".split()
 NUMERIC_UNARY = "abs negative sign square ceil floor round trunc".split()
 PREDICATES = ["isfinite", "isinf", "isnan"]
-ARITHMETIC = (
-    "add subtract multiply divide floor_divide mod floor_mod power maximum minimum atan2 log_add_exp".split()
-)
+ARITHMETIC = "add subtract multiply divide floor_divide mod floor_mod power maximum minimum atan2 log_add_exp".split()
 COMPARISONS = "equal not_equal less less_equal greater greater_equal".split()
 LOGICAL = ["logical_and", "logical_or", "logical_xor"]
 BITWISE = ["bitwise_and", "bitwise_or", "bitwise_xor"]
@@ -35,10 +30,10 @@ FLOATS = ["f16", "bf16", "f32", "f64", "f8E4M3FN"]
 INTS = ["i4", "i8", "i32", "i64", "ui8", "ui64"]
 TAKES = {
     **dict.fromkeys(FLOAT_UNARY, FLOATS),
-    **dict.fromkeys([*NUMERIC_UNARY, *PREDICATES, *ARITHMETIC, "ewise_fma"], [*FLOATS, *INTS]),
-    **dict.fromkeys(COMPARISONS, [*FLOATS, *INTS, "i1"]),
-    **dict.fromkeys([*LOGICAL, "logical_not"], ["i1"]),
-    **dict.fromkeys([*BITWISE, "bitwise_not"], [*INTS, "i1"]),
+    **dict.fromkeys([*NUMERIC_UNARY, *PREDICATES, *ARITHMETIC, "ewise_fma"], (*FLOATS, *INTS)),
+    **dict.fromkeys(COMPARISONS, (*FLOATS, *INTS, "i1")),
+    **dict.fromkeys([*LOGICAL, "logical_not"], ("i1",)),
+    **dict.fromkeys([*BITWISE, "bitwise_not"], (*INTS, "i1")),
     **dict.fromkeys(SHIFTS, INTS),
 }
 BOOL_RESULT = {*PREDICATES, *COMPARISONS}
@@ -94,9 +89,7 @@ def test_two_operands_broadcast_as_in_numpy(op, left, right):
     except ValueError:
         assert "does not broadcast" in refusal(f"relax.{op}", *operands)
     else:
-        assert infer(f"relax.{op}", *operands) == [
-            tensor(*shape, dtype="i1" if op in BOOL_RESULT else dtype)
-        ]
+        assert infer(f"relax.{op}", *operands) == [tensor(*shape, dtype="i1" if op in BOOL_RESULT else dtype)]
 
 
 DIMS = st.sampled_from([0, 1, 2, 3, None, *map(parse, ["n", "m", "n+1", "n+2", "2*n", "2*m+2", "n*m", "min(n,2)"])])

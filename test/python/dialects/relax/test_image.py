@@ -75,26 +75,20 @@ def test_affine_grid_is_shaped_as_numpy_multiplies(spatial, data, batch, dtype):
 
 
 def test_symbolic_sizes_stay():
-    assert infer("relax.image.resize2d", tensor("n", 3, "h", "w"), ("2*h", "w//2")) == [
-        tensor("n", 3, "2*h", "w//2")
+    assert infer("relax.image.resize2d", tensor("n", 3, "h", "w"), ("2*h", "w//2")) == [tensor("n", 3, "2*h", "w//2")]
+    assert infer("relax.image.grid_sample", tensor(None, "h", "w", 3), tensor("n", 2, 7, "k"), layout="NHWC") == [
+        tensor("n", 7, "k", 3)
     ]
-    assert infer(
-        "relax.image.grid_sample", tensor(None, "h", "w", 3), tensor("n", 2, 7, "k"), layout="NHWC"
-    ) == [tensor("n", 7, "k", 3)]
     assert infer("relax.image.affine_grid", tensor("n", 3, 4), ("d", 4, 5)) == [tensor("n", 3, "d", 4, 5)]
 
 
 def test_blocked_channels_stay_blocked():
-    assert infer("relax.image.resize2d", tensor(1, 2, 6, 6, 4), (3, 3), layout="NCHW4c") == [
-        tensor(1, 2, 3, 3, 4)
-    ]
+    assert infer("relax.image.resize2d", tensor(1, 2, 6, 6, 4), (3, 3), layout="NCHW4c") == [tensor(1, 2, 3, 3, 4)]
 
 
 def test_what_is_not_known():
     assert infer("relax.image.resize2d", unranked(), (4, 4)) == [tensor(None, None, 4, 4)]
-    assert infer("relax.image.resize3d", tensor(1, 2, 3, 4, 5), ShapeInfo(None)) == [
-        tensor(1, 2, None, None, None)
-    ]
+    assert infer("relax.image.resize3d", tensor(1, 2, 3, 4, 5), ShapeInfo(None)) == [tensor(1, 2, None, None, None)]
     assert infer("relax.image.resize2d", tensor(1, 2, 3, 4), ShapeInfo((None, 8))) == [tensor(1, 2, None, 8)]
     assert infer("relax.image.grid_sample", tensor(1, 3, 8, 8), unranked()) == [tensor(1, 3, None, None)]
     assert infer("relax.image.grid_sample", unranked(), tensor(1, 2, 4, 5)) == [tensor(1, None, 4, 5)]
@@ -127,9 +121,7 @@ def test_a_layout_of_other_dimensions_is_refused(layout):
 
 def test_the_builder_names_what_is_wrong():
     data = tensor(1, 3, 8, 8)
-    assert "operand 'size' (!relax.shape<[4]>) must have 2 entries" in refusal(
-        "relax.image.resize2d", data, 4
-    )
+    assert "operand 'size' (!relax.shape<[4]>) must have 2 entries" in refusal("relax.image.resize2d", data, 4)
     assert "did you mean 'nearest_neighbor'?" in refusal(
         "relax.image.resize2d", data, (4, 4), method="Nearest-Neighbor"
     )

@@ -128,6 +128,7 @@ def test_einsum_is_shaped_as_in_numpy(drawn, dtype):
         ("i,i->i", [tensor("n"), tensor("m")], tensor(None)),
         ("i,i->i", [tensor("n"), tensor(5)], tensor(5)),
         ("ii->i", [tensor("n", 5)], tensor(5)),
+        ("ii->i", [tensor(5, "n")], tensor(5)),
         ("ii->i", [tensor(None, "n")], tensor("n")),
         ("ba", [tensor("n", "m")], tensor("m", "n")),
         ("ij,jk->ik", [unranked(), tensor(4, "m")], tensor(None, "m")),

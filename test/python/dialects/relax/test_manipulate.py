@@ -7,16 +7,15 @@ import math
 
 import numpy
 import pytest
+import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
 from against_numpy import agrees_with_numpy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from shorthand import refusal, tensor, unranked
-from support import build_function, infer
-
-import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ShapeInfo
 from relax_mlir.dialects.core.symbols import parse
+from shorthand import refusal, tensor, unranked
+from support import build_function, infer
 
 SIZE = st.integers(0, 5)
 SHAPE = st.lists(SIZE, max_size=4).map(tuple)
@@ -31,9 +30,7 @@ examples = settings(max_examples=50, deadline=None)
 @examples
 @given(SHAPE, DTYPE, AXIS, NAMED)
 def test_flip(shape, dtype, axis, named):
-    agrees_with_numpy(
-        "relax.flip", [numpy.zeros(shape, dtype)], lambda x: numpy.flip(x, axis), named, axis=axis
-    )
+    agrees_with_numpy("relax.flip", [numpy.zeros(shape, dtype)], lambda x: numpy.flip(x, axis), named, axis=axis)
 
 
 @examples
@@ -52,9 +49,7 @@ def test_permute_dims(shape, dtype, axes, named):
 @given(SHAPE, DTYPE, st.randoms(use_true_random=False), NAMED)
 def test_permute_dims_with_every_axis(shape, dtype, random, named):
     axes = [random.choice((axis, axis - len(shape))) for axis in random.sample(range(len(shape)), len(shape))]
-    agrees_with_numpy(
-        "relax.permute_dims", [numpy.zeros(shape, dtype)], lambda x: x.transpose(axes), named, axes=axes
-    )
+    agrees_with_numpy("relax.permute_dims", [numpy.zeros(shape, dtype)], lambda x: x.transpose(axes), named, axes=axes)
 
 
 @examples
@@ -81,9 +76,7 @@ def test_repeat(shape, dtype, repeats, axis, named):
             raise ValueError
         return numpy.repeat(x, repeats, axis)
 
-    agrees_with_numpy(
-        "relax.repeat", [numpy.zeros(shape, dtype)], repeated, named, repeats=repeats, axis=axis
-    )
+    agrees_with_numpy("relax.repeat", [numpy.zeros(shape, dtype)], repeated, named, repeats=repeats, axis=axis)
 
 
 @examples
@@ -100,9 +93,7 @@ def test_tile(shape, dtype, repeats, named):
 @examples
 @given(SHAPE, DTYPE, NAMED)
 def test_flatten(shape, dtype, named):
-    agrees_with_numpy(
-        "relax.flatten", [numpy.zeros(shape, dtype)], lambda x: x.reshape(math.prod(shape)), named
-    )
+    agrees_with_numpy("relax.flatten", [numpy.zeros(shape, dtype)], lambda x: x.reshape(math.prod(shape)), named)
 
 
 @st.composite
@@ -158,9 +149,7 @@ def reshapes(draw):
 @given(reshapes(), DTYPE, NAMED)
 def test_reshape(shapes, dtype, named):
     source, target = shapes
-    agrees_with_numpy(
-        "relax.reshape", [numpy.zeros(source, dtype), target], lambda x, shape: x.reshape(shape), named
-    )
+    agrees_with_numpy("relax.reshape", [numpy.zeros(source, dtype), target], lambda x, shape: x.reshape(shape), named)
 
 
 @st.composite
@@ -181,9 +170,7 @@ def joined_shapes(draw, similar: int):
 def test_concat(shapes, dtype, axis, named):
     tensors = [numpy.zeros(shape, dtype) for shape in shapes]
     assume(all(array.ndim for array in tensors))
-    agrees_with_numpy(
-        "relax.concat", [tensors], lambda arrays: numpy.concatenate(arrays, axis), named, axis=axis
-    )
+    agrees_with_numpy("relax.concat", [tensors], lambda arrays: numpy.concatenate(arrays, axis), named, axis=axis)
 
 
 @examples
@@ -200,9 +187,7 @@ def test_stack_takes_one_shape_only(shapes, dtype):
 
 
 @examples
-@given(
-    st.lists(st.lists(SIZE, max_size=1), min_size=1, max_size=4), DTYPE, st.sampled_from(["ij", "xy"]), NAMED
-)
+@given(st.lists(st.lists(SIZE, max_size=1), min_size=1, max_size=4), DTYPE, st.sampled_from(["ij", "xy"]), NAMED)
 def test_meshgrid(shapes, dtype, indexing, named):
     tensors = [numpy.zeros(shape, dtype) for shape in shapes]
     agrees_with_numpy(
@@ -230,9 +215,7 @@ def test_split_in_sections(shape, dtype, sections, axis, named):
 @given(SHAPE, DTYPE, st.lists(st.integers(0, 6), max_size=3).map(sorted), AXIS, NAMED)
 def test_split_at_indices(shape, dtype, indices, axis, named):
     x = numpy.zeros(shape, dtype)
-    assume(
-        -x.ndim <= axis < x.ndim or indices
-    )  # numpy does not look at the axis when there is nothing to split
+    assume(-x.ndim <= axis < x.ndim or indices)  # numpy does not look at the axis when there is nothing to split
     agrees_with_numpy(
         "relax.split",
         [x],
@@ -367,8 +350,7 @@ def test_an_affine_map_of_the_bindings_is_an_index_map():
     assert "affine_map<(d0, d1) -> (d1, d0)>" in text
 
 
-NESTED = "affine_map<(i) -> (" + "(" * 70 + "i" + " mod 9 + i)" * 70 + ")>"
-
+# What only the builder can see; the rest of the refusals stands in test/dialects/relax/manipulate-invalid.mlir.
 REFUSALS = [
     ("reshape", [tensor("n", 4), (-1, -1)], {}, "operand 'shape': only one size can be -1"),
     ("reshape", [tensor(2, 3), (-1, 4)], {}, "operand 'shape': -1 cannot be resolved, 4 does not divide 6 elements"),
@@ -380,62 +362,17 @@ REFUSALS = [
     ("reshape", [tensor(4), (-2, -2)], {}, "a dimension cannot be -2"),
     ("reshape", [tensor(4), (2.0, 2)], {}, "operand 'shape': bad dimension 2.0"),
     ("reshape", [tensor(4), ("n +", 2)], {}, "operand 'shape': bad dimension 'n +'"),
-    ("reshape", [tensor(4), (3,)], {}, "operand 'x' (tensor<4xf32>) does not have as many elements as operand 'shape'"),
-    ("reshape", [tensor(None, 4), (6,)], {}, "does not have as many elements"),
-    ("reshape", [tensor(None, 0), (6,)], {}, "does not have as many elements"),
-    ("reshape", [tensor("n"), ("n + 1",)], {}, "does not have as many elements"),
-    ("expand_dims", [tensor(2)], {"axis": [0, -3]}, "attribute 'axis' ((0, -3)) names axis 0 twice"),
-    ("expand_dims", [tensor(2)], {"axis": 2}, "attribute 'axis' (2) is out of range for 2 dimensions"),
-    ("expand_dims", [tensor(2)], {}, "misses attribute 'axis' (a list of integers)"),
-    ("squeeze", [tensor(2, 1)], {"axis": 0}, "attribute 'axis' ((0,)): dimension 0 of operand 'x' (tensor<2x1xf32>) is not 1"),
-    ("squeeze", [tensor("n + 2")], {"axis": 0}, "is not 1"),
-    ("squeeze", [tensor(1)], {"axis": [0, 0]}, "names axis 0 twice"),
-    ("broadcast_to", [tensor(2, 3), (3,)], {}, "operand 'x' (tensor<2x3xf32>) has more dimensions than operand 'shape'"),
-    ("broadcast_to", [tensor(2, 3), (2, 4)], {}, "dimension -1 is 3 against 4"),
-    ("collapse_sum_to", [tensor(2, 3), (2, 2)], {}, "operand 'shape' (!relax.shape<[2, 2]>) cannot be broadcast to"),
-    ("collapse_sum_like", [tensor(3), tensor(2, 3)], {}, "operand 'collapse_target' (tensor<2x3xf32>) has more dimensions"),
-    ("flip", [tensor(2)], {"axis": 1}, "attribute 'axis' (1) is out of range for 1 dimensions"),
-    ("permute_dims", [tensor(2, 3)], {"axes": [0]}, "attribute 'axes' ((0,)) must name each of the 2 dimensions"),
-    ("permute_dims", [tensor(2, 3)], {"axes": [0, 0]}, "names axis 0 twice"),
-    ("permute_dims", [unranked()], {"axes": [0, 2]}, "is out of range for 2 dimensions"),
-    ("repeat", [tensor(2)], {"repeats": -1}, "attribute 'repeats' (-1) cannot be negative"),
-    ("repeat", [tensor(2)], {"repeats": 1, "axis": 1}, "attribute 'axis' (1) is out of range"),
-    ("tile", [tensor(2)], {"repeats": (1, -1)}, "attribute 'repeats' ((1, -1)) cannot be negative"),
-    ("concat", [[]], {}, "operand 'tensors' is empty"),
-    ("concat", [[tensor(2), tensor(2, dtype="i8")]], {}, "operand 'tensors' #1 (tensor<2xi8>) must have f32 elements, as #0"),
-    ("concat", [[tensor(2), tensor(2, 2)]], {}, "operand 'tensors' #1 (tensor<2x2xf32>) must be 1-D, as #0 is"),
-    ("concat", [[tensor(2, 2), unranked(), tensor(2, 3)]], {},
-     "operand 'tensors' #2 (tensor<2x3xf32>) must have size 2 in dimension 1"),
-    ("concat", [[tensor()]], {}, "a 0-D tensor has no axes"),
-    ("stack", [[tensor("n"), tensor("n + 1")]], {}, "must have size n in dimension 0"),
-    ("stack", [[tensor(2)]], {"axis": 2}, "attribute 'axis' (2) is out of range for 2 dimensions"),
-    ("meshgrid", [[tensor(2, 2)]], {}, "operand 'tensors' #0 (tensor<2x2xf32>) must be 1-D or 0-D"),
-    ("meshgrid", [[tensor(2)]], {"indexing": "yx"}, "attribute 'indexing' expects one of 'ij', 'xy', got 'yx'"),
-    ("split", [tensor(2)], {"indices_or_sections": 0}, "attribute 'indices_or_sections' (0): the number of sections must be positive"),
-    ("split", [tensor(2)], {"indices_or_sections": [2, 1]}, "((2, 1)): indices must not be negative and must not decrease"),
-    ("split", [tensor(2)], {"indices_or_sections": [-1]}, "indices must not be negative"),
-    ("split", [tensor(2)], {"indices_or_sections": 10**12}, "no more than 65536 results are allowed"),
     ("split", [tensor(2)], {"indices_or_sections": "a"}, "expects an integer or a list of integers, got 'a'"),
     ("split", [tensor(2)], {"indices_or_sections": 1.5}, "expects an integer or a list of integers, got 1.5"),
     ("split", [tensor(2)], {"indices_or_sections": [1.5]}, "expects an integer or a list of integers, got [1.5]"),
-    ("split", [tensor()], {"indices_or_sections": 1}, "a 0-D tensor has no axes"),
-    ("layout_transform", [tensor(2)], {"index_map": lambda i, j: (j, i)}, "must map 1 dimensions, as operand 'x'"),
-    ("layout_transform", [tensor(2, 2)], {"index_map": lambda i, j: i}, "maps several elements of operand 'x'"),
-    ("layout_transform", [tensor(2, 2)], {"index_map": lambda i, j: (i - j, j)}, "result 0 (d0 - d1) may be negative"),
-    ("layout_transform", [tensor(2)], {"index_map": lambda i: i + 1}, "result 0 (d0 + 1) never is 0"),
     ("layout_transform", [tensor(2)], {"index_map": lambda i: 1 / i}, "expects a function of indices with + - * // %"),
     ("layout_transform", [tensor(2)], {"index_map": lambda i: i // 0}, "expects a function of indices with + - * // %"),
     ("layout_transform", [tensor(2)], {"index_map": lambda i: "i"}, "expects a function that gives indices, got 'i'"),
-    ("layout_transform", [tensor(2)], {"index_map": lambda *i: i}, "expects a function with one parameter per dimension"),
+    ("layout_transform", [tensor(2)], {"index_map": lambda *i: i}, "a function with one parameter per dimension"),
     ("layout_transform", [tensor(2, 2)], {"index_map": lambda i, j: (i * j, i, j)}, "expects an affine map, got"),
-    ("layout_transform", [tensor(2)], {"index_map": "affine_map<(i) -> (i"}, "expects an affine map, got 'affine_map<(i) -> (i'"),
+    ("layout_transform", [tensor(2)], {"index_map": "affine_map<(i) -> (i"}, "an affine map, got 'affine_map<(i) -> "),
     ("layout_transform", [tensor(2)], {"index_map": "42"}, "expects an affine map, got 42"),
     ("layout_transform", [tensor(2)], {"index_map": 42}, "expects an affine map, got 42"),
-    ("layout_transform", [tensor(2)], {"index_map": "affine_map<(i)[s] -> (i + s)>"}, "cannot have symbols"),
-    ("layout_transform", [tensor(2)], {"index_map": "affine_map<(i) -> (i, i floordiv (-2 + 1))>"}, "divides by -1"),
-    ("layout_transform", [tensor(2)], {"index_map": NESTED}, "nests more than 64 levels deep"),
-    ("layout_transform", [tensor(2, dtype="i8")], {"index_map": lambda i: i, "pad_value": 0.5},
-     "attribute 'pad_value' (0.5) must be an integer, as the elements of operand 'x' (tensor<2xi8>)"),
 ]  # fmt: skip
 
 

@@ -68,9 +68,9 @@ def test_a_bias_that_numpy_cannot_broadcast_is_refused(shapes, axis):
 
 
 def test_symbolic_sizes_stay():
-    assert infer(
-        "relax.nn.attention", tensor("b", "q", 8, 64), tensor("b", "k", 2, 64), tensor("b", "k", 2, "d")
-    ) == [tensor("b", "q", 8, "d")]
+    assert infer("relax.nn.attention", tensor("b", "q", 8, 64), tensor("b", "k", 2, 64), tensor("b", "k", 2, "d")) == [
+        tensor("b", "q", 8, "d")
+    ]
 
 
 def test_what_one_operand_does_not_say_another_does():

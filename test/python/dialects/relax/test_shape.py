@@ -7,12 +7,11 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shorthand import refusal, tensor, unranked
-from support import build_function, built_op, infer
-
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo
 from relax_mlir.dialects.core.symbols import parse, sym
+from shorthand import refusal, tensor, unranked
+from support import build_function, built_op, infer
 
 SHAPES = st.lists(st.integers(0, 9), max_size=5).map(tuple)
 DTYPES = st.sampled_from(["f32", "i8", "i1", "bf16", "ui64"])
@@ -27,12 +26,8 @@ def shape(*dims):
 def test_shape_of_is_what_numpy_says(sizes, dtype):
     array = numpy.zeros(sizes)
     assert infer("relax.shape_of", tensor(*sizes, dtype=dtype)) == [shape(*array.shape)]
-    assert infer("relax.shape_to_tensor", shape(*sizes)) == [
-        tensor(*numpy.array(array.shape).shape, dtype="i64")
-    ]
-    assert infer("relax.size", tensor(*sizes, dtype=dtype)) == [
-        tensor(*numpy.shape(array.size), dtype="i64")
-    ]
+    assert infer("relax.shape_to_tensor", shape(*sizes)) == [tensor(*numpy.array(array.shape).shape, dtype="i64")]
+    assert infer("relax.size", tensor(*sizes, dtype=dtype)) == [tensor(*numpy.shape(array.size), dtype="i64")]
 
 
 @settings(max_examples=40, deadline=None)
@@ -70,7 +65,8 @@ def test_a_symbolic_scalar_has_one_spelling(value):
 
 
 def test_attributes_of_the_operations_are_python_values():
-    assert built_op(build_function("relax.shape_expr", ["n", 2])).dims == (sym("n"), 2)
+    module = build_function("relax.shape_expr", ["n", 2])
+    assert built_op(module).dims == (sym("n"), 2)
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,7 @@ def test_non_max_suppression(batch, anchors, values, dtype):
     assert infer("relax.vision.non_max_suppression", *operands) == [indices, count]
     assert infer("relax.vision.non_max_suppression", *operands, soft_nms_sigma=0.5) == [data, indices, count]
     for sigma in (0.0, 0.5):
-        kept = infer(
-            "relax.vision.non_max_suppression", *operands, return_indices=False, soft_nms_sigma=sigma
-        )
+        kept = infer("relax.vision.non_max_suppression", *operands, return_indices=False, soft_nms_sigma=sigma)
         assert kept == [data]
 
 
@@ -95,9 +93,7 @@ def test_non_max_suppression_gathers_what_its_operands_know():
     operands = tensor(None, "a", 6), tensor("n", dtype="i32"), unranked("i32")
     assert infer("relax.vision.non_max_suppression", *operands, return_indices=False) == [tensor("n", "a", 6)]
     operands = unranked(), unranked("i32"), tensor(2, "a", dtype="i32")
-    assert infer("relax.vision.non_max_suppression", *operands, return_indices=False) == [
-        tensor(2, "a", None)
-    ]
+    assert infer("relax.vision.non_max_suppression", *operands, return_indices=False) == [tensor(2, "a", None)]
 
 
 @pytest.mark.parametrize(
@@ -167,9 +163,7 @@ def test_the_builder_names_what_is_wrong():
     assert "must have size 5 in dimension 1 (batch index, x1, y1, x2, y2), got 4" in refusal(
         "relax.vision.roi_align", tensor(1, 3, 8, 8), tensor(2, 4), 7, 1.0
     )
-    assert "misses attribute 'spatial_scale'" in refusal(
-        "relax.vision.roi_pool", tensor(1, 3, 8, 8), tensor(2, 5), 7
-    )
+    assert "misses attribute 'spatial_scale'" in refusal("relax.vision.roi_pool", tensor(1, 3, 8, 8), tensor(2, 5), 7)
     assert "attribute 'layout' expects one of 'NCHW', got 'NHWC'" in refusal(
         "relax.vision.roi_pool", tensor(1, 3, 8, 8), tensor(2, 5), 7, 1.0, layout="NHWC"
     )

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir, passmanager
+from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo
 from relax_mlir.dialects.tir.prim_func import (
     NOALIAS,
@@ -31,8 +32,9 @@ QUICK = settings(max_examples=40, deadline=None)
 
 
 def first(text):
-    """The first function of a module; the module stays alive with the context that the cache holds."""
-    module = Module.parse(text)
+    """A module, which need not be valid, and its first function."""
+    with create_context():
+        module = Module(ir.Module.parse(text))
     return module, module.body.operations[0]
 
 

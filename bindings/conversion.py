@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Dialect conversion with Python patterns: MLIR's driver in rounds to a fixed point, then a walk over what is left.
+
+    conversion = Conversion("my-lowering")
+    conversion.illegal("relax")
+    conversion.legal("relax.call_tir")
+    conversion.add("relax.add", lower_add)
+    conversion.run(module)
+
+    def lower_add(op, operands, rewriter):
+        if op.x1.type != op.x2.type:
+            return Decline("operands must not broadcast")
+        return arith.addf(*operands)        # made before the op, with its location
+
+MLIR's driver sees only patterns that succeed: one that declines or raises has left nothing behind (rewriting.py). It
+knows nothing of the operations that Python patterns make, so they are converted in the next round, and legality is
+decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .diagnostics import Diagnostic, locate
+from .errors import RelaxError
+from .legality import Legality, illegal_diagnostic, operations_in
+from .mlir import ir, rewrite
+from .rewriting import (
+    UPDATED,
+    Decline,
+    OperationErased,
+    PatternCall,
+    check_types,
+    function_name,
+    op_name,
+    replacement,
+)
+from .type_conversion import STRUCTURAL, TypeConversion, reconcile_casts
+
+__all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
+
+#: `function(op, operands, rewriter)`: the operation, its operands after conversion, what else is needed.
+PatternFunction = Callable[[Any, "list[Any]", "ConversionRewriter"], Any]
+
+
+class _Pattern(NamedTuple):
+    name: str
+    function: PatternFunction
+    priority: int
+
+
+class ConversionRewriter:
+    """What a conversion pattern may ask for."""
+
+    def __init__(self, types: TypeConversion):
+        self._types = types
+        #: The operation that is being converted.
+        self.op: Any = None
+
+    def convert_type(self, type_: Any) -> Any:
+        """The type as it is after the conversion."""
+        return self._types.convert(type_)
+
+    @property
+    def result_types(self) -> list[Any]:
+        """The types that the values returned for the operation's results must have."""
+        return [self._types.convert(type_) for type_ in self.op.results.types]
+
+
+class Conversion:
+    """Patterns, legality and types of one conversion. It can be run on any number of operations."""
+
+    def __init__(self, name: str, *, full: bool = False, max_rounds: int = 32):
+        """`full`: operations that are not declared legal are illegal; else they may stay when no pattern applies."""
+        if max_rounds < 1:
+            raise RelaxError(f"{name}: max_rounds must be 1 or more, got {max_rounds}")
+        self.name = name
+        self.max_rounds = max_rounds
+        self.legality = Legality(default=False if full else None)
+        self.types = TypeConversion()
+        self.structural = STRUCTURAL
+        self.patterns: dict[str, list[_Pattern]] = {}
+        self.is_opaque: Callable[[Any], bool] | None = None
+
+    def add(self, op: Any, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
+        """A pattern for an operation (its name or class). The highest priority is tried first, then the first added."""
+        if not callable(function):
+            raise RelaxError(f"{self.name}: the pattern for '{op_name(op)}' must be a function, got {function!r}")
+        patterns = self.patterns.setdefault(op_name(op), [])
+        patterns.append(_Pattern(name or function_name(function), function, priority))
+        patterns.sort(key=lambda pattern: -pattern.priority)
+
+    def legal(self, *names: Any) -> None:
+        """Operations and dialects that may stay; patterns leave them alone."""
+        self.legality.set(names, True)
+
+    def illegal(self, *names: Any) -> None:
+        """Operations and dialects of which nothing may be left."""
+        self.legality.set(names, False)
+
+    def legal_if(self, condition: Callable[[Any], bool], *names: Any) -> None:
+        """Operations and dialects that may stay where the condition holds for the operation, and nowhere else."""
+        self.legality.set(names, condition)
+
+    def convert_types(self, function: Callable[[Any], Any]) -> None:
+        """A function from a type to the converted one, or None where it has nothing to say; the last is asked first.
+
+        With one, functions, blocks, calls and control flow (`structural`) are converted in place.
+        """
+        self.types.add(function)
+
+    def leave_alone(self, is_opaque: Callable[[Any], bool]) -> None:
+        """Operations into which the conversion does not look, external modules for example."""
+        self.is_opaque = is_opaque
+
+    def run(self, op: Any) -> None:
+        """Converts what is in an operation; the operation itself stays.
+
+        Raises RelaxError with a diagnostic for each operation that is left but must not be, and whatever a pattern
+        raises. The operation is then half converted: throw it away.
+        """
+        _Run(self, op.operation).run()
+
+
+class _Run:
+    """One conversion of one operation."""
+
+    def __init__(self, conversion: Conversion, root: Any):
+        self.conversion = conversion
+        self.root = root
+        self.legality = conversion.legality
+        self.types = conversion.types
+        self._call = PatternCall(root.context)
+        self._rewriter = ConversionRewriter(self.types)
+        self._error: BaseException | None = None
+        #: Of the round that runs: how often each operation was converted, and where last.
+        self._converted: dict[str, tuple[str, Any]] = {}
+        self._declined: list[tuple[Any, list[tuple[str, str]]]] = []
+        self._made: set[str] = set()
+
+    def run(self) -> None:
+        context = self.root.context
+        with context, ir.Location.unknown(context):
+            if self.types:
+                self.types.convert_structure([self.root, *self._operations()], self.conversion.structural)
+            self._run_rounds()
+            if self.types:
+                reconcile_casts(self._operations())
+        self._check_legality()
+
+    def _operations(self) -> list[Any]:
+        return operations_in(self.root, self.conversion.is_opaque)
+
+    def _run_rounds(self) -> None:
+        if not self.conversion.patterns:
+            return
+        frozen = self._patterns()
+        target = rewrite.ConversionTarget()
+        config = rewrite.ConversionConfig()
+        # Casts stay as they are: nobody could be asked for better ones.
+        config.build_materializations = False
+        config.folding_mode = rewrite.DialectConversionFoldingMode.NEVER
+        for _ in range(self.conversion.max_rounds):
+            self._converted, self._declined, self._made = {}, [], set()
+            with self._call.insertion_point:
+                # Everything is unknown to the driver, so that it never fails: what is left is judged afterwards.
+                rewrite.apply_partial_conversion(self.root, target, frozen, config)
+            if self._error is not None:
+                raise self._error
+            if not self._converted or not (self._declined or self._made & self.conversion.patterns.keys()):
+                return
+        raise self._endless()
+
+    def _patterns(self) -> Any:
+        patterns = rewrite.RewritePatternSet(self.root.context)
+        for name, candidates in self.conversion.patterns.items():
+            rule = self.legality.rule(name)
+            if rule is not True:
+                is_legal = rule if callable(rule) else None
+                patterns.add_conversion(name, self._matcher(candidates, is_legal), self.types.converter)
+        return patterns.freeze()
+
+    def _matcher(self, candidates: list[_Pattern], is_legal: Callable[[Any], bool] | None) -> Any:
+        """A function by MLIR's convention: true means that nothing was changed."""
+
+        def match(op: Any, adaptor: Any, _: Any, mlir_rewriter: Any) -> bool:
+            # After an error the driver is let run out: exceptions must not cross C++ that was built without them.
+            if self._error is not None:
+                return True
+            try:
+                if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
+                    return True
+                return not self._convert(candidates, op, adaptor, mlir_rewriter)
+            except OperationErased:
+                raise
+            except BaseException as error:
+                self._error = error
+                self._call.discard(op.operation)
+                return True
+
+        return match
+
+    def _is_out_of_reach(self, operation: Any) -> bool:
+        """Whether it is the root, which nothing can replace, or lies in something opaque."""
+        if operation == self.root:
+            return True
+        is_opaque = self.conversion.is_opaque
+        if is_opaque is None:
+            return False
+        around = operation.parent
+        while around is not None and around.operation != self.root:
+            if is_opaque(around.operation):
+                return True
+            around = around.operation.parent
+        return False
+
+    def _convert(self, candidates: list[_Pattern], op: Any, adaptor: Any, mlir_rewriter: Any) -> bool:
+        operation = op.operation
+        self._rewriter.op = operation
+        reasons: list[tuple[str, str]] = []
+        for name, function, _ in candidates:
+            try:
+                outcome = self._call.run(function, name, op, list(adaptor.operands), self._rewriter)
+            except Decline as decline:
+                outcome = decline
+            if not isinstance(outcome, Decline):
+                self._replace(name, operation, outcome, mlir_rewriter)
+                return True
+            reasons.append((name, outcome.reason))
+            self._call.discard(operation)
+        self._declined.append((operation, reasons))
+        return False
+
+    def _replace(self, name: str, operation: Any, outcome: Any, mlir_rewriter: Any) -> None:
+        values = None
+        if outcome is not UPDATED:
+            values = replacement(outcome, name, operation)
+            types = operation.results.types
+            check_types(values, self._rewriter.result_types if self.types else types, name, operation)
+        self._converted[operation.name] = (name, self._call.location)
+        self._made.update(self._call.place(operation))
+        if values is None:
+            # It may need another round, as what was made may.
+            self._made.add(operation.name)
+        else:
+            mlir_rewriter.replace_op(operation, values)
+
+    def _endless(self) -> RelaxError:
+        """Names what is still converted after the last round: it is what patterns make again and again."""
+        what, diagnostics = self.conversion.name, []
+        for op, (pattern, location) in sorted(self._converted.items()):
+            file, line, column, node = locate(location)
+            message = f"{what} comes to no end: '{op}' op keeps coming back (pattern '{pattern}' still converts it)"
+            diagnostics.append(Diagnostic("error", message, file, line, column, node))
+        first = diagnostics[0]
+        note = f"stopped after {self.conversion.max_rounds} rounds"
+        diagnostics[0] = first._replace(notes=(Diagnostic("note", note, first.file, first.line, first.column),))
+        return RelaxError(first.message, location=first.place, notes=[note], diagnostics=diagnostics)
+
+    def _check_legality(self) -> None:
+        left = [operation for operation in self._operations() if not self.legality.is_legal(operation)]
+        found = [illegal_diagnostic(op, self.conversion.name, self._reasons(op)) for op in left]
+        if found:
+            raise illegal_error(self.conversion.name, found)
+
+    def _reasons(self, operation: Any) -> list[tuple[str, str]]:
+        # The last round changed nothing but what its patterns converted, so what declined in it is still there.
+        return next((reasons for declined, reasons in self._declined if declined == operation), [])
+
+
+def illegal_error(what: str, found: list[Diagnostic]) -> RelaxError:
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    notes = [note.message for note in found[0].notes]
+    return RelaxError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `make run` shows: a module through relax-opt, with its IR in readable form after each pass that changes it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import relax_mlir as rx
+
+PIPELINE = "builtin.module(relax-inline,relax-canonicalize,cse)"
+
+
+def main() -> int:
+    path = Path(__file__).parent / "hello.mlir"
+    module = rx.Module.from_file(path)
+    print(f"# {path.name}: the module as written\n{rx.print_script(module)}")
+    timing = rx.Timing()
+
+    def show(name: str, op: Any) -> None:
+        print(f"\n# after {name}\n{rx.print_script(op)}")
+
+    rx.Pipeline(PIPELINE, instruments=[timing, rx.Callback(after=show)]).run(module)
+    print(f"\n{timing.report()}")
+    print("The same from the command line:")
+    print(f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' --mlir-print-ir-after-all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
