@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,6 +63,16 @@ def _register_elements_builders() -> None:
     register("IndexElementsAttr", "int64", "index")
 
 
+def _register_location_casters() -> None:
+    """A location can be an attribute (`origin = loc("x")`), and then the bindings fail to hand it out."""
+    for cls in (ir.CallSiteLoc, ir.FileLineColLoc, ir.FusedLoc, ir.NameLoc, ir.UnknownLoc):
+
+        def cast(value: Any, cls: type = cls) -> Any:
+            return cls(value) if isinstance(value, ir.Location) else value
+
+        register_type_caster(cls.static_typeid, cast)
+
+
 ROOT = _find_root()
 ir: Any = _import_without_numpy(f"{ROOT}.ir")
 _register_elements_builders()
@@ -69,6 +80,40 @@ passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
 rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
 _core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
 _irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
+
+
+def parse_type(text: str, context: Any) -> Any:
+    """The type that a text spells. Raises ValueError; MLIR's own parser dies of an empty text."""
+    return _parse(ir.Type, text, context)
+
+
+def parse_attribute(text: str, context: Any) -> Any:
+    """The attribute that a text spells. Raises ValueError."""
+    return _parse(ir.Attribute, text, context)
+
+
+def _parse(kind: Any, text: str, context: Any) -> Any:
+    if not text.strip() or "\0" in text or not is_encodable(text):
+        raise ValueError(f"{text!r} spells nothing")
+    try:
+        return kind.parse(text, context)
+    except ir.MLIRError:
+        raise ValueError(f"cannot parse {text!r}") from None
+
+
+def is_encodable(text: str) -> bool:
+    """Whether the bindings take a text: halves of surrogate pairs have no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def string_value(attribute: Any) -> str:
+    """The text in a string attribute. Raises ValueError where it is not UTF-8, which MLIR allows."""
+    data: bytes = attribute.value_bytes
+    return data.decode()
 
 
 def dialect_module(name: str) -> Any:
@@ -86,9 +131,9 @@ def load_irdl(module: Any) -> None:
     _irdl.load_dialects(module)
 
 
-def register_type_caster(typeid: Any, cls: type) -> None:
-    """Makes the bindings hand out `cls` for types or attributes of this id (ids differ between contexts)."""
-    _core.register_type_caster(typeid, replace=True)(cls)
+def register_type_caster(typeid: Any, cast: Callable[[Any], Any]) -> None:
+    """Makes the bindings hand out `cast(x)` for types or attributes of this id (ids differ between contexts)."""
+    _core.register_type_caster(typeid, replace=True)(cast)
 
 
 def register_dialect_classes(name: str, dialect_class: type, op_classes: list[type]) -> None:
@@ -105,3 +150,6 @@ def register_dialect_classes(name: str, dialect_class: type, op_classes: list[ty
     for cls in op_classes:
         _core.register_operation(dialect_class, replace=True)(cls)
         setattr(module, cls.__name__, cls)
+
+
+_register_location_casters()

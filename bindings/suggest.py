@@ -13,7 +13,12 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     by_spelling: dict[str, str] = {}
     for candidate in candidates:
         by_spelling.setdefault(_spelling(candidate), candidate)
-    matches = difflib.get_close_matches(_spelling(word), by_spelling, n=1)
+    spelling = _spelling(word)
+    # A word cut short: "nearest" means nearest_neighbor, not linear.
+    longer = [candidate for candidate in by_spelling if len(spelling) >= 4 and candidate.startswith(spelling)]
+    if longer:
+        return by_spelling[min(longer, key=len)]
+    matches = difflib.get_close_matches(spelling, by_spelling, n=1)
     return by_spelling[matches[0]] if matches else None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error
 from ..bindings.errors import RelaxError
-from ..bindings.mlir import ir
+from ..bindings.mlir import ir, is_encodable
 from ..bindings.nesting import check_nesting
 from ..bindings.plugins import announced_plugins, load_plugin
 from ..bindings.suggest import suggest
@@ -27,6 +27,8 @@ def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregiste
     if isinstance(source, bytes) and not source.startswith(BYTECODE_MAGIC):
         source = _decode(source, name)
     if isinstance(source, str):
+        if not is_encodable(source):
+            raise RelaxError("the text is not UTF-8", location=name)
         check_nesting(source, name)
         if "\0" in source:
             # MLIR's lexer takes a NUL byte for the end of the text.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, is_encodable, parse_attribute, string_value
 from ...bindings.suggest import suggest
 from .codec import TypeProblem, element_type
 from .infos import DTYPE_BY_NAME
@@ -62,7 +62,10 @@ class Int(AttrKind):
     def normalize(self, value: Any) -> int:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise self.refuse(value)
-        number: int = value.__index__()
+        try:
+            number: int = value.__index__()
+        except TypeError:  # an array of several numbers
+            raise self.refuse(value) from None
         if not -(2**63) <= number < 2**63:
             raise AttributeProblem(f"expects {self.expects} of 64 bits, got {number}")
         return number
@@ -99,9 +102,12 @@ class Float(AttrKind):
     label = "float"
 
     def normalize(self, value: Any) -> float:
-        if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
+        if isinstance(value, (bool, str, bytes, type)) or not hasattr(value, "__float__"):
             raise self.refuse(value)
-        return float(value)
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):  # an array of several numbers; more than a float holds
+            raise self.refuse(value) from None
 
     def encode(self, value: float, context: Any) -> Any:
         with ir.Location.unknown(context):
@@ -147,7 +153,7 @@ class Str(AttrKind):
         return f"one of {', '.join(map(repr, self.choices))}" if self.choices else "a string"
 
     def normalize(self, value: Any) -> str:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not is_encodable(value):
             raise self.refuse(value)
         if self.choices and value not in self.choices:
             raise AttributeProblem(f"expects {self.expects}, got {value!r}{suggest(value, self.choices)}")
@@ -159,7 +165,10 @@ class Str(AttrKind):
     def decode(self, attribute: Any) -> str:
         if not isinstance(attribute, ir.StringAttr):
             raise self.refuse(attribute)
-        return self.normalize(attribute.value)
+        try:
+            return self.normalize(string_value(attribute))
+        except UnicodeDecodeError:
+            raise AttributeProblem(f"expects {self.expects}, got text that is not UTF-8") from None
 
 
 class _ArrayKind(AttrKind):
@@ -175,7 +184,10 @@ class _ArrayKind(AttrKind):
     def normalize(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, (str, bytes)):
             raise self.refuse(value)
-        items = tuple(value) if hasattr(value, "__iter__") else (value,) * self.broadcast
+        try:
+            items = tuple(value)
+        except TypeError:  # one value, or an array of no dimensions
+            items = (value,) * self.broadcast
         try:
             return tuple(self.item.normalize(item) for item in items)
         except AttributeProblem:
@@ -257,7 +269,7 @@ class Symbol(AttrKind):
     label = "symbol"
 
     def normalize(self, value: Any) -> str:
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value and is_encodable(value):
             return value.removeprefix("@").replace("::@", "::")
         raise self.refuse(value)
 
@@ -265,11 +277,13 @@ class Symbol(AttrKind):
         return ir.SymbolRefAttr.get(value.split("::"), context)
 
     def decode(self, attribute: Any) -> str:
-        if isinstance(attribute, ir.FlatSymbolRefAttr):
-            return attribute.value
-        if isinstance(attribute, ir.SymbolRefAttr):
-            return "::".join(attribute.value)
-        raise self.refuse(attribute)
+        if not isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)):
+            raise self.refuse(attribute)
+        try:
+            parts = attribute.value
+        except (RuntimeError, UnicodeDecodeError):
+            raise AttributeProblem(f"expects {self.expects}, got a name that is not UTF-8") from None
+        return parts if isinstance(parts, str) else "::".join(parts)
 
 
 class Raw(AttrKind):
@@ -292,9 +306,10 @@ class Raw(AttrKind):
         if not isinstance(value, str):
             return value
         try:
-            return self.decode(ir.Attribute.parse(value, context))
-        except ir.MLIRError:
+            attribute = parse_attribute(value, context)
+        except ValueError:
             raise self.refuse(value) from None
+        return self.decode(attribute)
 
     def decode(self, attribute: Any) -> Any:
         if any(isinstance(attribute, getattr(ir, name)) for name in self.classes):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.errors import RelaxError
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, parse_type
 from ...bindings.suggest import suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
@@ -29,6 +29,8 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         arguments = _bind(definition, args, kwargs)
         if definition.prepare is not None:
             arguments = definition.prepare(arguments)
+        if definition.redirect is not None:
+            definition = definition.redirect(arguments)
         return _Build(definition, arguments, location, point).run()
     except (OpProblem, AttributeProblem, TypeProblem, SymbolError) as problem:
         shown = "" if location is None else str(location)
@@ -187,9 +189,9 @@ class _Build:
             return item
         if isinstance(item, str):
             try:
-                return ir.Type.parse(item, self.context)
-            except ir.MLIRError:
-                raise OpProblem(f"'{self.definition.explicit}': '{item}' is not a type") from None
+                return parse_type(item, self.context)
+            except ValueError:
+                raise OpProblem(f"'{self.definition.explicit}': {item!r} is not a type") from None
         if hasattr(item, "_fields"):
             return encode(item, self.context)
         raise OpProblem(f"'{self.definition.explicit}' must hold types, got {type(item).__name__}")

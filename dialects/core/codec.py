@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, parse_type, string_value
 from .cache import Table, cache_of
 from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo
 from .symbols import Dim, SymbolError, SymExpr, parse
@@ -64,11 +64,13 @@ def symbolic_encoding(encoding: Any) -> Any:
 
 
 def decode_dims(attribute: Any, owner: str) -> tuple[Dim, ...] | None:
-    """Sizes from an array of integers, expressions as strings, and "?"; None for any other attribute."""
+    """Sizes from an array of integers, expressions as strings, and "?"; None from unit, an unknown rank."""
     # A parameter of a dynamic type comes as a plain Attribute.
     attribute = attribute.maybe_downcast()
-    if not isinstance(attribute, ir.ArrayAttr):
+    if isinstance(attribute, ir.UnitAttr):
         return None
+    if not isinstance(attribute, ir.ArrayAttr):
+        raise TypeProblem(f"{owner}: sizes are a list or unit, not {attribute}")
     return tuple(_decode_dim(item, owner) for item in attribute)
 
 
@@ -79,11 +81,10 @@ def _decode_dim(item: Any, owner: str) -> Dim:
         return int(item.value)
     if not isinstance(item, ir.StringAttr):
         raise TypeProblem(f"{owner}: a dimension is an integer or a string, not {item}")
-    if item.value == "?":
-        return None
     try:
-        return parse(item.value)
-    except SymbolError as error:
+        text = string_value(item)
+        return None if text == "?" else parse(text)
+    except (SymbolError, UnicodeDecodeError) as error:
         raise TypeProblem(f"{owner}: bad dimension {item}: {error}") from None
 
 
@@ -157,9 +158,17 @@ def element_type(dtype: str, context: Any) -> Any:
     encoded: Table = cache_of(context).encoded
     type_ = encoded.get(dtype)
     if type_ is None:
-        try:
-            type_ = ir.Type.parse(DTYPE_BY_NAME.get(dtype, dtype), context)
-        except ir.MLIRError:
-            raise TypeProblem(f"'{dtype}' is not an element type (try float32, int64, uint8, bool, ...)") from None
+        type_ = _parse_element_type(DTYPE_BY_NAME.get(dtype, dtype), context)
+        if type_ is None:
+            raise TypeProblem(f"{dtype!r} is not an element type (try float32, int64, uint8, bool, ...)")
         encoded.remember(dtype, type_)
     return type_
+
+
+def _parse_element_type(text: str, context: Any) -> Any:
+    try:
+        type_ = parse_type(text, context)
+    except ValueError:
+        return None
+    is_number = isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType, ir.ComplexType))
+    return type_ if is_number else None

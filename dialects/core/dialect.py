@@ -13,7 +13,7 @@ from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_t
 from ...bindings.suggest import suggest
 from .attributes import AttrKind
 from .opclass import op_class
-from .opdef import OPERAND_KINDS, Infer, OpDef, OperandDef, Prepare
+from .opdef import OPERAND_KINDS, Infer, OpDef, OperandDef, Prepare, Redirect
 from .operator import Operator, VariadicOperator
 
 
@@ -66,6 +66,7 @@ class Dialect:
         explicit: str = "",
         signature: str = "",
         prepare: Prepare | None = None,
+        redirect: Redirect | None = None,
         pure: bool = True,
         own: bool = False,
         doc: str = "",
@@ -90,6 +91,7 @@ class Dialect:
             explicit=explicit,
             signature=signature,
             prepare=prepare,
+            redirect=redirect,
             pure=pure,
             own=own,
             family=_caller_family(),

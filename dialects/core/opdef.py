@@ -86,6 +86,7 @@ def _is_variadic(value: Any) -> bool:
 
 Infer = Callable[[Call], "Info | Sequence[Info]"]
 Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
+Redirect = Callable[["dict[str, Any]"], "OpDef"]
 
 
 class OpDef:
@@ -104,6 +105,7 @@ class OpDef:
         explicit: str = "",
         signature: str = "",
         prepare: Prepare | None = None,
+        redirect: Redirect | None = None,
         pure: bool = True,
         own: bool = False,
         family: str = "",
@@ -121,6 +123,8 @@ class OpDef:
         self.explicit = explicit
         #: What the builder does with its arguments first: Python values that mean something only beside the others.
         self.prepare = prepare
+        #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
+        self.redirect = redirect
         self.pure = pure
         #: True for what this project adds to the operators of Relax.
         self.own = own
@@ -153,7 +157,8 @@ class OpDef:
         if doubled:
             raise RelaxError(f"{self.full_name}: '{doubled[0]}' names two operands or attributes")
         expected = {*names, *([self.explicit] if self.explicit else [])}
-        if set(self.parameters) != expected:
+        # An operator that hands over to others also takes what only they have.
+        if not expected <= set(self.parameters) or (self.redirect is None and set(self.parameters) != expected):
             raise RelaxError(f"{self.full_name}: signature= must name {sorted(expected)}, not {list(self.parameters)}")
 
     def __repr__(self) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.mlir import ir
-from .attributes import AttributeProblem, Int
+from ...bindings.mlir import ir, string_value
+from .attributes import AttributeProblem, Float, Int
 from .codec import decode, encode_dims
 from .infos import Info, ScalarInfo, ShapeInfo
 from .opdef import OpProblem
@@ -37,9 +37,12 @@ def as_operand(value: Any, kind: str, name: str, create: Any) -> Any:
 
 
 def _shape_operand(value: Any, name: str, create: Any) -> Any:
-    items = (value,) if isinstance(value, (int, str, SymExpr)) else tuple(value) if hasattr(value, "__iter__") else None
-    if items is None:
-        raise OpProblem(f"operand '{name}' must be a shape: a tuple of sizes or a value, got {type(value).__name__}")
+    try:
+        items = (value,) if isinstance(value, (str, SymExpr)) or hasattr(value, "__index__") else tuple(value)
+    except TypeError:
+        raise OpProblem(
+            f"operand '{name}' must be a shape: a tuple of sizes or a value, got {type(value).__name__}"
+        ) from None
     dims = tuple(as_dim(item, name) for item in items)
     return create("relax.shape_expr", ShapeInfo(dims), {"dims": encode_dims(dims, ir.Context.current)})
 
@@ -68,9 +71,16 @@ def _scalar_operand(value: Any, name: str, create: Any) -> Any:
             raise OpProblem(f"operand '{name}' {problem}") from None
         attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
         return create("arith.constant", ScalarInfo("i64"), {"value": attribute})
-    if hasattr(value, "__float__"):
-        return create("arith.constant", ScalarInfo("f64"), {"value": ir.FloatAttr.get_f64(float(value))})
+    if hasattr(value, "__float__") and not isinstance(value, type):
+        return create("arith.constant", ScalarInfo("f64"), {"value": ir.FloatAttr.get_f64(_float(value, name))})
     raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__}")
+
+
+def _float(value: Any, name: str) -> float:
+    try:
+        return Float().normalize(value)
+    except AttributeProblem as problem:
+        raise OpProblem(f"operand '{name}' {problem}") from None
 
 
 def operand_info(value: Any) -> Info:
@@ -90,8 +100,8 @@ def operand_info(value: Any) -> Info:
 def _known_value(attribute: Any, dtype: str) -> Any:
     if isinstance(attribute, ir.StringAttr):
         try:
-            return parse(attribute.value)
-        except SymbolError:
+            return parse(string_value(attribute))
+        except (SymbolError, UnicodeDecodeError):
             return None
     if isinstance(attribute, ir.BoolAttr):
         return bool(attribute.value)

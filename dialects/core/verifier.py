@@ -8,6 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.suggest import suggest
+from ...bindings.text import is_not_utf8
 from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, decode
@@ -36,6 +37,11 @@ def verify(definition: OpDef, op: Any) -> bool:
     except (OpProblem, TypeProblem, SymbolError) as problem:
         operation.location.emit_error(f"'{definition.full_name}' op {problem}")
         return False
+    except RuntimeError as error:
+        if not is_not_utf8(error):
+            raise
+        operation.location.emit_error(f"'{definition.full_name}' op has a string that is not UTF-8")
+        return False
     return True
 
 
@@ -48,7 +54,7 @@ def check(definition: OpDef, operation: Any) -> None:
     # Nothing else decides whether an op is valid, unless its operands' values or its surroundings matter.
     key: Any = None
     if not definition.value_dependent:
-        key = (definition, *types, None, *operation.results.types, *_attribute_key(attributes))
+        key = (definition, *types, None, *operation.results.types, *_items(attributes))
         if key in verified and definition.verify is None:
             return
     call = call_of(definition, operation)
@@ -61,9 +67,21 @@ def check(definition: OpDef, operation: Any) -> None:
         definition.verify(operation, call)
 
 
-def _attribute_key(attributes: Any) -> list[Any]:
-    # Iterating the map yields names; items() builds the pairs in one call, and most ops have none.
-    return attributes.items() if len(attributes) else []
+def _items(attributes: Any) -> list[tuple[str, Any]]:
+    """Names and attributes; None for one that the bindings cannot hand out (locations, arrays of odd widths)."""
+    if not len(attributes):
+        return []
+    try:
+        return list(attributes.items())
+    except (TypeError, RuntimeError):
+        return [(name, _get(attributes, name)) for name in attributes]
+
+
+def _get(attributes: Any, name: str) -> Any:
+    try:
+        return attributes[name]
+    except (TypeError, RuntimeError):
+        return None
 
 
 def call_of(definition: OpDef, operation: Any) -> Call:
@@ -91,10 +109,11 @@ def _segment_sizes(definition: OpDef, operation: Any, count: int) -> Sequence[in
 
 
 def _decode_attributes(definition: OpDef, attributes: Any) -> dict[str, Any]:
-    present = dict(attributes.items()) if len(attributes) else {}
+    present = dict(_items(attributes))
     for name in present:
         # Names with a dot are other people's annotations; MLIR keeps them on any op.
-        if name not in definition.attrs and "." not in name and name != _SEGMENTS:
+        segments = name == _SEGMENTS and definition.segmented
+        if name not in definition.attrs and "." not in name and not segments:
             known = ", ".join(definition.attrs) or "none"
             raise OpProblem(f"has no attribute '{name}'{suggest(name, definition.attrs)} (known: {known})")
     decoded = {}

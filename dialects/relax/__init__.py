@@ -12,7 +12,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     datatype,
     effects,
     elementwise,
-    image,
+    image_ops,
     indexing,
     linear_algebra,
     manipulate,
@@ -27,7 +27,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     reduction,
     search,
     shape,
-    vision,
+    vision_ops,
 )
 from .constants import const
 from .dialect import relax as dialect

@@ -54,7 +54,7 @@ def _symbols_in(operation: Any) -> Any:
 
 def _symbol_names(module: Any) -> list[str]:
     attributes = [op.operation.attributes for op in module.regions[0].blocks[0].operations]
-    return [held["sym_name"].value for held in attributes if "sym_name" in held]
+    return [held["sym_name"].value_bytes.decode("utf-8", "replace") for held in attributes if "sym_name" in held]
 
 
 def _results(operation: Any) -> list[Info]:

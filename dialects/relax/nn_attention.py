@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..core.attributes import Float, Int, Str
-from .dialect import op
+from ..core.operator import Operator
+from .dialect import op, relax
 from .infer.nn_attention import attention, attention_bias, attention_var_len
 
 _ATTRS = {
@@ -15,10 +18,18 @@ _ATTRS = {
     "window_size": Int(None, doc="how many keys before its own position a query sees; absent: all"),
 }
 
+
+def with_or_without_bias(arguments: dict[str, Any]) -> Operator:
+    """Relax's `attention(query, key, value, bias)` is another operator with a bias than without."""
+    return relax.ops["nn.attention" if arguments.get("bias") is None else "nn.attention_bias"]
+
+
 op(
     "nn.attention",
     "query key value",
     attrs=_ATTRS,
+    signature="query key value bias scale causal_mask window_size",
+    redirect=with_or_without_bias,
     infer=attention,
     doc="softmax(query @ key^T * scale) @ value for each head.",
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.mlir import ir
-from ..core.attributes import AttributeProblem, AttrKind, Int
+from ..core.attributes import AttributeProblem, AttrKind, Int, Str
 from ..core.codec import TypeProblem, decode, decode_dims, encode_dims
 from ..core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ..core.opdef import Call, OpProblem
@@ -18,30 +17,24 @@ from .dialect import op
 _MOST_DIMENSIONS = 64
 
 
-class _Size(AttrKind):
-    """A size: an integer or an expression over symbols, as its text."""
+class _Size(Str):
+    """A size: an integer or an expression over symbols, in the IR as its text."""
 
     expects = "an expression over symbols"
     label = "size"
 
-    def normalize(self, value: Any) -> Size:
+    def normalize(self, value: Any) -> Size:  # type: ignore[override]
         if isinstance(value, SymExpr):
             return value
-        return self._parse(value) if isinstance(value, str) else Int().normalize(value)
-
-    def encode(self, value: Size, context: Any) -> Any:
-        return ir.StringAttr.get(str(value), context)
-
-    def decode(self, attribute: Any) -> Size:
-        if not isinstance(attribute, ir.StringAttr):
-            raise self.refuse(attribute)
-        return self._parse(attribute.value)
-
-    def _parse(self, text: str) -> Size:
+        if not isinstance(value, str):
+            return Int().normalize(value)
         try:
-            return parse(text)
+            return parse(value)
         except SymbolError as error:
             raise AttributeProblem(f"expects {self.expects}: {error}") from None
+
+    def encode(self, value: Size, context: Any) -> Any:  # type: ignore[override]
+        return super().encode(str(value), context)
 
 
 class _Sizes(AttrKind):
@@ -51,9 +44,13 @@ class _Sizes(AttrKind):
     label = "sizes"
 
     def normalize(self, value: Any) -> tuple[Size, ...]:
-        if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        if isinstance(value, (str, bytes)):
             raise self.refuse(value)
-        sizes = tuple(_Size().normalize(item) for item in value)
+        try:
+            items = tuple(value)
+        except TypeError:
+            raise self.refuse(value) from None
+        sizes = tuple(_Size().normalize(item) for item in items)
         if any(isinstance(size, int) and size < 0 for size in sizes):
             raise self.refuse(value)
         return sizes

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ...core.infos import TensorInfo
 from ...core.opdef import Call
+from ...core.symbols import SymExpr
 from .dtypes import check_dtype
 from .layouts import layout_attribute, shape_in_layout, sizes_in_layout
 from .sizes import Shape, expect_size, most_precise, shape_of_rank
@@ -37,6 +39,20 @@ def _target_size(call: Call, *ranks: int) -> Shape | None:
     fits = dims is None or len(dims) in ranks
     call.require(fits, f"{call.describe('size')} must have {counts} entries: the spatial sizes")
     return dims
+
+
+def spread_size(spatial: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """For the builder: a single size stands for each of the spatial ones."""
+
+    def prepare(arguments: dict[str, Any]) -> dict[str, Any]:
+        size = arguments.get("size")
+        if isinstance(size, (int, str, SymExpr)):
+            size = [size]
+        if isinstance(size, (list, tuple)) and len(size) == 1:
+            return {**arguments, "size": [size[0]] * spatial}
+        return arguments
+
+    return prepare
 
 
 def grid_sample(call: Call) -> TensorInfo:

@@ -8,7 +8,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{attribute 'func' expects a symbol, got "dps"}}
@@ -26,7 +26,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{there is no function @dsp in the module; did you mean 'dps'?}}
@@ -37,7 +37,7 @@ func.func @f(%a: tensor<4xf32>) {
 // -----
 
 module @library {
-  func.func private @inner(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+  func.func private @inner(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 }
 
 func.func @f(%a: tensor<4xf32>) {
@@ -48,7 +48,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{attribute 'func': @dps is a func.func, which holds no functions}}
@@ -59,7 +59,7 @@ func.func @f(%a: tensor<4xf32>) {
 // -----
 
 module @library {
-  func.func private @inner(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+  func.func private @inner(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 }
 
 func.func @f(%a: tensor<4xf32>) {
@@ -80,7 +80,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{'relax.call_tir' op has no result for the function to write to}}
@@ -90,7 +90,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{result #0 must be a tensor of known rank, because the caller allocates it, got tensor<*xf32>}}
@@ -100,7 +100,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{result #0 must be a tensor of known rank, because the caller allocates it, got f32}}
@@ -110,7 +110,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{@scale takes 3 parameters, but the call passes 1 arguments and 1 results}}
@@ -120,7 +120,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>, %b: f64) {
   // expected-error @+1 {{argument #1 (f64) does not fit parameter #1 of @scale (f32)}}
@@ -130,7 +130,7 @@ func.func @f(%a: tensor<4xf32>, %b: f64) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<5xf32>) {
   // expected-error @+1 {{argument #0 (tensor<5xf32>) does not fit parameter #0 of @dps (tensor<4xf32>)}}
@@ -140,7 +140,7 @@ func.func @f(%a: tensor<5xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf16>) {
   // expected-error @+1 {{argument #0 (tensor<4xf16>) does not fit parameter #0 of @dps (tensor<4xf32>)}}
@@ -150,7 +150,7 @@ func.func @f(%a: tensor<4xf16>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: vector<4xf32>) {
   // expected-error @+1 {{argument #0 (vector<4xf32>) does not fit parameter #0 of @dps (tensor<4xf32>)}}
@@ -190,7 +190,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{'relax.call_tir' op has no attribute 'inplace_indices' (known: func)}}
@@ -200,7 +200,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{misses attribute 'inplace_indices' (a list of integers)}}
@@ -210,7 +210,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{attribute 'inplace_indices' has 2 entries for 1 results}}
@@ -220,7 +220,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{attribute 'inplace_indices' names no argument: use relax.call_tir}}
@@ -230,7 +230,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{attribute 'inplace_indices': 1 is no argument (there are 1) nor -1}}
@@ -240,7 +240,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{attribute 'inplace_indices': argument 0 is named for two results}}
@@ -250,7 +250,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{result #0 (tensor<5xf32>) cannot take the place of argument #0 (tensor<4xf32>)}}
@@ -260,7 +260,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-func.func private @dps(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @dps(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{@dps takes 2 parameters, but the call passes 1 arguments and 0 results}}

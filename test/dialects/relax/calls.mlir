@@ -4,9 +4,9 @@
 
 func.func private @copy(tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32> attributes {tir.prim_func}
 func.func private @split(memref<8xf32>, memref<4xf32>, memref<?xf32>) attributes {tir.prim_func}
-func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) attributes {tir.prim_func}
+func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 module @library {
-  func.func private @inner(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
+  func.func private @inner(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
 }
 
 // CHECK-LABEL: func.func @call_tir

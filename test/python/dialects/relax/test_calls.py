@@ -19,12 +19,12 @@ from support import build_function, built_op, infer
 PRIM_FUNCS = """
   func.func private @copy(tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32> attributes {tir.prim_func}
   func.func private @split(memref<8xf32>, memref<4xf32>, memref<?xf32>) attributes {tir.prim_func}
-  func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) attributes {tir.prim_func}
-  func.func private @any(tensor<*xf32>, memref<*xf32>) attributes {tir.prim_func}
+  func.func private @scale(tensor<4xf32>, f32, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
+  func.func private @any(memref<*xf32>, memref<*xf32>) attributes {tir.prim_func}
   func.func private @plain(tensor<4xf32>, tensor<4xf32>)
   module @library {
-    func.func private @inner(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func}
-    module @deep { func.func private @most(tensor<4xf32>, tensor<4xf32>) attributes {tir.prim_func} }
+    func.func private @inner(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func}
+    module @deep { func.func private @most(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {tir.prim_func} }
   }
 """
 

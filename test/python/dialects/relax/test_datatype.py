@@ -30,10 +30,15 @@ def test_astype_of_unknown_rank():
     assert infer("relax.astype", unranked("i8"), "float32") == [unranked()]
 
 
-@pytest.mark.parametrize("dtype", ["complex<f32>", "none", "!relax.object", "si8"])
+@pytest.mark.parametrize("dtype", ["complex<f32>", "si8"])
 def test_refuses_what_is_no_number(dtype):
     message = f"attribute 'dtype' ({dtype}) must be a float or int or bool type"
     assert message in refusal("relax.astype", tensor(4), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["", "none", "!relax.object", "flot32", "() -> ()", "tensor<f32>"])
+def test_refuses_what_is_no_element_type(dtype):
+    assert f"attribute 'dtype' '{dtype}' is not an element type" in refusal("relax.astype", tensor(4), dtype)
 
 
 def test_refusals():

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy
 import pytest
-import relax_mlir.dialects.relax.image  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.infos import ShapeInfo
@@ -82,6 +81,13 @@ def test_symbolic_sizes_stay():
     assert infer("relax.image.affine_grid", tensor("n", 3, 4), ("d", 4, 5)) == [tensor("n", 3, "d", 4, 5)]
 
 
+@pytest.mark.parametrize(("size", "edge"), [(4, 4), ([4], 4), ("n", "n"), (("n",), "n")])
+def test_a_single_size_stands_for_all(size, edge):
+    assert infer("relax.image.resize2d", tensor(1, 3, 8, 8), size) == [tensor(1, 3, edge, edge)]
+    assert infer("relax.image.resize3d", tensor(1, 3, 8, 8, 8), size) == [tensor(1, 3, edge, edge, edge)]
+    assert infer("relax.image.affine_grid", tensor(1, 2, 3), size) == [tensor(1, 2, edge, edge)]
+
+
 def test_blocked_channels_stay_blocked():
     assert infer("relax.image.resize2d", tensor(1, 2, 6, 6, 4), (3, 3), layout="NCHW4c") == [tensor(1, 2, 3, 3, 4)]
 
@@ -121,7 +127,9 @@ def test_a_layout_of_other_dimensions_is_refused(layout):
 
 def test_the_builder_names_what_is_wrong():
     data = tensor(1, 3, 8, 8)
-    assert "operand 'size' (!relax.shape<[4]>) must have 2 entries" in refusal("relax.image.resize2d", data, 4)
+    assert "operand 'size' (!relax.shape<[4, 4, 4]>) must have 2 entries" in refusal(
+        "relax.image.resize2d", data, (4, 4, 4)
+    )
     assert "did you mean 'nearest_neighbor'?" in refusal(
         "relax.image.resize2d", data, (4, 4), method="Nearest-Neighbor"
     )

@@ -62,9 +62,7 @@ def test_unreadable_layouts_say_why(text: str, message: str) -> None:
 
 
 def test_the_attribute_at_fault_is_named() -> None:
-    with pytest.raises(
-        OpProblem, match=r"attribute 'data_layout' \(NHWX\) names an unknown dimension 'X' \(exp"
-    ):
+    with pytest.raises(OpProblem, match=r"attribute 'data_layout' \(NHWX\) names an unknown dimension 'X' \(exp"):
         layout_attribute(call_with(data_layout="NHWX"), "data_layout", "NCHW")
 
 

@@ -115,7 +115,5 @@ def test_unranked_data_goes_through_softmax() -> None:
         ("softmax", (tensor(2),), {"axes": 0}, "has no argument 'axes'; did you mean 'axis'?"),
     ],
 )
-def test_refused(
-    name: str, operands: tuple[TensorInfo, ...], attributes: dict[str, Any], message: str
-) -> None:
+def test_refused(name: str, operands: tuple[TensorInfo, ...], attributes: dict[str, Any], message: str) -> None:
     assert message in refusal(f"relax.nn.{name}", *operands, **attributes)

@@ -131,9 +131,7 @@ def test_transposed_convolution_covers_what_it_writes(case: Case) -> None:
 @settings(max_examples=40, deadline=None)
 @given(cases(), st.booleans())
 def test_symbolic_sizes_are_the_fixed_ones_once_known(case: Case, transposed: bool) -> None:
-    names = {"N": parse("n"), "C": parse("4*g")} | {
-        letter: parse(letter.lower()) for letter in SPATIAL[case.rank]
-    }
+    names = {"N": parse("n"), "C": parse("4*g")} | {letter: parse(letter.lower()) for letter in SPATIAL[case.rank]}
     values = {"n": 2, "g": case.groups} | {
         letter.lower(): size for letter, size in zip(SPATIAL[case.rank], case.sizes, strict=True)
     }
@@ -193,9 +191,7 @@ def test_symbolic_sizes_are_the_fixed_ones_once_known(case: Case, transposed: bo
         (tensor(1, "c", "h", 9), tensor("o", "c", "k", 3), {}, tensor(1, "o", "h - k + 1", 7)),
     ],
 )
-def test_conv2d(
-    data: TensorInfo, weight: TensorInfo, attributes: dict[str, Any], expected: TensorInfo
-) -> None:
+def test_conv2d(data: TensorInfo, weight: TensorInfo, attributes: dict[str, Any], expected: TensorInfo) -> None:
     assert infer("relax.nn.conv2d", data, weight, **attributes) == [expected]
 
 
@@ -300,9 +296,7 @@ SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 def test_refused(message: str) -> None:
     name, given = REFUSED[message]
     attributes = dict(given)
-    data, weight = (
-        attributes.pop(key, shape) for key, shape in zip(("data", "weight"), SHAPES[name], strict=True)
-    )
+    data, weight = (attributes.pop(key, shape) for key, shape in zip(("data", "weight"), SHAPES[name], strict=True))
     data_dtype, weight_dtype = attributes.pop("dtypes", ("f32", "f32"))
     operands = tensor(*data, dtype=data_dtype), tensor(*weight, dtype=weight_dtype)
     assert message in refusal(f"relax.nn.{name}", *operands, **attributes)

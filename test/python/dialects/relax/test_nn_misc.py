@@ -46,9 +46,7 @@ def test_pad_is_numpys(data: st.DataObject, mode: str, dtype: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.integers(1, 3), max_size=2), st.integers(1, 3), st.integers(1, 4), st.integers(1, 3), dtypes
-)
+@given(st.lists(st.integers(1, 3), max_size=2), st.integers(1, 3), st.integers(1, 4), st.integers(1, 3), dtypes)
 def test_pixel_shuffle_is_numpys_transpose(
     batch: list[int], channels: int, height: int, factor: int, dtype: str
 ) -> None:

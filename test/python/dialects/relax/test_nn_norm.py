@@ -214,7 +214,5 @@ GROUP: dict[str, Any] = {"num_groups": 3, **INSTANCE}
         ("group_norm", (X, unranked(), tensor(6, 1)), GROUP, "operand 'beta' (tensor<6x1xf32>) must be 1-D"),
     ],
 )
-def test_refused(
-    name: str, operands: tuple[TensorInfo, ...], attributes: dict[str, Any], message: str
-) -> None:
+def test_refused(name: str, operands: tuple[TensorInfo, ...], attributes: dict[str, Any], message: str) -> None:
     assert message in refusal(f"relax.nn.{name}", *operands, **attributes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy
 import pytest
-import relax_mlir.dialects.relax.vision  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shorthand import refusal, tensor, unranked

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..core.attributes import AttrKind, Bool, DType, Float, Floats, Int, Str
 from .dialect import op
-from .infer.image import affine_grid, grid_sample, resize
+from .infer.image import affine_grid, grid_sample, resize, spread_size
 
 _COORDINATES = (
     "half_pixel", "align_corners", "asymmetric",
@@ -33,6 +33,7 @@ op(
     "data size:shape",
     attrs=_resize_attrs("NCHW", 4, "round"),
     infer=resize("NCHW"),
+    prepare=spread_size(2),
     doc="Images of another height and width.",
 )
 op(
@@ -40,6 +41,7 @@ op(
     "data size:shape",
     attrs=_resize_attrs("NCDHW", 6, ""),
     infer=resize("NCDHW"),
+    prepare=spread_size(3),
     doc="Volumes of another depth, height and width.",
 )
 op(
@@ -59,5 +61,6 @@ op(
     "data size:shape",
     attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")},
     infer=affine_grid,
+    prepare=spread_size(2),
     doc="The grid [batch, coordinates, height, width] that affine matrices make of an image.",
 )

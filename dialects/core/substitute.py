@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Symbolic sizes of whole functions: which names occur, and other sizes in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
+from .codec import TypeProblem, decode, decode_dims, encode, encode_dims
+from .infos import Info, ShapeInfo, TensorInfo
+from .symbols import Dim, SymbolError, SymExpr, parse
+
+
+def dims_of(info: Info) -> tuple[Dim, ...]:
+    """The sizes in an info; none where it has no sizes or they are not known."""
+    if isinstance(info, TensorInfo):
+        return info.shape or ()
+    return info.dims or () if isinstance(info, ShapeInfo) else ()
+
+
+def symbols_of(type_: Any) -> frozenset[str]:
+    """The names of symbolic sizes in a type. Raises TypeProblem for a malformed one."""
+    return _variables(dims_of(decode(type_)))
+
+
+def symbols_in(operation: Any) -> set[str]:
+    """The names of symbolic sizes in an operation and in everything inside it."""
+    found: set[str] = set()
+    for inside in _operations(operation):
+        with _at(inside):
+            for value in _values(inside):
+                found |= symbols_of(value.type)
+            found |= _variables(_attribute_dims(inside))
+    return found
+
+
+def symbols_of_operation(operation: Any) -> frozenset[str]:
+    """The names in the types of an operation's own operands, results and blocks, and in its attributes."""
+    types = {value.type for value in (*operation.operands, *_values(operation))}
+    return _variables(_attribute_dims(operation)).union(*map(symbols_of, types))
+
+
+def substitute(operation: Any, sizes: Mapping[str, Dim]) -> None:
+    """Replaces symbolic sizes in the types and attributes of everything inside an operation, in place."""
+    types: dict[Any, Any] = {}
+    for inside in _operations(operation):
+        with _at(inside):
+            for value in _values(inside):
+                if value.type not in types:
+                    types[value.type] = substituted_type(value.type, sizes)
+                if types[value.type] != value.type:
+                    value.set_type(types[value.type])
+            _substitute_attributes(inside, sizes)
+
+
+def substituted_type(type_: Any, sizes: Mapping[str, Dim]) -> Any:
+    """The type with other sizes in the place of symbols; the type itself where none of them occurs."""
+    info = decode(type_)
+    if _variables(dims_of(info)).isdisjoint(sizes):
+        return type_
+    dims = tuple(_substituted(dim, sizes) for dim in dims_of(info))
+    return encode(info.with_shape(dims) if isinstance(info, TensorInfo) else ShapeInfo(dims), type_.context)
+
+
+def _substituted(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
+    return dim.substitute(sizes) if isinstance(dim, SymExpr) else dim
+
+
+def _variables(dims: tuple[Dim, ...]) -> frozenset[str]:
+    return frozenset().union(*(dim.variables for dim in dims if isinstance(dim, SymExpr)))
+
+
+def _attribute_dims(operation: Any) -> tuple[Dim, ...]:
+    """The sizes that stand in attributes: of relax.shape_expr and relax.prim_value."""
+    if operation.name == "relax.shape_expr":
+        return decode_dims(operation.attributes["dims"], "attribute 'dims'") or ()
+    if operation.name == "relax.prim_value":
+        return (parse(operation.attributes["value"].value),)
+    return ()
+
+
+def _substitute_attributes(operation: Any, sizes: Mapping[str, Dim]) -> None:
+    dims = _attribute_dims(operation)
+    if _variables(dims).isdisjoint(sizes):
+        return
+    replaced = tuple(_substituted(dim, sizes) for dim in dims)
+    if operation.name == "relax.shape_expr":
+        operation.attributes["dims"] = encode_dims(replaced, operation.context)
+    else:
+        operation.attributes["value"] = ir.StringAttr.get(str(replaced[0]), operation.context)
+
+
+def _values(operation: Any) -> Iterator[Any]:
+    """The values that an operation defines: results and its blocks' arguments."""
+    yield from operation.results
+    for region in operation.regions:
+        for block in region.blocks:
+            yield from block.arguments
+
+
+def _operations(operation: Any) -> list[Any]:
+    """The operation and everything inside it."""
+    found: list[Any] = []
+
+    def visit(inside: Any) -> Any:
+        found.append(inside)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return found
+
+
+class _at:
+    """Malformed types become errors at the operation's location."""
+
+    def __init__(self, operation: Any):
+        self._operation = operation
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, (TypeProblem, SymbolError)):
+            raise RelaxError(str(error), location=str(self._operation.location)) from None

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules in a compact form like TVMScript, for people to read: one way, there is no parser."""
+
+from __future__ import annotations
+
+from . import affine, arithmetic, buffers, functions, loops, structured  # noqa: F401  # their rules register
+from .printer import print_script
+
+__all__ = ["print_script"]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations without a form of their own: `dialect.op(operands, attribute=value)` with their regions below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...bindings.mlir import ir
+from ..core.dialect import registered_dialects
+from .attributes import attribute_items
+from .text import Expr, as_name, call, one_line
+from .types import is_scalar
+
+if TYPE_CHECKING:
+    from .printer import Printer
+
+# Dialects of which every operation computes its one result from its operands and does nothing else.
+_PURE_DIALECTS = frozenset({"arith", "complex", "index", "math"})
+_PURE = frozenset(
+    f"vector.{name}"
+    for name in (
+        "bitcast broadcast constant_mask contract create_mask deinterleave extract extract_strided_slice fma "
+        "from_elements insert insert_strided_slice interleave multi_reduction outerproduct reduction scalable.extract "
+        "scalable.insert shape_cast shuffle step transpose vscale"
+    ).split()
+)
+# Attributes that name what an operation calls or defines.
+_SYMBOLS = ("sym_name", "callee")
+_MOST_PREFIX = 32
+
+
+def definition_of(name: str) -> Any:
+    """The definition of an operator of this project's or a plug-in's dialects; None for any other operation."""
+    namespace, _, short = name.partition(".")
+    dialect = registered_dialects().get(namespace)
+    return dialect.ops.get(short) if dialect is not None else None
+
+
+def result_prefix(op: Any, index: int, type_: Any) -> str:
+    """What a result's name starts with: `v` for scalars and vectors, else what the operation is, or what it calls."""
+    if is_scalar(type_) or isinstance(type_, ir.VectorType):
+        return "v"
+    definition = definition_of(op.name)
+    if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
+        return f"{definition.results[index].name}_"
+    words = (_callee(op) or op.name.rpartition(".")[2])[:_MOST_PREFIX]
+    return f"{as_name('const' if words == 'constant' else words) or 'v'}_"
+
+
+def _callee(op: Any) -> str:
+    for name in ("func", "callee"):
+        if name in op.attributes and "call" in op.name:
+            attribute = op.attributes[name]
+            if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr, ir.StringAttr)):
+                return str(attribute).rpartition("@")[2].strip('"').rpartition(".")[2]
+    return ""
+
+
+def generic_expression(printer: Printer, op: Any) -> Expr | None:
+    """The call form as an expression, for operations known to be nothing but their result."""
+    if op.name.partition(".")[0] not in _PURE_DIALECTS and op.name not in _PURE:
+        return None
+    if len(op.results) != 1 or len(op.regions) or len(op.successors):
+        return None
+    return call(op.name, *_items(printer, op, shown=()))
+
+
+def _items(printer: Printer, op: Any, shown: tuple[str, ...]) -> list[str]:
+    return [
+        *printer.texts(op.operands),
+        *(f"{name}={text}" for name, text in attribute_items(op, shown)),
+    ]
+
+
+def write_generic(printer: Printer, op: Any) -> None:
+    """The call form as lines, regions indented below it."""
+    symbol = _symbol_text(op)
+    items = _items(printer, op, shown=_SYMBOLS if symbol else ())
+    regions = [region for region in op.regions if len(region.blocks)]
+    tail = f"){_successors_text(printer, op)}"
+    comment = printer.comment(op)
+    head = f"{printer.targets(op)}{one_line(op.name)}{symbol}("
+    if not regions:
+        printer.emit_call(head, items, tail, comment)
+        return
+    with printer.names.scope():
+        arguments = _arguments_text(printer, regions[0]) if len(regions) == 1 else ""
+        printer.emit_call(head, items, f"{tail}{arguments}:", comment)
+        if len(regions) == 1:
+            printer.suite(regions[0])
+    if len(regions) > 1:
+        _write_regions(printer, regions)
+    if symbol:
+        printer.writer.gap()
+
+
+def _write_regions(printer: Printer, regions: Sequence[Any]) -> None:
+    with printer.writer.indented():
+        for region in regions:
+            with printer.names.scope():
+                printer.emit(f"region{_arguments_text(printer, region)}:")
+                printer.suite(region)
+
+
+def _symbol_text(op: Any) -> str:
+    for name in _SYMBOLS:
+        if name in op.attributes:
+            text = str(op.attributes[name])
+            return f" @{text[1:-1]}" if text.startswith('"') else f" {text}"
+    return ""
+
+
+def _arguments_text(printer: Printer, region: Any) -> str:
+    parameters = printer.parameters(region.blocks[0])
+    return f" with ({', '.join(parameters)})" if parameters else ""
+
+
+def _successors_text(printer: Printer, op: Any) -> str:
+    labels = [printer.labels.get(block, "...") for block in op.successors]
+    return f" -> [{', '.join(labels)}]" if labels else ""

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""scf: loops and branches as Python's. What is carried from one iteration to the next is assigned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .rules import statement
+from .slices import mixed, slice_text
+from .text import Level
+
+if TYPE_CHECKING:
+    from .printer import Printer
+
+
+def range_text(low: str, high: str, step: str) -> str:
+    if step != "1":
+        return f"range({low}, {high}, {step})"
+    return f"range({high})" if low == "0" else f"range({low}, {high})"
+
+
+def carry(printer: Printer, op: Any, initial: Sequence[Any], arguments: Sequence[Any]) -> None:
+    """Gives results and the region's arguments for them one name each, which starts as the initial value."""
+    for value, argument, result in zip(initial, arguments, op.results, strict=True):
+        printer.bind(argument, printer.destination(op, value, result))
+
+
+def assign(printer: Printer, op: Any, names: Sequence[str], values: Sequence[Any]) -> None:
+    """`a, b = c, d` at once, without what would be assigned to itself; `op` hands the values on."""
+    pairs = [
+        (name, printer.owned(op, value))
+        for name, value in zip(names, values, strict=True)
+        if printer.names.get(value) != name
+    ]
+    notes = printer.notes(op)
+    if pairs:
+        targets, texts = (", ".join(part) for part in zip(*pairs, strict=True))
+        printer.emit(f"{targets} = {texts}{notes}", effect=False)
+    elif notes:
+        printer.emit(f"pass{notes}")
+
+
+def assign_yield(printer: Printer, names: Sequence[str]) -> Callable[[Any], None]:
+    """Writes a terminator that hands on its operands as assignments to these names."""
+    return lambda op: assign(printer, op, names, list(op.operands))
+
+
+@statement("scf.for")
+def _for(printer: Printer, op: Any) -> bool:
+    low, high, step, *initial = op.operands
+    region = op.regions[0]
+    index, *carried = region.blocks[0].arguments
+    header = range_text(printer.text(low), printer.text(high), printer.text(step))
+    carry(printer, op, initial, carried)
+    names = printer.texts(carried)
+    with printer.names.scope():
+        printer.emit(f"for {printer.bind(index, printer.names.index())} in {header}:", printer.header_comment(op))
+        printer.suite(region, assign_yield(printer, names))
+    return True
+
+
+@statement("scf.if")
+def _if(printer: Printer, op: Any) -> bool:
+    condition = printer.text(op.operands[0])
+    names = printer.result_names(op)
+    printer.emit(f"if {condition}:", printer.header_comment(op))
+    printer.suite(op.regions[0], assign_yield(printer, names))
+    if len(op.regions[1].blocks):
+        printer.writer.line("else:")
+        printer.suite(op.regions[1], assign_yield(printer, names))
+    return True
+
+
+@statement("scf.while")
+def _while(printer: Printer, op: Any) -> bool:
+    before, after = op.regions
+    if len(before.blocks) != 1 or len(after.blocks) != 1:
+        return False
+    names = [printer.started(op, value, lambda: printer.names.numbered("state_")) for value in op.operands]
+    for name, argument in zip(names, before.blocks[0].arguments, strict=True):
+        printer.bind(argument, name)
+    _while_body(printer, op, names)
+    return True
+
+
+def _while_body(printer: Printer, op: Any, names: Sequence[str]) -> None:
+    """What the condition passes on are the loop's results; mostly that is the state itself."""
+    before, after = (region.blocks[0] for region in op.regions)
+    condition = _last(before)
+    same = list(condition.operands)[1:] == list(before.arguments)
+    passed = list(names) if same else printer.result_names(op)
+    for result, argument, name in zip(op.results, after.arguments, passed, strict=True):
+        printer.bind(result, name)
+        printer.bind(argument, name)
+    test: list[str] = []
+
+    def decide(end: Any) -> None:
+        test.append(printer.value(end.operands[0]).at(Level.NOT))
+        assign(printer, end, passed, list(end.operands)[1:])
+
+    with printer.writer.captured() as lines, printer.writer.indented():
+        printer.block(before, decide)
+    comment = printer.header_comment(op)
+    if not lines and test:
+        printer.emit(f"while {test[0]}:", comment)
+    else:
+        printer.emit("while True:", comment)
+        printer.writer.lines.extend(lines)
+        with printer.writer.indented():
+            printer.emit(f"if not {test[0]}: break")
+    printer.suite(op.regions[1], assign_yield(printer, names))
+
+
+def _last(block: Any) -> Any:
+    last = None
+    for op in block.operations:
+        last = op
+    assert last is not None, "a verified block has a terminator"
+    return last.operation
+
+
+# ---- parallel loops ----
+
+
+@statement("scf.parallel")
+def _parallel(printer: Printer, op: Any) -> bool:
+    if len(op.results):
+        return False
+    count = op.attributes["operandSegmentSizes"][0]
+    operands = printer.texts(op.operands)
+    bounds = [operands[start : start + count] for start in (0, count, 2 * count)]
+    _parallel_loops(printer, op, "parallel", bounds)
+    return True
+
+
+def _parallel_loops(printer: Printer, op: Any, word: str, bounds: Sequence[Sequence[str]]) -> None:
+    """`for i, j in parallel(8, range(0, n, 4)):`, from lower bounds, upper bounds and steps."""
+    extents = [
+        high if (low, step) == ("0", "1") else range_text(low, high, step)
+        for low, high, step in zip(*bounds, strict=True)
+    ]
+    region = op.regions[0]
+    with printer.names.scope():
+        indices = list(region.blocks[0].arguments)[: len(extents)]
+        names = [printer.bind(index, printer.names.index()) for index in indices]
+        target = f"for {', '.join(names)} in " if names else "with "
+        printer.emit(f"{target}{word}({', '.join(extents)}):", printer.header_comment(op))
+        printer.suite(region, lambda end: _parallel_end(printer, end))
+
+
+def _parallel_end(printer: Printer, op: Any) -> None:
+    if op.name == "scf.forall.in_parallel":
+        printer.block(op.regions[0].blocks[0])
+    elif len(op.operands) or op.name not in ("scf.reduce", "scf.yield"):
+        printer.operation(op)
+
+
+@statement("scf.forall", shown="staticLowerBound staticUpperBound staticStep")
+def _forall(printer: Printer, op: Any) -> bool:
+    counts = list(op.attributes["operandSegmentSizes"])
+    values = list(op.operands)
+    dynamic = iter([printer.value(value) for value in values[: sum(counts[:3])]])
+    bounds = [
+        [mixed(item, dynamic).text for item in op.attributes[name]]
+        for name in ("staticLowerBound", "staticUpperBound", "staticStep")
+    ]
+    arguments = list(op.regions[0].blocks[0].arguments)
+    carry(printer, op, values[sum(counts[:3]) :], arguments[len(bounds[0]) :])
+    _parallel_loops(printer, op, "forall", bounds)
+    return True
+
+
+@statement("tensor.parallel_insert_slice", shown="static_offsets static_sizes static_strides")
+def _parallel_insert(printer: Printer, op: Any) -> bool:
+    source, target, *rest = op.operands
+    printer.emit(f"{slice_text(printer, op, target, rest, source.type)} = {printer.text(source)}{printer.notes(op)}")
+    return True

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators from the tables (relax, tir, plug-ins): operands by their order, attributes that are not defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...bindings.mlir import ir
+from ..core.attributes import AttributeProblem, AttrKind, DType, Symbol
+from ..core.opdef import OpDef, OpProblem
+from .attributes import annotations, attribute_text, value_text
+from .rules import expression
+from .text import Expr, Level, as_tuple, call, quote, shorten
+from .types import dims_text, dtype_name, is_scalar, type_text
+
+if TYPE_CHECKING:
+    from .printer import Printer
+
+
+def operator_expression(printer: Printer, definition: OpDef, op: Any) -> Expr | None:
+    """A pure operator on scalars and vectors can stand inside of an expression."""
+    if not definition.pure or len(op.results) != 1:
+        return None
+    type_ = op.results[0].type
+    if not is_scalar(type_) and not isinstance(type_, ir.VectorType):
+        return None
+    if annotations(op, definition.attrs):
+        return None
+    return call(_shown_name(definition), *_items(printer, definition, op))
+
+
+def write_operator(printer: Printer, definition: OpDef, op: Any) -> None:
+    items = _items(printer, definition, op)
+    comment = printer.comment(op, types=not definition.explicit)
+    head = f"{printer.targets(op)}{_shown_name(definition)}("
+    tail = f"){annotations(op, definition.attrs)}"
+    printer.emit_call(head, items, tail, comment, effect=not definition.pure)
+
+
+def _shown_name(definition: OpDef) -> str:
+    """Graph operators without their dialect, which is the usual one."""
+    return definition.name if definition.dialect.name == "relax" else definition.full_name
+
+
+def _items(printer: Printer, definition: OpDef, op: Any) -> list[str]:
+    """The arguments in the order of the builder's parameters; those by name come after those by place."""
+    operands = _operands(definition, op)
+    if operands is None:
+        return printer.texts(op.operands)
+    positional: list[str] = []
+    named: list[str] = []
+    absent = False
+    for name in definition.parameters:
+        if name == definition.explicit:
+            named.append(f"out={_types_text(op)}")
+        elif name in definition.attrs:
+            text = _attribute_text(definition.attrs[name], name, op)
+            # A callee comes first, by its place.
+            first = name == definition.parameters[0] and bool(definition.operands)
+            if text is not None:
+                (positional if first else named).append(text if first else f"{name}={text}")
+        elif operands[name] is None:
+            absent = True
+        else:
+            parts = _operand_texts(printer, operands[name], definition, name)
+            # After an operand that is left out, places do not tell any more which one it is.
+            (named if absent else positional).extend([f"{name}={', '.join(parts)}"] if absent else parts)
+    return positional + named
+
+
+def _operands(definition: OpDef, op: Any) -> dict[str, Any] | None:
+    """Values by operand name: None for an absent one, a tuple for a variadic one. None if they do not fit the table."""
+    try:
+        sizes = list(op.attributes["operandSegmentSizes"]) if definition.segmented else None
+        return definition.segment(list(op.operands), sizes)
+    except (OpProblem, ValueError, KeyError):
+        return None
+
+
+def _operand_texts(printer: Printer, given: Any, definition: OpDef, name: str) -> list[str]:
+    """The text of an operand, as parts that a line can be wrapped between."""
+    if isinstance(given, tuple):
+        texts = printer.texts(given)
+        return [as_tuple(texts)] if len(texts) < 2 else [f"({texts[0]}", *texts[1:-1], f"{texts[-1]})"]
+    text = printer.text(given)
+    # Where a shape is expected, a tuple is one.
+    is_shape = any(operand.name == name and operand.kind == "shape" for operand in definition.operands)
+    return [text.removeprefix("shape") if is_shape and text.startswith("shape(") else text]
+
+
+def _attribute_text(kind: AttrKind, name: str, op: Any) -> str | None:
+    """The attribute's text; None where it is the default."""
+    if name not in op.attributes:
+        return None
+    attribute = op.attributes[name]
+    try:
+        value = kind.decode(attribute)
+    except AttributeProblem:
+        return attribute_text(attribute)
+    if not kind.required and value == kind.default:
+        return None
+    if isinstance(kind, DType):
+        return quote(dtype_name(value))
+    return f"@{shorten(value)}" if isinstance(kind, Symbol) else value_text(value)
+
+
+def _types_text(op: Any) -> str:
+    types = [type_text(result.type) for result in op.results]
+    return types[0] if len(types) == 1 else f"({', '.join(types)})"
+
+
+def _sizes(attribute: Any) -> Iterator[str]:
+    for item in attribute:
+        yield item.value if isinstance(item, ir.StringAttr) else str(item.value)
+
+
+@expression("relax.shape", shown="dims", always=True)
+def _shape(printer: Printer, op: Any) -> Expr | None:
+    return Expr(f"shape{dims_text(list(_sizes(op.attributes['dims'])))}")
+
+
+@expression("relax.prim_value", shown="value", always=True)
+def _prim_value(printer: Printer, op: Any) -> Expr | None:
+    text = shorten(op.attributes["value"].value)
+    return Expr(text, Level.ATOM if text.isidentifier() else Level.SUM)
