@@ -24,16 +24,15 @@ from typing import Any, NamedTuple
 
 from .diagnostics import Diagnostic, locate
 from .errors import RelaxError
-from .legality import Legality, illegal_diagnostic, operations_in
+from .legality import CAST, Legality, illegal_diagnostic, operations_in
 from .mlir import ir, rewrite
 from .rewriting import (
     UPDATED,
     Decline,
-    OperationErased,
     PatternCall,
-    check_types,
     function_name,
     op_name,
+    parent_of,
     replacement,
 )
 from .type_conversion import STRUCTURAL, TypeConversion, reconcile_casts
@@ -131,12 +130,12 @@ class _Run:
         self.root = root
         self.legality = conversion.legality
         self.types = conversion.types
-        self._call = PatternCall(root.context)
+        self._call = PatternCall(root)
         self._rewriter = ConversionRewriter(self.types)
         self._error: BaseException | None = None
-        #: Of the round that runs: how often each operation was converted, and where last.
+        #: Of the round that runs: what was converted, with the last pattern and place; what declined; what was made.
         self._converted: dict[str, tuple[str, Any]] = {}
-        self._declined: list[tuple[Any, list[tuple[str, str]]]] = []
+        self._declined: dict[Any, list[tuple[str, str]]] = {}
         self._made: set[str] = set()
 
     def run(self) -> None:
@@ -147,7 +146,8 @@ class _Run:
             self._run_rounds()
             if self.types:
                 reconcile_casts(self._operations())
-        self._check_legality()
+            self._check_legality()
+        self.types.forget()
 
     def _operations(self) -> list[Any]:
         return operations_in(self.root, self.conversion.is_opaque)
@@ -155,15 +155,16 @@ class _Run:
     def _run_rounds(self) -> None:
         if not self.conversion.patterns:
             return
-        frozen = self._patterns()
+        converter = self.types.mlir_converter()
+        frozen = self._patterns(converter)
         target = rewrite.ConversionTarget()
         config = rewrite.ConversionConfig()
         # Casts stay as they are: nobody could be asked for better ones.
         config.build_materializations = False
         config.folding_mode = rewrite.DialectConversionFoldingMode.NEVER
         for _ in range(self.conversion.max_rounds):
-            self._converted, self._declined, self._made = {}, [], set()
-            with self._call.insertion_point:
+            self._converted, self._declined, self._made = {}, {}, set()
+            with self._call:
                 # Everything is unknown to the driver, so that it never fails: what is left is judged afterwards.
                 rewrite.apply_partial_conversion(self.root, target, frozen, config)
             if self._error is not None:
@@ -172,13 +173,13 @@ class _Run:
                 return
         raise self._endless()
 
-    def _patterns(self) -> Any:
+    def _patterns(self, converter: Any) -> Any:
         patterns = rewrite.RewritePatternSet(self.root.context)
         for name, candidates in self.conversion.patterns.items():
             rule = self.legality.rule(name)
             if rule is not True:
                 is_legal = rule if callable(rule) else None
-                patterns.add_conversion(name, self._matcher(candidates, is_legal), self.types.converter)
+                patterns.add_conversion(name, self._matcher(candidates, is_legal), converter)
         return patterns.freeze()
 
     def _matcher(self, candidates: list[_Pattern], is_legal: Callable[[Any], bool] | None) -> Any:
@@ -192,27 +193,25 @@ class _Run:
                 if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
                     return True
                 return not self._convert(candidates, op, adaptor, mlir_rewriter)
-            except OperationErased:
-                raise
             except BaseException as error:
                 self._error = error
-                self._call.discard(op.operation)
+                self._call.discard()
                 return True
 
         return match
 
     def _is_out_of_reach(self, operation: Any) -> bool:
-        """Whether it is the root, which nothing can replace, or lies in something opaque."""
-        if operation == self.root:
+        """Whether it is the root, which nothing can replace, has been erased, or lies in something opaque."""
+        if operation == self.root or self._call.is_buried(operation):
             return True
         is_opaque = self.conversion.is_opaque
         if is_opaque is None:
             return False
-        around = operation.parent
-        while around is not None and around.operation != self.root:
-            if is_opaque(around.operation):
+        around = parent_of(operation)
+        while around is not None and around != self.root:
+            if is_opaque(around):
                 return True
-            around = around.operation.parent
+            around = parent_of(around)
         return False
 
     def _convert(self, candidates: list[_Pattern], op: Any, adaptor: Any, mlir_rewriter: Any) -> bool:
@@ -228,18 +227,17 @@ class _Run:
                 self._replace(name, operation, outcome, mlir_rewriter)
                 return True
             reasons.append((name, outcome.reason))
-            self._call.discard(operation)
-        self._declined.append((operation, reasons))
+            self._call.discard()
+        self._declined[operation] = reasons
         return False
 
     def _replace(self, name: str, operation: Any, outcome: Any, mlir_rewriter: Any) -> None:
         values = None
         if outcome is not UPDATED:
-            values = replacement(outcome, name, operation)
-            types = operation.results.types
-            check_types(values, self._rewriter.result_types if self.types else types, name, operation)
+            types = self._rewriter.result_types if self.types else operation.results.types
+            values = replacement(outcome, types, name, operation)
         self._converted[operation.name] = (name, self._call.location)
-        self._made.update(self._call.place(operation))
+        self._made.update(self._call.place())
         if values is None:
             # It may need another round, as what was made may.
             self._made.add(operation.name)
@@ -260,16 +258,12 @@ class _Run:
 
     def _check_legality(self) -> None:
         left = [operation for operation in self._operations() if not self.legality.is_legal(operation)]
-        found = [illegal_diagnostic(op, self.conversion.name, self._reasons(op)) for op in left]
-        if found:
-            raise illegal_error(self.conversion.name, found)
-
-    def _reasons(self, operation: Any) -> list[tuple[str, str]]:
+        # A cast that is left is mostly the trace of an operation that is left.
+        shown = [operation for operation in left if operation.name != CAST] or left
         # The last round changed nothing but what its patterns converted, so what declined in it is still there.
-        return next((reasons for declined, reasons in self._declined if declined == operation), [])
-
-
-def illegal_error(what: str, found: list[Diagnostic]) -> RelaxError:
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    notes = [note.message for note in found[0].notes]
-    return RelaxError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
+        reasons = self._declined
+        found = [illegal_diagnostic(op, self.conversion.name, reasons.get(op, ())) for op in shown]
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            notes = [note.message for note in found[0].notes]
+            raise RelaxError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .errors import RelaxError
 from .mlir import ir
+from .text import is_not_utf8, readable
 
 _WIDEST_LINE = 200
 
@@ -38,7 +40,7 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
     file, line, column, name = locate(diagnostic.location)
     return Diagnostic(
         diagnostic.severity.name.lower(),
-        diagnostic.message,
+        readable(lambda: diagnostic.message),
         file,
         line,
         column,
@@ -53,10 +55,9 @@ def locate(location: Any) -> tuple[str, int, int, str]:
     # Bounded, because fused and call-site locations nest as deep as whoever made them liked.
     for _ in range(64):
         if isinstance(location, ir.FileLineColLoc):
-            file = location.filename
-            return str(getattr(file, "value", file)), location.start_line, location.start_col, name
+            return _quoted_name(location), location.start_line, location.start_col, name
         if isinstance(location, ir.NameLoc):
-            name = name or location.name_str
+            name = name or _quoted_name(location)
             location = location.child_loc
         elif isinstance(location, ir.CallSiteLoc):
             location = location.callee
@@ -65,6 +66,20 @@ def locate(location: Any) -> tuple[str, int, int, str]:
         else:
             break
     return "", 0, 0, name
+
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile(rb"\\([0-9A-F]{2}|\\)")
+
+
+def _quoted_name(location: Any) -> str:
+    """The file or name of a location, out of its text: the bindings' own properties abort when it is not UTF-8."""
+    match = _QUOTED.search(str(location))
+    if match is None:
+        return ""
+    # A letter's code is two digits, a backslash is two backslashes.
+    name = _ESCAPED.sub(lambda code: b"\\" if code[1] == b"\\" else bytes.fromhex(code[1].decode()), match[1].encode())
+    return name.decode("utf-8", "backslashreplace")
 
 
 _reporter: ContextVar[Callable[[Diagnostic], None] | None] = ContextVar("reporter", default=None)
@@ -108,6 +123,10 @@ def errors_as_relax_error(context: Any, what: str) -> Iterator[list[Diagnostic]]
         yield errors
     except ir.MLIRError as error:
         raise failure(what, errors or _from_exception(error)) from None
+    except (RuntimeError, UnicodeDecodeError) as error:
+        if not is_not_utf8(error):
+            raise
+        raise failure(what, errors or [Diagnostic("error", "a string that is needed as text is not UTF-8")]) from None
     finally:
         handler.detach()
         context.emit_error_diagnostics = previous

@@ -6,14 +6,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from .diagnostics import errors_as_relax_error
 from .errors import RelaxError
-from .mlir import passmanager
+from .mlir import is_encodable, passmanager
 
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)' on a PassManager")
 _UNKNOWN = "does not refer to a registered pass"
@@ -41,8 +40,10 @@ def required_anchor(text: str, context: Any) -> str:
 
 def _parse_problem(text: str, context: Any) -> tuple[str, list[str]]:
     """Upstream's complaint about a pipeline, empty when there is none, and what it printed besides."""
+    if not is_encodable(text):
+        return "not UTF-8", []
     # Only options make it print; capturing costs a temporary file.
-    capture = _captured_stderr() if "{" in text else nullcontext([])
+    capture: Any = _captured_stderr() if "{" in text else nullcontext([])
     with context, capture as printed:
         try:
             passmanager.PassManager.parse(text)
@@ -84,6 +85,8 @@ def upstream_pipeline_text(text: str, context: Any) -> str:
 @contextmanager
 def _captured_stderr() -> Iterator[list[str]]:
     """Collects what LLVM's option parser writes to the process's stderr beside raising: it holds the reason."""
+    import tempfile  # slow to import, and seldom needed
+
     lines: list[str] = []
     sys.stderr.flush()
     with tempfile.TemporaryFile() as sink:

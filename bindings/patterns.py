@@ -7,10 +7,10 @@
 
     apply_greedy(module, [Pattern("relax.negative", remove_double_negation)])
 
-A pattern's function returns the values that replace the operation's results (a value, an operation, a list; () for
-an operation without results), UPDATED when it has changed the operation in place, None when it does not apply. While
-it runs, new operations go before the matched one and have its location. It erases nothing by itself but through
-the rewriter: the C++ drivers hold pointers to operations.
+A pattern's function returns the values that replace the operation's results (a value, an operation, a list; () where
+there are none, or nobody uses them), UPDATED when it has changed the operation in place, None when it does not apply.
+While it runs, new operations go before the matched one and have its location. In `apply_greedy` it may also replace
+other operations, and erase those that nobody uses (`op.erase()`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from .errors import RelaxError
 from .mlir import ir, rewrite
 from .rewriting import (
     UPDATED,
-    OperationErased,
     PatternCall,
-    check_types,
     function_name,
     is_used,
     op_name,
@@ -67,19 +65,9 @@ class Rewriter:
         #: The bindings' own, which checks nothing.
         self.mlir_rewriter: Any = None
 
-    def erase(self, op: Any) -> None:
-        """Erases an operation that nobody uses."""
-        operation = op.operation
-        self._driver.check_reachable(operation)
-        if is_used(operation):
-            raise pattern_error(self._driver.current, operation, "erases it although its results are used")
-        self.mlir_rewriter.erase_op(operation)
-
     def replace(self, op: Any, values: Any) -> None:
-        """Replaces another operation than the matched one, for which the values are returned."""
-        operation = op.operation
-        self._driver.check_reachable(operation)
-        self._driver.replace(self.mlir_rewriter, operation, values)
+        """Replaces another operation than the matched one, for which the values are returned. Not in a walk."""
+        self._driver.replace_other(self.mlir_rewriter, op.operation, values)
 
 
 def defining_op(value: Any, *names: str) -> Any:
@@ -126,21 +114,20 @@ class _Driver:
     def __init__(self, op: Any, patterns: Iterable[Pattern], what: str, rounds: int):
         self.root = op.operation
         self.applied: Counter[tuple[str, str]] = Counter()
-        self.current = ""
-        self._matched: Any = None
-        self._changed_others = False
-        self._last: tuple[str, str] | None = None
-        self._error: BaseException | None = None
         self._what = what
         #: 0 for a walk, which goes over everything once.
         self._rounds = rounds
         self._total, self._most, self._is_counted = 0, rounds * _FEW, False
+        self._last: tuple[str, str] | None = None
+        self._changed_others = False
+        self._error: BaseException | None = None
         self._by_name = _sorted_by_name(patterns)
-        self._call = PatternCall(self.root.context)
+        self._rewriter = Rewriter(self)
+        self._call = PatternCall(self.root, self._erase_other)
 
     def run(self, work: Callable[[Any], None]) -> None:
         context = self.root.context
-        with context, self._call.insertion_point:
+        with context, self._call:
             patterns = rewrite.RewritePatternSet(context)
             for name, candidates in self._by_name.items():
                 patterns.add(name, self._matcher(candidates))
@@ -157,37 +144,58 @@ class _Driver:
 
     def _matcher(self, candidates: Sequence[tuple[str, Any]]) -> Callable[[Any, Any], bool]:
         """A function by MLIR's convention: true means that nothing was changed."""
-        rewriter = Rewriter(self)
 
         def match(op: Any, mlir_rewriter: Any) -> bool:
             # After an error the driver is let run out: exceptions must not cross C++ that was built without them.
             if self._error is not None:
                 return True
-            rewriter.mlir_rewriter = mlir_rewriter
+            self._rewriter.mlir_rewriter = mlir_rewriter
             try:
-                return not any(self._apply(name, function, op, rewriter) for name, function in candidates)
-            except OperationErased:
-                raise
+                return not any(self._apply(name, function, op) for name, function in candidates)
             except BaseException as error:
                 self._error = error
-                self._call.discard(op.operation)
+                self._call.discard()
                 return True
 
         return match
 
-    def _apply(self, name: str, function: Any, op: Any, rewriter: Rewriter) -> bool:
-        operation = op.operation
-        self.current, self._matched, self._changed_others = name, operation, False
-        outcome = self._call.run(function, name, op, rewriter)
+    def _apply(self, name: str, function: Any, op: Any) -> bool:
+        self._changed_others = False
+        outcome = self._call.run(function, name, op, self._rewriter)
         if outcome is None and not self._changed_others:
-            self._call.discard(operation)
+            self._call.discard()
             return False
+        operation = op.operation
         self._count(name, operation.name)
         if outcome is UPDATED or outcome is None:
-            self._call.place(operation)
+            self._call.place()
         else:
-            self.replace(rewriter.mlir_rewriter, operation, outcome)
+            self._replace(self._rewriter.mlir_rewriter, operation, outcome)
         return True
+
+    def _replace(self, mlir_rewriter: Any, operation: Any, outcome: Any) -> None:
+        if isinstance(outcome, tuple) and not outcome and not is_used(operation):
+            mlir_rewriter.erase_op(operation)
+            return
+        values = replacement(outcome, operation.results.types, self._call.pattern, operation)
+        self._call.place()
+        mlir_rewriter.replace_op(operation, values)
+
+    def replace_other(self, mlir_rewriter: Any, operation: Any, outcome: Any) -> None:
+        if self._call.is_around_match(operation):
+            raise pattern_error(self._call.pattern, operation, "replaces what it was called for: return the values")
+        self._refuse_in_walk(operation)
+        self._replace(mlir_rewriter, operation, outcome)
+        self._changed_others = True
+
+    def _erase_other(self, operation: Any) -> None:
+        self._refuse_in_walk(operation)
+        self._rewriter.mlir_rewriter.erase_op(operation)
+        self._changed_others = True
+
+    def _refuse_in_walk(self, operation: Any) -> None:
+        if not self._rounds:
+            raise pattern_error(self._call.pattern, operation, "erases or replaces another operation, not so in a walk")
 
     def _count(self, name: str, op: str) -> None:
         self.applied[name, op] += 1
@@ -200,26 +208,6 @@ class _Driver:
         # The greedy driver's rounds do not bound it: within one, a pattern can feed itself forever.
         self._is_counted = True
         self._most = self._rounds * max(_count_ops(self.root), _FEW)
-
-    def replace(self, rewriter: Any, operation: Any, outcome: Any) -> None:
-        values = replacement(outcome, self.current, operation)
-        check_types(values, operation.results.types, self.current, operation)
-        self._call.place(self._matched)
-        rewriter.replace_op(operation, values)
-
-    def check_reachable(self, operation: Any) -> None:
-        """Refuses what would pull an operation from under the C++ driver."""
-        if self._is_around_match(operation):
-            raise pattern_error(self.current, operation, "erases or replaces what it was called for: return the values")
-        if not self._rounds:
-            raise pattern_error(self.current, operation, "erases or replaces another operation: a walk cannot do that")
-        self._changed_others = True
-
-    def _is_around_match(self, operation: Any) -> bool:
-        around = self._matched
-        while around is not None and around != operation:
-            around = around.parent and around.parent.operation
-        return around is not None
 
     def _endless(self, last: tuple[str, str]) -> RelaxError:
         name, op = last

@@ -7,13 +7,18 @@ succeeded. So a pattern that gives up or raises leaves nothing behind, and the C
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from contextvars import ContextVar
 from typing import Any
 
 from .diagnostics import Diagnostic, locate
+from .erasing import detach, erase, erasing_by
 from .errors import RelaxError
 from .mlir import ir
 
+# The outermost operations of the runs that are under way in this thread.
+_being_rewritten: ContextVar[tuple[Any, ...]] = ContextVar("being_rewritten", default=())
 _at_block_begin = ir.InsertionPoint.at_block_begin
 
 
@@ -36,74 +41,152 @@ class _Updated:
 UPDATED = _Updated()
 
 
-class OperationErased(RelaxError):
-    """A pattern erased the operation that it was called for: a C++ driver must stop at once."""
-
-
 class PatternCall:
-    """Calls pattern functions; one object serves a whole run of a driver."""
+    """Calls pattern functions; one object serves a whole run of a driver, `with` it."""
 
-    def __init__(self, context: Any):
-        self._module = ir.Module.create(ir.Location.unknown(context))
+    def __init__(self, root: Any, erase_other: Callable[[Any], None] | None = None):
+        """`erase_other` erases an operation that the pattern has not made and that nobody uses, if it does not wait."""
+        self._outermost = _outermost(root)
+        self._module = ir.Module.create(ir.Location.unknown(root.context))
         self._block = self._module.body
-        #: Enter it around a run: a pattern's operations are made here.
-        self.insertion_point = ir.InsertionPoint(self._block)
-        #: Of the operation matched last.
+        self._insertion_point = ir.InsertionPoint(self._block)
+        self._erase_other = erase_other or self._bury
+        self._entered = ExitStack()
+        self._buried: set[Any] = set()
+        self._burials: list[Any] = []
+        #: What the pattern that runs was called for, the pattern's name, the operation's location.
+        self.matched: Any = None
+        self.pattern = ""
         self.location: Any = None
 
+    def __enter__(self) -> PatternCall:
+        if self._outermost in _being_rewritten.get():
+            raise RelaxError("a pattern cannot rewrite what it is called in: return values, another round comes by")
+        with ExitStack() as stack:
+            token = _being_rewritten.set((*_being_rewritten.get(), self._outermost))
+            stack.callback(_being_rewritten.reset, token)
+            # A pattern's operations are made here.
+            stack.enter_context(self._insertion_point)
+            stack.enter_context(erasing_by(self.erase))
+            self._entered = stack.pop_all()
+        return self
+
+    def __exit__(self, exception_type: Any, exception: Any, traceback: Any) -> None:
+        self._entered.__exit__(exception_type, exception, traceback)
+        burials, self._burials, self._buried = self._burials, [], set()
+        # In the order of burial, in which users come first.
+        used = [operation for operation in burials if not self._lay_to_rest(operation)]
+        if used and exception is None:
+            raise pattern_error(self.pattern, used[0], "uses a value of an operation that was erased")
+
+    def _lay_to_rest(self, operation: Any) -> bool:
+        for result in operation.results:
+            for use in result.uses:
+                # Somebody has kept a value of it: back among the living, so that memory stays sound.
+                ir.InsertionPoint(use.owner).insert(operation)
+                return False
+        erase(operation)
+        return True
+
     def run(self, function: Any, name: str, op: Any, *arguments: Any) -> Any:
-        """What the function returns. Raises OperationErased when it took the operation away."""
+        """What the function returns."""
         operation = op.operation
+        self.matched, self.pattern = operation, name
         self.location = location = operation.location
-        try:
-            with location:
-                return function(op, *arguments)
-        finally:
-            if is_erased(operation):
-                raise OperationErased(
-                    f"pattern '{name}' erased the operation that it was called for; a pattern returns the values that "
-                    "replace it, () where there are none"
-                )
+        with location:
+            return function(op, *arguments)
 
     def _first_made(self) -> Any:
         # A new insertion point each time: one at a block's begin remembers the operation that was there.
         return _at_block_begin(self._block).ref_operation
 
-    def place(self, operation: Any) -> list[str]:
-        """Moves what has been made before the operation; tells the names of it."""
+    def place(self) -> list[str]:
+        """Moves what has been made before the matched operation; tells the names of it and of what is inside."""
         names: list[str] = []
         made = self._first_made()
         while made is not None:
             names.append(made.name)
-            made.move_before(operation)
+            if len(made.regions):
+                names.extend(_names_inside(made))
+            made.move_before(self.matched)
             made = self._first_made()
         return names
 
-    def discard(self, operation: Any) -> None:
-        """Erases what has been made; what somebody uses already is placed before the operation instead."""
+    def discard(self) -> None:
+        """Erases what has been made; what somebody uses already is placed before the matched operation instead."""
         if self._first_made() is None:
             return
         leftover = [made.operation for made in self._block.operations]
         for made in reversed(leftover):
-            if not is_used(made):
-                made.erase()
-        self.place(operation)
+            if not self._is_used(made):
+                self._bury(made)
+        self.place()
 
+    def erase(self, operation: Any) -> None:
+        """What `operation.erase()` does in a pattern. Raises RelaxError where it would break the driver or the IR."""
+        if self._is_used(operation):
+            raise pattern_error(self.pattern, operation, "erases it although its results are used")
+        if self.is_around_match(operation):
+            raise pattern_error(self.pattern, operation, "erases what it was called for: return the values instead")
+        if _outermost(operation) == self._module.operation:
+            self._bury(operation)
+        else:
+            self._erase_other(operation)
 
-def is_erased(operation: Any) -> bool:
-    """Whether the operation was erased through this very handle; another handle's doing cannot be seen."""
-    try:
-        return not operation.name
-    except RuntimeError:
-        return True
+    def _bury(self, operation: Any) -> None:
+        """Takes an operation out of its block, and keeps it in memory until the end: others may still know of it."""
+        detach(operation)
+        self._buried.add(operation)
+        self._burials.append(operation)
+
+    def is_buried(self, operation: Any) -> bool:
+        return operation in self._buried
+
+    def _is_used(self, operation: Any) -> bool:
+        users = (use.owner.operation for result in operation.results for use in result.uses)
+        return any(_outermost(user) not in self._buried for user in users)
+
+    def is_around_match(self, operation: Any) -> bool:
+        """Whether it is the matched operation or has it inside."""
+        around = self.matched
+        while around is not None and around != operation:
+            around = parent_of(around)
+        return around is not None
 
 
 def is_used(operation: Any) -> bool:
     return any(True for result in operation.results for _ in result.uses)
 
 
-def replacement(outcome: Any, name: str, operation: Any) -> list[Any]:
-    """The values that a pattern returned for an operation's results. Raises RelaxError for anything else."""
+def _names_inside(operation: Any) -> list[str]:
+    names: list[str] = []
+
+    def visit(inside: Any) -> Any:
+        names.append(inside.name)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return names
+
+
+def parent_of(operation: Any) -> Any:
+    """The operation around an operation; None for the outermost one."""
+    # The handle that owns an outermost operation raises when it is asked for its parent.
+    parent = operation.parent if operation.attached else None
+    return None if parent is None else parent.operation
+
+
+def _outermost(operation: Any) -> Any:
+    while (around := parent_of(operation)) is not None:
+        operation = around
+    return operation
+
+
+def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Any) -> list[Any]:
+    """The values that a pattern returned for an operation's results, which must have these types.
+
+    Raises RelaxError for anything else.
+    """
     if isinstance(outcome, ir.Value):
         values = [outcome]
     elif isinstance(outcome, (ir.Operation, ir.OpView)):
@@ -113,20 +196,17 @@ def replacement(outcome: Any, name: str, operation: Any) -> list[Any]:
     else:
         expected = "the values that replace its results (a value, an operation, a list; () where there are none)"
         raise pattern_error(name, operation, f"returned {_shown(outcome)}: expected {expected} or UPDATED")
-    count = len(operation.results)
-    if len(values) != count:
-        raise pattern_error(name, operation, f"returned {len(values)} values for {count} results")
-    return values
-
-
-def check_types(values: Sequence[Any], types: Sequence[Any], name: str, operation: Any) -> None:
-    """Refuses values of other types than the results need, and an operation as its own replacement."""
+    if len(values) != len(types):
+        raise pattern_error(name, operation, f"returned {len(values)} values for {len(types)} results")
     for index, value in enumerate(values):
+        if value.context is not operation.context:
+            raise pattern_error(name, operation, f"returned a value of another context for result #{index}")
         if value.type != types[index]:
             problem = f"returned a value of type {value.type} for result #{index}, but {types[index]} is needed"
             raise pattern_error(name, operation, problem)
         if value in operation.results:
             raise pattern_error(name, operation, "returned the operation's own result (UPDATED says: changed in place)")
+    return values
 
 
 def pattern_error(name: str, operation: Any, problem: str) -> RelaxError:

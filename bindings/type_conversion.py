@@ -27,10 +27,18 @@ class TypeConversion:
     def __init__(self) -> None:
         self._functions: list[Callable[[Any], Any]] = []
         self._converted: dict[Any, Any] = {}
-        # MLIR keeps neither the converter nor its functions alive; without the identity it would refuse every type.
+        # MLIR does not keep the function of its converter alive.
         self._convert = self.convert
-        self.converter = rewrite.TypeConverter()
-        self.converter.add_conversion(self._convert)
+
+    def mlir_converter(self) -> Any:
+        """MLIR's own converter. Made for each run, because it remembers types by address; keep it alive yourself."""
+        converter = rewrite.TypeConverter()
+        converter.add_conversion(self._convert)
+        return converter
+
+    def forget(self) -> None:
+        """Lets go of the types seen, which hold their context alive."""
+        self._converted.clear()
 
     def __bool__(self) -> bool:
         return bool(self._functions)
@@ -78,7 +86,7 @@ class TypeConversion:
         for index, value in enumerate(operation.operands):
             converted = self.convert(value.type)
             if converted != value.type:
-                operation.operands[index] = _cast(value, converted, point)
+                operation.operands[index] = _cast(value, converted, point).result
 
     def _convert_results(self, operation: Any) -> None:
         if any(self.convert(result.type) != result.type for result in operation.results):
@@ -96,7 +104,7 @@ class TypeConversion:
             if converted != original:
                 value.set_type(converted)
                 back = _cast(value, original, point)
-                value.replace_all_uses_except(back, back.owner)
+                value.replace_all_uses_except(back.result, back)
 
     def _convert_signature(self, function: Any) -> None:
         signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
@@ -107,7 +115,7 @@ class TypeConversion:
 
 
 def _cast(value: Any, type_: Any, point: Any) -> Any:
-    return ir.Operation.create(CAST, results=[type_], operands=[value], ip=point).result
+    return ir.Operation.create(CAST, results=[type_], operands=[value], ip=point)
 
 
 def reconcile_casts(operations: Iterable[Any]) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .dialects.core.infos import ShapeInfo as ShapeInfo
     from .dialects.core.infos import TensorInfo as TensorInfo
     from .dialects.core.infos import VectorInfo as VectorInfo
+    from .dialects.core.infos import tensor as tensor
     from .dialects.core.symbols import sym as sym
     from .dialects.script import print_script as print_script
     from .module import Module as Module
@@ -57,6 +58,7 @@ _EXPORTS = {
     "find_op": "dialects.core.dialect",
     "registered_dialects": "dialects.core.dialect",
     "sym": "dialects.core.symbols",
+    "tensor": "dialects.core.infos",
     # Modules.
     "Module": "module",
     "print_script": "dialects.script",

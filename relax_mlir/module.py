@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import io
 import weakref
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from .bindings.diagnostics import errors_as_relax_error
 from .bindings.errors import RelaxError
 from .bindings.mlir import ir
+from .bindings.text import print_asm
 from .dialects.context import create_context
 from .dialects.core.cache import drop
 from .dialects.parsing import parse_module
 from .dialects.verification import verify_ir
+from .function import FunctionBuilder
 
 
 class Module:
@@ -60,6 +64,15 @@ class Module:
         """The block that holds the module's functions."""
         return self.operation.regions[0].blocks[0]
 
+    def function(self, name: str, inputs: Iterable[Any] = (), *, private: bool = False) -> FunctionBuilder:
+        """A new function at the end of the module. Types are text, `rx.tensor(...)` or MLIR's.
+
+        >>> with module.function("main", [rx.tensor(("n", 8)), rx.tensor((8,))]) as f:
+        ...     x, bias = f
+        ...     f.returns(relax.add(x, bias))
+        """
+        return FunctionBuilder(self, name, inputs, private)
+
     def __enter__(self) -> Module:
         stack = ExitStack()
         stack.enter_context(self.context)
@@ -72,7 +85,7 @@ class Module:
         self._entered.pop().__exit__(*exception)
 
     def __str__(self) -> str:
-        return str(self.print())
+        return self.print()
 
     def print(
         self,
@@ -87,22 +100,27 @@ class Module:
         assume_verified: bool = False,
     ) -> str:
         """The module as text, without constants of more elements or resources of more characters than told."""
-        return str(
-            self.operation.get_asm(
-                print_generic_op_form=generic,
-                enable_debug_info=debug_info or pretty_debug_info,
-                pretty_debug_info=pretty_debug_info,
-                use_local_scope=local_scope,
-                large_elements_limit=elide_elements,
-                large_resource_limit=elide_resources,
-                assume_verified=assume_verified,
-            )
+        return print_asm(
+            self.operation,
+            print_generic_op_form=generic,
+            enable_debug_info=debug_info or pretty_debug_info,
+            pretty_debug_info=pretty_debug_info,
+            use_local_scope=local_scope,
+            large_elements_limit=elide_elements,
+            large_resource_limit=elide_resources,
+            assume_verified=assume_verified,
         )
 
     def bytecode(self, version: int | None = None) -> bytes:
         """The module in MLIR's binary form."""
         stream = io.BytesIO()
-        self.operation.write_bytecode(stream, version)
+        with errors_as_relax_error(self.context, "cannot write bytecode") as found:
+            try:
+                self.operation.write_bytecode(stream, version)
+            except ValueError as error:
+                # MLIR's diagnostic says more, but shows the whole module as the place.
+                reason = found[0].message if found else str(error)
+                raise RelaxError(f"cannot write bytecode: {reason}") from None
         return stream.getvalue()
 
     def verify(self) -> None:

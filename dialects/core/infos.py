@@ -6,9 +6,10 @@ Element types are written as MLIR writes them: "f32", "bf16", "i8", "ui8", "i1",
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .symbols import Dim, SymExpr
+from .symbols import Dim, SymExpr, parse
 
 
 class TensorInfo(NamedTuple):
@@ -26,6 +27,14 @@ class TensorInfo(NamedTuple):
 
     def with_dtype(self, dtype: str) -> TensorInfo:
         return TensorInfo(self.shape, dtype)
+
+
+def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: str = "float32") -> TensorInfo:
+    """`tensor(("n", 4), "float32")`: sizes are numbers, symbols or expressions; None where nothing is known."""
+    if shape is None:
+        return TensorInfo(None, DTYPE_BY_NAME.get(dtype, dtype))
+    dims = tuple(parse(size) if isinstance(size, str) else size for size in shape)
+    return TensorInfo(dims, DTYPE_BY_NAME.get(dtype, dtype))
 
 
 class ShapeInfo(NamedTuple):

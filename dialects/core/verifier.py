@@ -37,7 +37,7 @@ def verify(definition: OpDef, op: Any) -> bool:
     except (OpProblem, TypeProblem, SymbolError) as problem:
         operation.location.emit_error(f"'{definition.full_name}' op {problem}")
         return False
-    except RuntimeError as error:
+    except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
             raise
         operation.location.emit_error(f"'{definition.full_name}' op has a string that is not UTF-8")

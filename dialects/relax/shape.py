@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, Int, Str
 from ..core.codec import TypeProblem, decode, decode_dims, encode_dims
 from ..core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
@@ -59,6 +60,8 @@ class _Sizes(AttrKind):
         return encode_dims(value, context)
 
     def decode(self, attribute: Any) -> tuple[Size, ...]:
+        if not isinstance(attribute, ir.ArrayAttr):
+            raise self.refuse(attribute)
         try:
             dims = decode_dims(attribute, f"expects {self.expects}")
         except TypeProblem as problem:

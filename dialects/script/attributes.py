@@ -129,7 +129,7 @@ def _attribute_text_of(attributes: Any, name: str) -> str | None:
     return attribute_text(attribute)
 
 
-def annotations(op: Any, shown: Container[str]) -> str:
+def other_attributes(op: Any, shown: Container[str]) -> str:
     """What is left of an operation's attributes: ` {relax.composite="dnnl.conv", tir.noalias}` or nothing."""
     items = [short_item(name, text) for name, text in attribute_items(op, shown)]
     return f" {{{', '.join(items)}}}" if items else ""

@@ -156,6 +156,7 @@ def _return(printer: Printer, op: Any) -> bool:
 @statement("func.call", shown="callee")
 def _call(printer: Printer, op: Any) -> bool:
     items = printer.texts(op.operands)
+    printer.flush_reads()
     head = f"{printer.targets(op)}{one_line(str(op.attributes['callee']))}("
     printer.emit_call(head, items, f"){printer.notes(op)}", printer.comment(op))
     return True

@@ -80,6 +80,7 @@ def write_generic(printer: Printer, op: Any) -> None:
     regions = [region for region in op.regions if len(region.blocks)]
     tail = f"){_successors_text(printer, op)}"
     comment = printer.comment(op)
+    printer.flush_reads()
     head = f"{printer.targets(op)}{one_line(op.name)}{symbol}("
     if not regions:
         printer.emit_call(head, items, tail, comment)

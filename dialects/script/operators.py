@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, DType, Symbol
 from ..core.opdef import OpDef, OpProblem
-from .attributes import annotations, attribute_text, value_text
+from .attributes import attribute_text, other_attributes, value_text
 from .rules import expression
 from .text import Expr, Level, as_tuple, call, quote, shorten
 from .types import dims_text, dtype_name, is_scalar, type_text
@@ -25,7 +25,7 @@ def operator_expression(printer: Printer, definition: OpDef, op: Any) -> Expr | 
     type_ = op.results[0].type
     if not is_scalar(type_) and not isinstance(type_, ir.VectorType):
         return None
-    if annotations(op, definition.attrs):
+    if other_attributes(op, definition.attrs):
         return None
     return call(_shown_name(definition), *_items(printer, definition, op))
 
@@ -33,8 +33,10 @@ def operator_expression(printer: Printer, definition: OpDef, op: Any) -> Expr | 
 def write_operator(printer: Printer, definition: OpDef, op: Any) -> None:
     items = _items(printer, definition, op)
     comment = printer.comment(op, types=not definition.explicit)
+    if not definition.pure:
+        printer.flush_reads()
     head = f"{printer.targets(op)}{_shown_name(definition)}("
-    tail = f"){annotations(op, definition.attrs)}"
+    tail = f"){other_attributes(op, definition.attrs)}"
     printer.emit_call(head, items, tail, comment, effect=not definition.pure)
 
 
@@ -60,7 +62,7 @@ def _items(printer: Printer, definition: OpDef, op: Any) -> list[str]:
             first = name == definition.parameters[0] and bool(definition.operands)
             if text is not None:
                 (positional if first else named).append(text if first else f"{name}={text}")
-        elif operands[name] is None:
+        elif operands.get(name) is None:
             absent = True
         else:
             parts = _operand_texts(printer, operands[name], definition, name)
@@ -115,7 +117,7 @@ def _sizes(attribute: Any) -> Iterator[str]:
         yield item.value if isinstance(item, ir.StringAttr) else str(item.value)
 
 
-@expression("relax.shape", shown="dims", always=True)
+@expression("relax.shape_expr", shown="dims", always=True)
 def _shape(printer: Printer, op: Any) -> Expr | None:
     return Expr(f"shape{dims_text(list(_sizes(op.attributes['dims'])))}")
 

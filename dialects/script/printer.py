@@ -8,193 +8,26 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...bindings.mlir import ir
-from .attributes import annotations
-from .generic import definition_of, generic_expression, result_prefix, write_generic
-from .locations import location_name
-from .names import Names
+from .attributes import other_attributes
+from .generic import definition_of, generic_expression, write_generic
 from .operators import operator_expression, write_operator
-from .rules import DIALECTS, EXPRESSIONS, STATEMENTS, ExpressionRule
-from .text import Expr, Level, shorten
-from .types import is_scalar, is_tensor, type_text
-from .writer import Writer
+from .rules import DIALECTS, EXPRESSIONS, STATEMENTS
+from .text import Expr
+from .types import is_scalar, type_text
+from .values import Frame, ValueWriter, count_uses
 
 #: A longer expression gets a line and a name of its own.
 _MOST_INLINE = 72
 #: Regions that nest deeper are left out: nobody could read them.
 _MOST_DEPTH = 48
-_MOST_COMMENT = 160
-_NOTHING: frozenset[str] = frozenset()
 
 
-class _Frame:
-    """Values of one block whose text is written where they are used: once, later in this block."""
-
-    def __init__(self) -> None:
-        self.waiting: dict[Any, tuple[Expr, Any]] = {}
-        # Those of them that look at memory.
-        self.reading: dict[Any, None] = {}
-
-
-class Printer:
+class Printer(ValueWriter):
     """Writes operations; the rules call it back for values, names, lines and regions."""
 
     def __init__(self) -> None:
-        self.writer = Writer()
-        self.names = Names()
-        #: What blocks that are jumped to are called.
-        self.labels: dict[Any, str] = {}
-        #: The indices of the loops that a linalg operation's block stands in.
-        self.loops: dict[Any, list[str]] = {}
-        #: Values that must not be written over: the arguments of functions with value semantics.
-        self.fixed: set[Any] = set()
-        self._inlined: dict[Any, Expr] = {}
-        self._frame = _Frame()
-        self._reads = False
+        super().__init__()
         self._depth = 0
-
-    # ---- values ----
-
-    def value(self, value: Any) -> Expr:
-        """The text of a value. Asking twice gives the same."""
-        name = self.names.get(value)
-        if name is not None:
-            return Expr(name)
-        waiting = self._frame.waiting.pop(value, None)
-        if waiting is not None:
-            self._frame.reading.pop(value, None)
-            self._inlined[value] = waiting[0]
-        found = self._inlined.get(value)
-        if found is None:
-            return self._before_definition(value)
-        self._reads |= found.reads
-        return found
-
-    def text(self, value: Any) -> str:
-        return self.value(value).text
-
-    def texts(self, values: Sequence[Any]) -> list[str]:
-        return [self.value(value).text for value in values]
-
-    def atom(self, value: Any) -> str:
-        """The text of a value where something follows: an index, an attribute."""
-        return self.value(value).at(Level.ATOM)
-
-    def inline(self, value: Any, expr: Expr) -> None:
-        """Makes this text the value's, wherever it is used."""
-        self._inlined[value] = expr
-
-    def _before_definition(self, value: Any) -> Expr:
-        """Blocks come in any order, so a use can come before the definition."""
-        if isinstance(value.owner, ir.Block):
-            name = self.names.numbered("arg", keep=True)
-        else:
-            operation = value.owner.operation
-            rule = EXPRESSIONS.get(operation.name)
-            if rule is not None and rule.always:
-                expr, _ = self._expression(rule, operation)
-                if expr is not None:
-                    return expr
-            name = self.names.numbered(result_prefix(operation, value.result_number, value.type), keep=True)
-        self.names.bind(value, name)
-        return Expr(name)
-
-    # ---- names ----
-
-    def result_names(self, op: Any) -> list[str]:
-        """The names of an operation's results, given now where there are none yet."""
-        return [self.result_name(op, result) for result in op.results]
-
-    def result_name(self, op: Any, result: Any) -> str:
-        name = self.names.get(result)
-        if name is None:
-            name = self.bind(result, self.names.numbered(result_prefix(op, result.result_number, result.type)))
-        return name
-
-    def targets(self, op: Any) -> str:
-        """`a, b = ` for an operation with results."""
-        names = self.result_names(op)
-        return f"{', '.join(names)} = " if names else ""
-
-    def bind(self, value: Any, name: str) -> str:
-        self.names.bind(value, name)
-        return name
-
-    def destination(self, op: Any, initial: Any, result: Any) -> str:
-        """The name of the result of an operation that overwrites a value: the value's own where that ends here."""
-        if self.names.get(result) is None:
-            return self.bind(result, self.started(op, initial, lambda: self.result_name(op, result)))
-        name = self.result_name(op, result)
-        self.emit(f"{name} = {self.owned(op, initial)}", effect=False)
-        return name
-
-    def started(self, op: Any, initial: Any, fresh: Callable[[], str]) -> str:
-        """A name that is the initial value first and is assigned to later."""
-        if is_tensor(initial.type) and self._ends_at(op, initial):
-            return self.text(initial)
-        text = self.owned(op, initial)
-        name = fresh()
-        self.emit(f"{name} = {text}", self.type_comment([initial]), effect=False)
-        return name
-
-    def owned(self, op: Any, value: Any) -> str:
-        """The text of a value for a name that may be written over: tensors that others see are copied."""
-        text = self.text(value)
-        shared = is_tensor(value.type) and self.names.get(value) is not None and not self._ends_at(op, value)
-        return f"copy({text})" if shared else text
-
-    def _ends_at(self, op: Any, value: Any) -> bool:
-        """Whether this operation, in the value's own block, is its only user."""
-        if self.text(value) != self.names.get(value) or value in self.fixed or count_uses(value) != 1:
-            return False
-        owner = value.owner
-        return bool((owner if isinstance(owner, ir.Block) else owner.operation.block) == op.block)
-
-    # ---- lines ----
-
-    def emit(self, text: str, comment: str = "", *, effect: bool = True) -> None:
-        """A line. `effect`: it may write memory, so what reads it gets its own line before."""
-        if effect:
-            self.flush_reads()
-        self.writer.line(text, comment)
-
-    def emit_call(self, head: str, items: Sequence[str], tail: str, comment: str, *, effect: bool = True) -> None:
-        if effect:
-            self.flush_reads()
-        self.writer.call(head, items, tail, comment)
-
-    def flush_reads(self) -> None:
-        for value in list(self._frame.reading):
-            self._flush(value)
-
-    def _flush(self, value: Any) -> None:
-        expr, op = self._frame.waiting.pop(value)
-        self._frame.reading.pop(value, None)
-        self._assign(op, expr, "")
-
-    def _assign(self, op: Any, expr: Expr, notes: str) -> None:
-        definition = definition_of(op.name)
-        types = definition is None or not definition.explicit
-        self.writer.line(f"{self.targets(op)}{expr.text}{notes}", self.comment(op, types=types))
-
-    def notes(self, op: Any) -> str:
-        """The attributes that the rule for this operation does not show: ` {name=value}` or nothing."""
-        rule = STATEMENTS.get(op.name) or EXPRESSIONS.get(op.name)
-        return annotations(op, rule.shown if rule is not None else _NOTHING)
-
-    def comment(self, op: Any, *, types: bool = True) -> str:
-        """The types of an operation's results and the name in its location."""
-        parts = [self.type_comment(list(op.results)) if types else "", location_name(op.location)]
-        return "  # ".join(part for part in parts if part)
-
-    def header_comment(self, op: Any) -> str:
-        """For an operation that ends in a colon: its other attributes and the name in its location."""
-        return "  # ".join(part for part in (self.notes(op).strip(), location_name(op.location)) if part)
-
-    @staticmethod
-    def type_comment(values: Sequence[Any]) -> str:
-        if all(is_scalar(value.type) for value in values):
-            return ""
-        return shorten(", ".join(type_text(value.type) for value in values), _MOST_COMMENT)
 
     # ---- operations ----
 
@@ -202,9 +35,9 @@ class Printer:
         name = op.name
         rule = EXPRESSIONS.get(name)
         if rule is not None:
-            expr, reads = self._expression(rule, op)
+            expr = self.expression(rule, op)
             if expr is not None:
-                self._define(op, expr._replace(reads=reads), rule.always, annotations(op, rule.shown))
+                self._define(op, expr, rule.always, other_attributes(op, rule.shown))
                 return
         statement = STATEMENTS.get(name)
         if statement is not None and statement.write(self, op):
@@ -214,27 +47,15 @@ class Printer:
             return
         definition = definition_of(name)
         if definition is not None:
-            self._operator(definition, op)
-            return
-        expr = generic_expression(self, op)
+            expr = self.tracked(lambda: operator_expression(self, definition, op))
+        else:
+            expr = self.tracked(lambda: generic_expression(self, op))
         if expr is not None:
             self._define(op, expr, False, "")
-        else:
-            write_generic(self, op)
-
-    def _operator(self, definition: Any, op: Any) -> None:
-        self._reads = False
-        expr = operator_expression(self, definition, op)
-        if expr is None:
+        elif definition is not None:
             write_operator(self, definition, op)
         else:
-            self._define(op, expr._replace(reads=self._reads), False, "")
-
-    def _expression(self, rule: ExpressionRule, op: Any) -> tuple[Expr | None, bool]:
-        outer, self._reads = self._reads, False
-        expr = rule.write(self, op)
-        reads, self._reads = rule.reads or self._reads, outer
-        return expr, reads
+            write_generic(self, op)
 
     def _define(self, op: Any, expr: Expr, always: bool, notes: str) -> None:
         """Decides where the text of a result goes: on a line now, or to where the result is used."""
@@ -242,11 +63,11 @@ class Printer:
         uses = count_uses(result)
         named = self.names.get(result) is not None
         if always and uses and not notes:
-            self._inlined[result] = expr
+            self.inline(result, expr)
         elif uses == 1 and not notes and not named and self._fits_inside(op, result, expr):
-            self._frame.waiting[result] = (expr, op)
+            self.frame.waiting[result] = (expr, op)
             if expr.reads:
-                self._frame.reading[result] = None
+                self.frame.reading[result] = None
         else:
             self._assign(op, expr, notes)
 
@@ -264,7 +85,7 @@ class Printer:
 
     def block(self, block: Any, end: Callable[[Any], None] | None = None) -> None:
         """The operations of a block; `end` writes the last one."""
-        outer, self._frame = self._frame, _Frame()
+        outer, self.frame = self.frame, Frame()
         previous = None
         for op in block.operations:
             if previous is not None:
@@ -272,9 +93,9 @@ class Printer:
             previous = op.operation
         if previous is not None:
             (end or self.operation)(previous)
-        for value in list(self._frame.waiting):
+        for value in list(self.frame.waiting):
             self._flush(value)
-        self._frame = outer
+        self.frame = outer
 
     def suite(self, region: Any, end: Callable[[Any], None] | None = None) -> None:
         """An indented region. The arguments of its first block have been named."""
@@ -311,12 +132,6 @@ class Printer:
     def argument_name(self, value: Any) -> str:
         known = self.names.get(value)
         return known if known is not None else self.bind(value, self.names.numbered("arg"))
-
-
-def count_uses(value: Any) -> int:
-    """0, 1, or 2 for more."""
-    uses = iter(value.uses)
-    return sum(1 for _ in zip(uses, range(2)))  # noqa: B905  # it is the shorter one that counts
 
 
 def print_script(operation: Any) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from .printer import Printer
     from .text import Expr
 
-ExpressionWriter = Callable[["Printer", Any], "Expr | None"]
-StatementWriter = Callable[["Printer", Any], bool]
+# Called with the printer (printer.Printer) and the operation.
+ExpressionWriter = Callable[[Any, Any], "Expr | None"]
+StatementWriter = Callable[[Any, Any], bool]
 
 
 class ExpressionRule(NamedTuple):

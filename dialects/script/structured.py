@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.mlir import ir
 from .attributes import attribute_items
 from .rules import DIALECTS, expression, statement
-from .text import Expr, Level, affine, affine_values
+from .text import Expr, Level, affine, affine_values, as_tuple
 from .types import dim_texts
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ _USUAL_MAPS = {
     )
 }
 # Their regions say what they do.
-_OWN_REGION = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
+_OWN_REGION = frozenset({"linalg.map", "linalg.reduce"})
+# How many outputs there are where no attribute says it; 0: as many as inputs.
+_OUTPUT_COUNTS = {"linalg.map": 1, "linalg.reduce": 0, "linalg.transpose": 1, "linalg.broadcast": 1}
 
 
 @statement("linalg.generic", shown="indexing_maps iterator_types")
@@ -130,20 +132,38 @@ def _fill(printer: Printer, op: Any) -> bool:
 
 
 def _named(printer: Printer, op: Any) -> bool:
-    """Any named operation with inputs and outputs: its region says what its name says already."""
-    if op.name in _OWN_REGION or "operandSegmentSizes" not in op.attributes or len(op.regions) != 1:
-        return False
-    counts = list(op.attributes["operandSegmentSizes"])
-    if len(counts) != 2 or len(op.results) not in (0, counts[1]):
+    """Operations with inputs and outputs. Most have a region that says what their name says already."""
+    count = _output_count(op)
+    if count is None or len(op.results) not in (0, count):
         return False
     operands = list(op.operands)
-    texts = printer.texts(operands[: counts[0]])
-    names = _outputs(printer, op, operands[counts[0] :])
-    outs = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    start = len(operands) - count
+    texts = printer.texts(operands[:start])
+    names = _outputs(printer, op, operands[start:])
     shown = ("indexing_maps",) if _has_usual_maps(op) else ()
     attributes = [f"{name}={text}" for name, text in attribute_items(op, shown)]
-    printer.emit_call(f"{op.name}(", [*texts, f"out={outs}", *attributes], ")", printer.comment(op, types=False))
+    items = [*texts, f"out={names[0] if len(names) == 1 else as_tuple(names)}", *attributes]
+    comment = printer.comment(op, types=False)
+    if op.name not in _OWN_REGION:
+        printer.emit_call(f"{op.name}(", items, ")", comment)
+        return True
+    with printer.names.scope():
+        parameters = ", ".join(printer.parameters(op.regions[0].blocks[0]))
+        printer.emit_call(f"{op.name}(", items, f") with ({parameters}):", comment)
+        printer.suite(op.regions[0])
     return True
+
+
+def _output_count(op: Any) -> int | None:
+    """How many of the last operands are written; None for operations that are not of that kind."""
+    if len(op.regions) != 1:
+        return None
+    if op.name in _OUTPUT_COUNTS:
+        return _OUTPUT_COUNTS[op.name] or len(op.operands) // 2
+    if "operandSegmentSizes" not in op.attributes:
+        return None
+    counts = list(op.attributes["operandSegmentSizes"])
+    return counts[1] if len(counts) == 2 else None
 
 
 def _has_usual_maps(op: Any) -> bool:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
+from ...bindings.text import print_asm
+
 
 class Instrument:
     """Told before and after each pass. `op` is the operation that the pass runs on."""
@@ -60,7 +62,7 @@ class PrintIR(Instrument):
         self._only_changes = only_changes
         self._after_failure = after_failure
         self._module_scope = module_scope
-        self._show = show or (lambda op: op.get_asm(assume_verified=True))
+        self._show = show or (lambda op: print_asm(op, assume_verified=True))
         self._texts: list[str] = []
 
     @staticmethod
@@ -71,10 +73,10 @@ class PrintIR(Instrument):
         if self._selected(self._before, name):
             self._print("Before", name, op)
         if self._only_changes:
-            self._texts.append(op.get_asm(assume_verified=True))
+            self._texts.append(print_asm(op, assume_verified=True))
 
     def after_pass(self, name: str, op: Any) -> None:
-        unchanged = self._only_changes and self._texts.pop() == op.get_asm(assume_verified=True)
+        unchanged = self._only_changes and self._texts.pop() == print_asm(op, assume_verified=True)
         if not unchanged and self._selected(self._after, name):
             self._print("After", name, op)
 
@@ -89,12 +91,12 @@ class PrintIR(Instrument):
         self._stream.write(f"// -----// IR Dump {when} {name}{where} //----- //\n")
         shown = _outermost(op) if self._module_scope else op
         # A failed pass leaves IR that may not verify: only the generic form is safe to print.
-        text = shown.get_asm(print_generic_op_form=True, assume_verified=True) if generic else self._show(shown)
+        text = print_asm(shown, print_generic_op_form=True, assume_verified=True) if generic else self._show(shown)
         self._stream.write(text.rstrip("\n") + "\n\n")
 
 
 def _symbol(op: Any) -> str:
-    return f": @{op.attributes['sym_name'].value}" if "sym_name" in op.attributes else ""
+    return f": @{str(op.attributes['sym_name']).strip(chr(34))}" if "sym_name" in op.attributes else ""
 
 
 def _outermost(op: Any) -> Any:

@@ -69,7 +69,7 @@ def option_name(field_name: str) -> str:
 
 def option_fields(pass_class: type) -> dict[str, dataclasses.Field[Any]]:
     """The options of a pass class by the name they have in a pipeline."""
-    return {option_name(field.name): field for field in dataclasses.fields(pass_class) if field.init}  # type: ignore[arg-type]
+    return {option_name(field.name): field for field in dataclasses.fields(pass_class) if field.init}
 
 
 def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> Any:

@@ -68,6 +68,10 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 
+_NAMING_PASSES = ("mlir-print-ir-before", "mlir-print-ir-after")
+_LARGEST_NUMBER = 2**31 - 1
+
+
 class Arguments:
     """A parsed command line: `values[name]` for every option, the input file, the passes named as flags."""
 
@@ -108,6 +112,9 @@ def parse_arguments(
     if len(inputs) > 1:
         raise RelaxError(f"one input file at a time, got {', '.join(inputs)}")
     parsed.input = inputs[0] if inputs else "-"
+    for name in _NAMING_PASSES:
+        for unknown in [given for given in parsed[name] or () if not is_pass(given)]:
+            raise RelaxError(f"option --{name}: unknown pass '{unknown}'{suggest(unknown, pass_names())}")
     _check_together(parsed)
     return parsed
 
@@ -124,8 +131,8 @@ def _value(name: str, option: Option, value: str | None, rest: list[str], previo
             raise RelaxError(f"option --{name} needs a value: --{name}=<{option.value}>")
         value = rest.pop(0)
     if option.kind == "number":
-        if not value.isdecimal():
-            raise RelaxError(f"option --{name} expects a number, got '{value}'")
+        if not value.isdecimal() or len(value) > 10 or int(value) > _LARGEST_NUMBER:
+            raise RelaxError(f"option --{name} expects a number from 0 to {_LARGEST_NUMBER}, got '{value}'")
         return int(value)
     if option.kind == "list":
         return [*(previous or ()), *filter(None, value.split(","))]

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 import traceback
 from collections.abc import Sequence
 from typing import TextIO
@@ -20,7 +18,8 @@ from ...passes.core.registry import all_passes, find_pass
 from ..split_input import split_input
 from ..verify_diagnostics import DiagnosticVerifier
 from .arguments import Arguments, parse_arguments
-from .guard import announce
+from .files import write_whole
+from .guard import announce, current_stage
 from .job import Job
 
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
@@ -32,6 +31,7 @@ class Driver:
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO):
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
         self.show_traceback = False
+        self.input_name = "-"
 
     def run(self, argv: Sequence[str]) -> int:
         """The exit code. Nothing but errors of the interpreter itself gets out as an exception."""
@@ -40,11 +40,9 @@ class Driver:
             return self._run(argv)
         except RelaxError as error:
             self._print_error(error, {})
-        except KeyboardInterrupt:
-            self.stderr.write("relax-opt: interrupted\n")
         except BrokenPipeError:
-            raise
-        except Exception as error:  # a bug of ours or of a plug-in's pass: users get a line, not a traceback
+            return 1  # nobody reads the errors
+        except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in's pass: users get a line, not a traceback
             self._print_internal(error)
         return 1
 
@@ -53,11 +51,13 @@ class Driver:
         arguments = parse_arguments(argv, is_pass, lambda: [*all_passes(), *upstream_passes()])
         information = _information(arguments)
         if information is not None:
-            self.stdout.write(information)
+            self._print_output(information.encode())
             return 0
-        data = self._read(arguments.input)
-        name = "<stdin>" if arguments.input == "-" else arguments.input
+        # MLIR takes UTF-8 only; a file's name can be any bytes.
+        printable = arguments.input.encode("utf-8", "backslashreplace").decode()
+        self.input_name = name = "<stdin>" if arguments.input == "-" else printable
         job = Job(arguments, name, self.stderr)
+        data = self._read(arguments.input)
         if data.startswith(BYTECODE_MAGIC):
             if arguments["verify-diagnostics"]:
                 raise RelaxError("--verify-diagnostics needs text: bytecode has no comments", location=name)
@@ -70,28 +70,32 @@ class Driver:
     def _process(self, job: Job, chunks: Sequence[str | bytes], arguments: Arguments) -> int:
         outputs: list[str | bytes] = []
         failed = False
+        process = self._verify_chunk if arguments["verify-diagnostics"] else self._run_chunk
         for chunk in chunks:
-            output = self._verify_chunk(job, chunk) if arguments["verify-diagnostics"] else self._run_chunk(job, chunk)
-            failed |= output is None
+            good, output = process(job, chunk)
+            failed |= not good
             if output is not None:
                 outputs.append(output)
         announce("writing the output")
         # A file is written whole or not at all; a stream gets the parts that went well, as from mlir-opt.
-        if not arguments["verify-diagnostics"] and (not failed or arguments["o"] == "-"):
+        if not failed or arguments["o"] == "-":
             self._write(_join(outputs, arguments["output-split-marker"]), arguments["o"])
+        self.stderr.write(job.timing_report())
         return 1 if failed else 0
 
-    def _run_chunk(self, job: Job, chunk: str | bytes) -> str | bytes | None:
+    def _run_chunk(self, job: Job, chunk: str | bytes) -> tuple[bool, str | bytes | None]:
         sources = {job.name: chunk} if isinstance(chunk, str) else {}
         try:
             with reporting(lambda diagnostic: self._print_diagnostic(diagnostic, sources)):
-                return job.run(chunk)
+                return True, job.run(chunk)
         except RelaxError as error:
             self._print_error(error, sources)
-            return None
+            return False, None
 
-    def _verify_chunk(self, job: Job, chunk: str | bytes) -> str | None:
+    def _verify_chunk(self, job: Job, chunk: str | bytes) -> tuple[bool, str | bytes | None]:
+        """As mlir-opt does: good is what reports as expected, and what comes out is written, if anything does."""
         assert isinstance(chunk, str)
+        output = None
         only_expected = job.arguments["verify-diagnostics"] == "only-expected"
         verifier = DiagnosticVerifier(chunk, job.name, only_expected=only_expected)
 
@@ -104,14 +108,14 @@ class Driver:
 
         try:
             with reporting(handle):
-                job.run(chunk)
+                output = job.run(chunk)
         except RelaxError as error:
             for diagnostic in error.diagnostics or [_as_diagnostic(error)]:
                 handle(diagnostic)
         problems = verifier.finish()
         for problem in problems:
             self.stderr.write(problem.rstrip("\n") + "\n")
-        return None if problems else ""
+        return not problems, output
 
     def _read(self, path: str) -> bytes:
         announce(f"reading {path}")
@@ -126,25 +130,36 @@ class Driver:
     def _write(self, output: str | bytes, path: str) -> None:
         data = output.encode("utf-8", "surrogateescape") if isinstance(output, str) else output
         if path == "-":
+            self._print_output(data)
+        else:
+            write_whole(path, data)
+
+    def _print_output(self, data: bytes) -> None:
+        try:
             self.stdout.flush()
             self.stdout.buffer.write(data)
             self.stdout.buffer.flush()
-            return
-        write_whole(path, data)
+        except BrokenPipeError:
+            pass  # `| head`: who reads the output has seen enough of it
+        except OSError as error:
+            raise RelaxError(f"cannot write to standard output: {error.strerror}") from None
 
     def _print_diagnostic(self, diagnostic: Diagnostic, sources: dict[str, str]) -> None:
-        name = next(iter(sources), "-")
-        self.stderr.write(render(with_file_name(diagnostic, name), sources) + "\n")
+        self.stderr.write(render(with_file_name(diagnostic, self.input_name), sources) + "\n")
 
     def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
         for diagnostic in error.diagnostics or [_as_diagnostic(error)]:
             self._print_diagnostic(diagnostic, sources)
+        # Without diagnostics the notes are part of the one made above.
+        for note in error.notes if error.diagnostics else ():
+            self._print_diagnostic(Diagnostic("note", note, "relax-opt"), {})
         if self.show_traceback:
             self.stderr.write("".join(traceback.format_exception(error)))
 
-    def _print_internal(self, error: Exception) -> None:
+    def _print_internal(self, error: BaseException) -> None:
         hint = "" if self.show_traceback else " (--traceback shows where)"
-        self.stderr.write(f"relax-opt: error: internal error: {type(error).__name__}: {error}{hint}\n")
+        doing = f" while {current_stage()}" if current_stage() else ""
+        self.stderr.write(f"relax-opt: error: internal error{doing}: {type(error).__name__}: {error}{hint}\n")
         if self.show_traceback:
             self.stderr.write("".join(traceback.format_exception(error)))
 
@@ -173,9 +188,9 @@ def _information(arguments: Arguments) -> str | None:
         return listing.version_text()
     if arguments["list-passes"]:
         return listing.passes_text()
-    if arguments["show-dialects"] or arguments["list-ops"] or arguments["dump-irdl"]:
+    if arguments["show-dialects"] or arguments["list-ops"] or arguments["dump-irdl"] is not None:
         load_plugins("dialect")
-        if arguments["dump-irdl"]:
+        if arguments["dump-irdl"] is not None:
             return listing.irdl_text(arguments["dump-irdl"])
         return listing.dialects_text() if arguments["show-dialects"] else listing.ops_text()
     return None
@@ -203,33 +218,3 @@ def _join(outputs: Sequence[str | bytes], marker: str) -> str | bytes:
         return b"".join(output for output in outputs if isinstance(output, bytes))
     texts = [output for output in outputs if isinstance(output, str)]
     return f"{marker}\n".join(text if text.endswith("\n") or not text else text + "\n" for text in texts)
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """Writes a file so that it is never seen half written. Raises RelaxError."""
-    folder = os.path.dirname(os.path.abspath(path))
-    try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            # A device or a pipe cannot be replaced; writing to it is what was asked for.
-            with open(path, "wb") as file:
-                file.write(data)
-            return
-        handle, temporary = tempfile.mkstemp(prefix=".relax-opt-", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, _mode_for(path))
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise RelaxError(f"cannot write output file '{path}': {error.strerror}") from None
-
-
-def _mode_for(path: str) -> int:
-    if os.path.exists(path):
-        return os.stat(path).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

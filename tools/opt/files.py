@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
 
 from ...bindings.errors import RelaxError
 
@@ -12,24 +12,28 @@ from ...bindings.errors import RelaxError
 def write_whole(path: str, data: bytes) -> None:
     """Writes a file whole or not at all. Raises RelaxError."""
     try:
-        if _is_special(path):
+        if is_special(path):
             # A device or a pipe cannot be replaced; writing to it is what was asked for.
             with open(path, "wb") as file:
                 file.write(data)
             return
+        if os.path.exists(path) and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         temporary = write_beside(path, data)
         try:
-            os.replace(temporary, path)
+            os.replace(temporary, os.path.realpath(path))
         except BaseException:
             os.unlink(temporary)
             raise
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise RelaxError(f"cannot write output file '{path}': {error.strerror}") from None
 
 
 def write_beside(path: str, data: bytes) -> str:
     """Writes a hidden file that can be renamed to `path`, with the mode that `path` should have; returns its name."""
-    handle, temporary = tempfile.mkstemp(prefix=".relax-opt-", dir=os.path.dirname(os.path.abspath(path)))
+    import tempfile  # slow to import, and seldom needed
+
+    handle, temporary = tempfile.mkstemp(prefix=".relax-opt-", dir=os.path.dirname(os.path.realpath(path)))
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -40,11 +44,8 @@ def write_beside(path: str, data: bytes) -> str:
     return temporary
 
 
-def cannot_write(path: str, error: OSError) -> RelaxError:
-    return RelaxError(f"cannot write output file '{path}': {error.strerror}")
-
-
-def _is_special(path: str) -> bool:
+def is_special(path: str) -> bool:
+    """A device, a pipe, a folder: nothing that a file could replace."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 

@@ -7,64 +7,148 @@ costs half a millisecond, because it happens before anything large is imported.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
+# What the child leaves behind for its parent, should it die.
 _stage: mmap.mmap | None = None
-_STAGE_BYTES = 1024
+_legacy: mmap.mmap | None = None
+_NOTE_BYTES = 8192
+
+# How long a child that is told to end may take before it is killed: inside of C++ it does not hear.
+_GRACE_S = 1.0
 
 
 def announce(stage: str) -> None:
     """Notes what is going on, for the message should the process die of it."""
-    if _stage is not None:
-        text = stage.encode("utf-8", "replace")[: _STAGE_BYTES - 1]
-        _stage[: len(text) + 1] = text + b"\0"
+    _leave_note(_stage, stage.encode("utf-8", "replace"))
+
+
+def current_stage() -> str:
+    return _read_note(_stage).decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def renamed_on_death(temporary: str, path: str) -> Iterator[None]:
+    """Should the process die inside, its parent renames the file."""
+    _leave_note(_legacy, os.fsencode(temporary) + b"\n" + os.fsencode(path))
+    try:
+        yield
+    finally:
+        _leave_note(_legacy, b"")
+
+
+def _leave_note(place: mmap.mmap | None, note: bytes) -> None:
+    if place is not None:
+        note = note[: _NOTE_BYTES - 1]
+        place[: len(note) + 1] = note + b"\0"
+
+
+def _read_note(place: mmap.mmap | None) -> bytes:
+    return b"" if place is None else bytes(place).partition(b"\0")[0]
+
+
+def open_missing_streams() -> None:
+    """Opens the standard streams that the process was started without (`>&-`), so that no other file gets their number.
+
+    They fail when they are used, except stderr, which nobody reads.
+    """
+    for number, name, mode, flags in (
+        (0, "stdin", "r", os.O_WRONLY),
+        (1, "stdout", "w", os.O_RDONLY),
+        (2, "stderr", "w", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, flags)  # gets the lowest free number
+            setattr(sys, name, open(number, mode, closefd=False))
 
 
 def run_guarded(name: str, work: Callable[[], int]) -> int:
     """The exit code of `work`, run in a child process: 0, or 1 for any failure."""
-    global _stage
+    global _stage, _legacy
+    open_missing_streams()
     if not hasattr(os, "fork"):
         return 1 if work() else 0
-    _stage = mmap.mmap(-1, _STAGE_BYTES)
+    _stage, _legacy = mmap.mmap(-1, _NOTE_BYTES), mmap.mmap(-1, _NOTE_BYTES)
     sys.stdout.flush()
+    # Held back until both processes are ready to answer them.
+    held_back = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, held_back)
     child = os.fork()
     if child == 0:
-        _run_child(work)
-    status = _wait(child)
+        _run_child(name, work, held_back)
+    came = _pass_on_signals(child)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, held_back)
+    status = os.waitpid(child, 0)[1]
+    signal.setitimer(signal.ITIMER_REAL, 0)
     if os.WIFSIGNALED(status):
-        _report_death(name, os.WTERMSIG(status))
+        _report_death(name, os.WTERMSIG(status), bool(came))
         return 1
     return 1 if os.WEXITSTATUS(status) else 0
 
 
-def _run_child(work: Callable[[], int]) -> None:
+def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals]) -> None:
+    def interrupt(signal_number: int, frame: Any) -> None:
+        # Once is enough: a second one would hit the cleaning up.
+        for number in held_back:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
     code = 1
     try:
+        for number in held_back:
+            signal.signal(number, interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, held_back)
         code = work()
         sys.stdout.flush()
         sys.stderr.flush()
-    except BrokenPipeError:
-        # Whoever read the output has seen enough.
-        code = 0
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{name}: error: interrupted\n")
+        sys.stderr.flush()
     finally:
         # Not sys.exit: the parent's exit handlers are not the child's to run.
         os._exit(1 if code else 0)
 
 
-def _wait(child: int) -> int:
-    # The terminal sends Ctrl-C to both; the child answers it. A termination meant for us ends the child too.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
-    return os.waitpid(child, 0)[1]
+def _pass_on_signals(child: int) -> list[int]:
+    """Whoever ends this process means the child. Returns a list that gets the signals that came."""
+    came: list[int] = []
+
+    def pass_on(number: int, frame: Any) -> None:
+        # From a terminal Ctrl-C comes to both, but not everything that interrupts is a terminal.
+        came.append(number)
+        _kill(child, signal.SIGTERM if len(came) == 1 else signal.SIGKILL)
+        signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
+
+    signal.signal(signal.SIGALRM, lambda *_: _kill(child, signal.SIGKILL))
+    signal.signal(signal.SIGINT, pass_on)
+    signal.signal(signal.SIGTERM, pass_on)
+    return came
 
 
-def _report_death(name: str, number: int) -> None:
-    if number == signal.SIGTERM:
+def _kill(child: int, number: int) -> None:
+    # It may have ended by itself just now.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, number)
+
+
+def _report_death(name: str, number: int, was_told_to_end: bool) -> None:
+    temporary, _, path = _read_note(_legacy).partition(b"\n")
+    if was_told_to_end:
+        if temporary:
+            os.unlink(temporary)
+        sys.stderr.write(f"{name}: error: interrupted\n")
         return
-    stage = bytes(_stage or b"").partition(b"\0")[0].decode("utf-8", "replace") if _stage else ""
+    stage = current_stage()
     doing = f" while {stage}" if stage else ""
-    sys.stderr.write(f"{name}: error: MLIR crashed ({signal.Signals(number).name}){doing}\n")
+    # Nobody but the system kills without a word, mostly for want of memory.
+    what = "was killed" if number == signal.SIGKILL else f"MLIR crashed ({signal.Signals(number).name})"
+    sys.stderr.write(f"{name}: error: {what}{doing}\n")
+    if temporary:
+        os.replace(temporary, path)
+        sys.stderr.write(f"{name}: note: a reproducer was written to {os.fsdecode(path)}\n")

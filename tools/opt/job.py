@@ -11,10 +11,12 @@ from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
 from ...bindings.errors import RelaxError
 from ...bindings.pass_manager import required_anchor
+from ...bindings.text import print_asm
 from ...passes.core.registry import find_pass
 from .arguments import Arguments
+from .files import write_whole
 from .guard import announce
-from .reproducer import reproducer_pipeline, reproducer_text
+from .reproducer import kept_on_failure, reproducer_pipeline, reproducer_text, without_reproducer
 
 
 class Job:
@@ -24,49 +26,56 @@ class Job:
         self.arguments = arguments
         self.name = name
         self.stderr = stderr
+        self._timing = Timing() if arguments["mlir-timing"] else None
+        # Made before any input is read: a misspelt pass is told at once, and once.
+        self._pipeline = None if arguments["run-reproducer"] else self._make_pipeline()
 
     def run(self, source: str | bytes) -> str | bytes:
         """The output for one source. Raises RelaxError."""
         arguments = self.arguments
-        timing = Timing() if arguments["mlir-timing"] else None
-        pipeline = self._pipeline(source, timing)
+        pipeline = self._pipeline or self._reproduced_pipeline(source)
         if arguments["dump-pass-pipeline"]:
             self.stderr.write(f"Pass Manager with passes:\n{pipeline}\n")
         announce(f"parsing {self.name}")
-        module = self._timed("Parser", timing, lambda: self._parse(source))
+        module = self._timed("Parser", lambda: self._parse(source))
         if arguments["verify-roundtrip"]:
             check_roundtrip(module, arguments["allow-unregistered-dialect"])
         self._run_pipeline(module, pipeline)
         announce("printing the output")
-        output = self._timed("Output", timing, lambda: self._print(module))
-        if timing is not None:
-            self.stderr.write(timing.report())
-        return output
+        return self._timed("Output", lambda: self._print(module))
 
-    @staticmethod
-    def _timed(name: str, timing: Timing | None, work: Any) -> Any:
+    def timing_report(self) -> str:
+        """What --mlir-timing prints at the end; nothing without it."""
+        return self._timing.report() if self._timing is not None else ""
+
+    def _timed(self, name: str, work: Any) -> Any:
         start = time.perf_counter()
         result = work()
-        if timing is not None:
-            timing.add(name, time.perf_counter() - start)
+        if self._timing is not None:
+            self._timing.add(name, time.perf_counter() - start)
         return result
 
     def _parse(self, source: str | bytes) -> Module:
+        if self.arguments["run-reproducer"] and isinstance(source, str):
+            source = without_reproducer(source)
         if self.arguments["irdl-names"] and isinstance(source, str):
             from .irdl_names import from_irdl
 
             source = from_irdl(source)
         return Module.parse(source, self.name, allow_unregistered=self.arguments["allow-unregistered-dialect"])
 
-    def _pipeline(self, source: str | bytes, timing: Timing | None) -> Pipeline:
+    def _make_pipeline(self) -> Pipeline:
         arguments = self.arguments
-        verify_each = arguments["verify-each"]
-        passes: str | Sequence[str] = arguments["pass-pipeline"] or [self._anchored(text) for text in arguments.passes]
-        if arguments["run-reproducer"]:
-            if isinstance(source, bytes):
-                raise RelaxError("--run-reproducer needs text", location=self.name)
-            passes, verify_each = reproducer_pipeline(source, self.name)
-        instruments = [*self._printers(), *([timing] if timing else []), Callback(before=_announce_pass)]
+        passes = arguments["pass-pipeline"] or [self._anchored(text) for text in arguments.passes]
+        return self._watched(passes, arguments["verify-each"])
+
+    def _reproduced_pipeline(self, source: str | bytes) -> Pipeline:
+        if isinstance(source, bytes):
+            raise RelaxError("--run-reproducer needs text", location=self.name)
+        return self._watched(*reproducer_pipeline(source, self.name))
+
+    def _watched(self, passes: str | Sequence[str], verify_each: bool) -> Pipeline:
+        instruments = [*self._printers(), *([self._timing] if self._timing else []), Callback(before=_announce_pass)]
         watched = any(not isinstance(instrument, Callback) for instrument in instruments)
         return Pipeline(passes, instruments=instruments if watched else [], verify_each=verify_each)
 
@@ -93,7 +102,7 @@ class Job:
                 only_changes=arguments["mlir-print-ir-after-change"],
                 after_failure=arguments["mlir-print-ir-after-failure"],
                 module_scope=arguments["mlir-print-ir-module-scope"],
-                show=lambda op: op.get_asm(**self._print_options()),
+                show=lambda op: print_asm(op, **self._print_options()),
             )
         ]
 
@@ -119,22 +128,14 @@ class Job:
         if not always and not on_failure:
             pipeline.run(module)
             return
-        # Written before the run, because a crash leaves nobody to write it afterwards.
-        from .driver import write_whole
-
-        text = reproducer_text(str(module), str(pipeline), pipeline.verify_each).encode()
-        for path in filter(None, (always, on_failure)):
-            write_whole(path, text)
-        try:
+        data = reproducer_text(str(module), str(pipeline), pipeline.verify_each).encode("utf-8", "surrogateescape")
+        if always:
+            write_whole(always, data)
+        if not on_failure:
             pipeline.run(module)
-        except RelaxError:
-            if on_failure:
-                self.stderr.write(f"relax-opt: note: a reproducer was written to {on_failure}\n")
-            raise
-        if on_failure and on_failure != always:
-            import os
-
-            os.unlink(on_failure)
+            return
+        with kept_on_failure(on_failure, data):
+            pipeline.run(module)
 
     def _print(self, module: Module) -> str | bytes:
         arguments = self.arguments
@@ -145,11 +146,14 @@ class Job:
 
             return print_script(module.operation)
         if not arguments["irdl-names"]:
-            return str(module.operation.get_asm(**self._print_options())).rstrip("\n") + "\n"
+            return self._text(module)
         from .irdl_names import add_run_sizes, to_irdl
 
         add_run_sizes(module.operation)
-        return to_irdl(str(module.operation.get_asm(**self._print_options())).rstrip("\n") + "\n")
+        return to_irdl(self._text(module))
+
+    def _text(self, module: Module) -> str:
+        return print_asm(module.operation, **self._print_options()).rstrip("\n") + "\n"
 
 
 def _announce_pass(name: str, op: Any) -> None:

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ...bindings.errors import RelaxError
+from .files import is_special, write_beside, write_whole
+from .guard import renamed_on_death
 
-_PIPELINE = re.compile(r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_VERIFY = re.compile(r"mlir_reproducer:\s*\{.*?verify_each:\s*(true|false)", re.DOTALL)
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_BLOCK = re.compile(rf'mlir_reproducer\s*:\s*\{{(?:{_STRING}|[^"}}])*\}}')
+_PIPELINE = re.compile(rf"pipeline\s*:\s*({_STRING})")
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 
 
 def reproducer_text(ir_text: str, pipeline: str, verify_each: bool) -> str:
     """The file's text: what --run-reproducer reads."""
-    escaped = pipeline.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = pipeline.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\0A")
     metadata = (
         "{-#\n"
         "  external_resources: {\n"
@@ -30,11 +37,41 @@ def reproducer_text(ir_text: str, pipeline: str, verify_each: bool) -> str:
 
 def reproducer_pipeline(text: str, name: str) -> tuple[str, bool]:
     """The pipeline in a reproducer and whether to verify after each pass."""
-    match = _PIPELINE.search(text)
-    if match is None:
-        raise RelaxError(
-            "--run-reproducer: the file holds no pipeline (resource mlir_reproducer)", location=name
-        )
-    verify = _VERIFY.search(text)
-    pipeline = match.group(1).replace('\\"', '"').replace("\\\\", "\\")
-    return pipeline, verify is None or verify.group(1) == "true"
+    block = _BLOCK.search(text)
+    pipeline = _PIPELINE.search(block.group()) if block else None
+    if block is None or pipeline is None:
+        problem = "--run-reproducer: the file holds no pipeline (resource mlir_reproducer)"
+        raise RelaxError(problem, location=name)
+    return _ESCAPE.sub(_unescaped, pipeline.group(1)[1:-1]), "verify_each: false" not in block.group()
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match.group(1)
+    return chr(int(code, 16)) if len(code) == 2 else {"n": "\n", "t": "\t"}.get(code, code)
+
+
+def without_reproducer(text: str) -> str:
+    """The text without what --run-reproducer has read from it, of which MLIR would warn; lines keep their numbers."""
+    return _BLOCK.sub(lambda block: "\n" * block.group().count("\n"), text, count=1)
+
+
+@contextmanager
+def kept_on_failure(path: str, data: bytes) -> Iterator[None]:
+    """Has `path` written if what runs inside fails, even if the process dies of it. Raises RelaxError."""
+    temporary = None
+    try:
+        if not is_special(path):
+            temporary = write_beside(path, data)
+    except OSError as error:
+        raise RelaxError(f"cannot write reproducer '{path}': {error.strerror}") from None
+    try:
+        with renamed_on_death(temporary or "", path if temporary else ""):
+            yield
+    except Exception as error:
+        write_whole(path, data)
+        if isinstance(error, RelaxError):
+            error.notes += (f"a reproducer was written to {path}",)
+        raise
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)

@@ -47,4 +47,4 @@ def _fields(text: str, nesting: int = 2) -> Iterator[str]:
     for _, field, specification, _ in Formatter().parse(text):
         if field is not None:
             yield field
-            yield from _fields(specification, nesting - 1) if "{" in specification else ()
+            yield from _fields(specification, nesting - 1) if specification and "{" in specification else ()

@@ -18,8 +18,11 @@ from .sizes import Shape
 def resolve_new_shape(arguments: dict[str, Any]) -> dict[str, Any]:
     """The builder's arguments with -1 and 0 in a Python shape replaced by the sizes that they stand for."""
     given, source = arguments.get("shape"), as_value(arguments.get("x"))
-    items = (given,) if isinstance(given, (int, str, SymExpr)) else given
-    if as_value(given) is not None or not hasattr(items, "__iter__") or source is None:
+    if given is None or source is None or as_value(given) is not None:
+        return arguments
+    try:
+        items = (given,) if isinstance(given, (int, str, SymExpr)) else tuple(given)
+    except TypeError:  # no list of sizes: the builder says so
         return arguments
     wanted = [as_dim(item, "shape") for item in items]
     info = decode(source.type)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Erasing operations while a C++ driver holds pointers to them.
+
+`op.erase()` in a pattern would leave MLIR's rewrite drivers with a dangling pointer, and the process would crash. So
+the bindings' method is replaced by one that asks the driver which runs, if one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .errors import RelaxError
+from .mlir import ir
+
+_BASE = ir.Operation.__mro__[1]
+_mlir_erase = _BASE.erase
+_mlir_detach = _BASE.detach_from_parent
+_mlir_symbol_erase = ir.SymbolTable.erase
+_guard: ContextVar[Callable[[Any], None] | None] = ContextVar("guard", default=None)
+
+
+def erase(operation: Any) -> None:
+    """Erases at once, whatever runs."""
+    _mlir_erase(operation)
+
+
+def detach(operation: Any) -> None:
+    _mlir_detach(operation)
+
+
+@contextmanager
+def erasing_by(eraser: Callable[[Any], None]) -> Iterator[None]:
+    """Inside, `op.erase()` calls `eraser(op)` instead."""
+    _BASE.erase, _BASE.detach_from_parent = _guarded_erase, _guarded_detach
+    ir.SymbolTable.erase = _guarded_symbol_erase
+    token = _guard.set(eraser)
+    try:
+        yield
+    finally:
+        _guard.reset(token)
+
+
+def _guarded_erase(self: Any) -> None:
+    eraser = _guard.get()
+    if eraser is None:
+        _mlir_erase(self)
+    else:
+        eraser(self.operation)
+
+
+def _guarded_symbol_erase(self: Any, symbol: Any) -> None:
+    eraser = _guard.get()
+    if eraser is None:
+        _mlir_symbol_erase(self, symbol)
+    else:
+        eraser(symbol.operation)
+
+
+def _guarded_detach(self: Any) -> Any:
+    if _guard.get() is not None:
+        raise RelaxError(f"a pattern cannot detach an operation ('{self.operation.name}'): move it, or erase it")
+    return _mlir_detach(self)
+
+
+_guarded_erase.__doc__ = _mlir_erase.__doc__
+_guarded_symbol_erase.__doc__ = _mlir_symbol_erase.__doc__
+_guarded_detach.__doc__ = _mlir_detach.__doc__

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What stands for a value: its name, or its text where it is used; and lines, in the order that memory needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from .attributes import other_attributes
+from .generic import definition_of, result_prefix
+from .locations import location_name
+from .names import Names
+from .rules import EXPRESSIONS, STATEMENTS, ExpressionRule
+from .text import Expr, Level, shorten
+from .types import is_scalar, is_tensor, type_text
+from .writer import Writer
+
+_MOST_COMMENT = 160
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Frame:
+    """Values of one block whose text is written where they are used: once, later in this block."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[Any, tuple[Expr, Any]] = {}
+        # Those of them that look at memory.
+        self.reading: dict[Any, None] = {}
+
+
+class ValueWriter:
+    """Names and texts of values, and the lines that define them."""
+
+    def __init__(self) -> None:
+        self.writer = Writer()
+        self.names = Names()
+        #: What blocks that are jumped to are called.
+        self.labels: dict[Any, str] = {}
+        #: The indices of the loops that a linalg operation's block stands in.
+        self.loops: dict[Any, list[str]] = {}
+        #: Values that must not be written over: the arguments of functions with value semantics.
+        self.fixed: set[Any] = set()
+        self._inlined: dict[Any, Expr] = {}
+        self.frame = Frame()
+        self._reads = False
+
+    # ---- values ----
+
+    def value(self, value: Any) -> Expr:
+        """The text of a value. Asking twice gives the same."""
+        name = self.names.get(value)
+        if name is not None:
+            return Expr(name)
+        waiting = self.frame.waiting.pop(value, None)
+        if waiting is not None:
+            self.frame.reading.pop(value, None)
+            self._inlined[value] = waiting[0]
+        found = self._inlined.get(value)
+        if found is None:
+            return self._before_definition(value)
+        self._reads |= found.reads
+        return found
+
+    def text(self, value: Any) -> str:
+        return self.value(value).text
+
+    def texts(self, values: Sequence[Any]) -> list[str]:
+        return [self.value(value).text for value in values]
+
+    def atom(self, value: Any) -> str:
+        """The text of a value where something follows: an index, an attribute."""
+        return self.value(value).at(Level.ATOM)
+
+    def inline(self, value: Any, expr: Expr) -> None:
+        """Makes this text the value's, wherever it is used."""
+        self._inlined[value] = expr
+
+    def _before_definition(self, value: Any) -> Expr:
+        """Blocks come in any order, so a use can come before the definition."""
+        if isinstance(value.owner, ir.Block):
+            name = self.names.numbered("arg", keep=True)
+        else:
+            operation = value.owner.operation
+            constant = self._constant(operation)
+            if constant is not None:
+                return constant
+            name = self.names.numbered(result_prefix(operation, value.result_number, value.type), keep=True)
+        self.names.bind(value, name)
+        return Expr(name)
+
+    def _constant(self, op: Any) -> Expr | None:
+        rule = EXPRESSIONS.get(op.name)
+        return self.expression(rule, op) if rule is not None and rule.always else None
+
+    def expression(self, rule: ExpressionRule, op: Any) -> Expr | None:
+        expr = self.tracked(lambda: rule.write(self, op))
+        return expr._replace(reads=True) if expr is not None and rule.reads else expr
+
+    def tracked(self, write: Callable[[], Expr | None]) -> Expr | None:
+        """What `write` gives, marked where an operand that it asks for looks at memory."""
+        outer, self._reads = self._reads, False
+        expr = write()
+        reads, self._reads = self._reads, outer
+        return expr._replace(reads=True) if expr is not None and reads else expr
+
+    # ---- names ----
+
+    def result_names(self, op: Any) -> list[str]:
+        """The names of an operation's results, given now where there are none yet."""
+        return [self.result_name(op, result) for result in op.results]
+
+    def result_name(self, op: Any, result: Any) -> str:
+        name = self.names.get(result)
+        if name is None:
+            name = self.bind(result, self.names.numbered(result_prefix(op, result.result_number, result.type)))
+        return name
+
+    def targets(self, op: Any) -> str:
+        """`a, b = ` for an operation with results."""
+        names = self.result_names(op)
+        return f"{', '.join(names)} = " if names else ""
+
+    def bind(self, value: Any, name: str) -> str:
+        self.names.bind(value, name)
+        return name
+
+    def destination(self, op: Any, initial: Any, result: Any) -> str:
+        """The name of the result of an operation that overwrites a value: the value's own where that ends here."""
+        if self.names.get(result) is None:
+            return self.bind(result, self.started(op, initial, lambda: self.result_name(op, result)))
+        name = self.result_name(op, result)
+        self.emit(f"{name} = {self.owned(op, initial)}", effect=False)
+        return name
+
+    def started(self, op: Any, initial: Any, fresh: Callable[[], str]) -> str:
+        """A name that is the initial value first and is assigned to later."""
+        if is_tensor(initial.type) and self._ends_at(op, initial):
+            return self.text(initial)
+        text = self.owned(op, initial)
+        name = fresh()
+        self.emit(f"{name} = {text}", self.type_comment([initial]), effect=False)
+        return name
+
+    def owned(self, op: Any, value: Any) -> str:
+        """The text of a value for a name that may be written over: tensors that others see are copied."""
+        text = self.text(value)
+        shared = is_tensor(value.type) and self.names.get(value) is not None and not self._ends_at(op, value)
+        return f"copy({text})" if shared else text
+
+    def _ends_at(self, op: Any, value: Any) -> bool:
+        """Whether this operation, in the value's own block, is its only user."""
+        if self.text(value) != self.names.get(value) or value in self.fixed or count_uses(value) != 1:
+            return False
+        owner = value.owner
+        return bool((owner if isinstance(owner, ir.Block) else owner.operation.block) == op.block)
+
+    # ---- lines ----
+
+    def emit(self, text: str, comment: str = "", *, effect: bool = True) -> None:
+        """A line. `effect`: it may write memory, so what reads it gets its own line before."""
+        if effect:
+            self.flush_reads()
+        self.writer.line(text, comment)
+
+    def emit_call(self, head: str, items: Sequence[str], tail: str, comment: str, *, effect: bool = True) -> None:
+        if effect:
+            self.flush_reads()
+        self.writer.call(head, items, tail, comment)
+
+    def flush_reads(self) -> None:
+        for value in list(self.frame.reading):
+            self._flush(value)
+
+    def _flush(self, value: Any) -> None:
+        expr, op = self.frame.waiting.pop(value)
+        self.frame.reading.pop(value, None)
+        self._assign(op, expr, "")
+
+    def _assign(self, op: Any, expr: Expr, notes: str) -> None:
+        definition = definition_of(op.name)
+        types = definition is None or not definition.explicit
+        self.writer.line(f"{self.targets(op)}{expr.text}{notes}", self.comment(op, types=types))
+
+    def notes(self, op: Any) -> str:
+        """The attributes that the rule for this operation does not show: ` {name=value}` or nothing."""
+        rule = STATEMENTS.get(op.name) or EXPRESSIONS.get(op.name)
+        return other_attributes(op, rule.shown if rule is not None else _NOTHING)
+
+    def comment(self, op: Any, *, types: bool = True) -> str:
+        """The types of an operation's results and the name in its location."""
+        parts = [self.type_comment(list(op.results)) if types else "", location_name(op.location)]
+        return "  # ".join(part for part in parts if part)
+
+    def header_comment(self, op: Any) -> str:
+        """For an operation that ends in a colon: its other attributes and the name in its location."""
+        return "  # ".join(part for part in (self.notes(op).strip(), location_name(op.location)) if part)
+
+    @staticmethod
+    def type_comment(values: Sequence[Any]) -> str:
+        if all(is_scalar(value.type) for value in values):
+            return ""
+        return shorten(", ".join(type_text(value.type) for value in values), _MOST_COMMENT)
+
+
+def count_uses(value: Any) -> int:
+    """0, 1, or 2 for more."""
+    count = 0
+    for _ in value.uses:
+        count += 1
+        if count == 2:
+            break
+    return count

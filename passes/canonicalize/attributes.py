@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attributes that say nothing: an operator's default is what holds where the attribute is absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.patterns import UPDATED, Pattern, Rewriter
+from ...dialects.core.attributes import AttributeProblem, AttrKind
+from ...dialects.relax import dialect
+
+
+def drop_defaults(op: Any, rewriter: Rewriter) -> Any:
+    """Removes attributes that equal their defaults, so that equal operations look equal to CSE."""
+    attributes = op.operation.attributes
+    if not len(attributes):
+        return None
+    kinds = op.definition.attrs
+    superfluous = [name for name in attributes if name in kinds and _is_default(attributes[name], kinds[name])]
+    for name in superfluous:
+        del attributes[name]
+    return UPDATED if superfluous else None
+
+
+def _is_default(attribute: Any, kind: AttrKind) -> bool:
+    # A default of None means that absent has a meaning of its own.
+    if kind.required or kind.default is None:
+        return False
+    try:
+        value, default = kind.decode(attribute), kind.normalize(kind.default)
+    except AttributeProblem:
+        return False
+    # 1 and 1.0 and True are equal to Python, not to an operator.
+    return type(value) is type(default) and value == default
+
+
+PATTERNS = (Pattern(tuple(op.full_name for op in dialect.ops.values() if op.attrs), drop_defaults),)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Conversions of element types, and checks of shapes that are already proven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import registered_dialects
+from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, bit_width, is_float, is_int, is_unsigned
+from ...dialects.core.symbols import Dim, equal
+from .support import as_result, dtype_of, is_valid, make
+
+# Bits of the significand, of the exponent.
+_FLOAT_BITS = {"f16": (11, 5), "bf16": (8, 8), "f32": (24, 8), "f64": (53, 11)}
+
+
+def convert_to_same(op: Any, rewriter: Rewriter) -> Any:
+    """The elements are of this type already."""
+    return as_result(op, op.x)
+
+
+def merge_conversions(op: Any, rewriter: Rewriter) -> Any:
+    """Where the first conversion keeps every value, the second sees what it would have seen without it."""
+    inner = defining_op(op.x, "relax.astype")
+    if inner is None or not _keeps_values(dtype_of(inner.x), dtype_of(op.x)):
+        return None
+    return make(op, "relax.astype", [inner.x], {"dtype": op.operation.attributes["dtype"]})
+
+
+def _keeps_values(source: str, target: str) -> bool:
+    """Whether each value of one element type is one of the other, too."""
+    if source == target or source == "i1":
+        return True
+    if is_float(source):
+        bits, wider = _FLOAT_BITS.get(source), _FLOAT_BITS.get(target)
+        return bits is not None and wider is not None and bits[0] <= wider[0] and bits[1] <= wider[1]
+    if not is_int(source) or "index" in (source, target):
+        return False
+    if target in _FLOAT_BITS:
+        # Whole numbers up to the significand's bits; the range of the exponents above is larger still, but for f16.
+        return bit_width(source) <= _FLOAT_BITS[target][0]
+    if not is_int(target) or is_unsigned(target) and not is_unsigned(source):
+        return False
+    spare = 1 if is_unsigned(source) and not is_unsigned(target) else 0
+    return bit_width(source) + spare <= bit_width(target)
+
+
+def remove_match_cast(op: Any, rewriter: Rewriter) -> Any:
+    """A check that cannot fail: to the type that the value has, or to one that says less and that nobody uses."""
+    if op.value.type == op.operation.results[0].type:
+        return op.value
+    used = any(True for _ in op.operation.results[0].uses)
+    return () if not used and _is_proven(op) else None
+
+
+def pass_by_match_cast(op: Any, rewriter: Rewriter) -> Any:
+    """Relax operations take the value from before a cast to a type that says less; what they give stays as stated."""
+    if not _is_proven(op):
+        return None
+    uses = [(use.owner.operation, use.operand_number) for use in op.operation.results[0].uses]
+    passed = [_take_source(operation, index, op.value) for operation, index in uses]
+    return UPDATED if any(passed) else None
+
+
+def _take_source(operation: Any, index: int, source: Any) -> bool:
+    dialect = registered_dialects().get(operation.name.partition(".")[0])
+    definition = dialect.ops.get(operation.name.partition(".")[2]) if dialect is not None else None
+    # Stated types of calls are promises of the function called, about the operands as they are.
+    if definition is None or definition.infer is None:
+        return False
+    operand = operation.operands[index]
+    operation.operands[index] = source
+    if is_valid(operation):
+        return True
+    operation.operands[index] = operand
+    return False
+
+
+def _is_proven(op: Any) -> bool:
+    """Whether the type cast to says nothing that the value's type does not say."""
+    source, target = decode(op.value.type), decode(op.operation.results[0].type)
+    if type(source) is not type(target) or not isinstance(target, (TensorInfo, ShapeInfo)):
+        return False
+    return _says_no_more(_sizes(target), _sizes(source))
+
+
+def _sizes(info: Info) -> Sequence[Dim] | None:
+    return info.shape if isinstance(info, TensorInfo) else info.dims if isinstance(info, ShapeInfo) else None
+
+
+def _says_no_more(target: Sequence[Dim] | None, source: Sequence[Dim] | None) -> bool:
+    if target is None or source is None:
+        return target is None
+    pairs = zip(target, source, strict=True)
+    return all(size is None or equal(known, size) is True for size, known in pairs)
+
+
+PATTERNS = (
+    Pattern("relax.astype", convert_to_same),
+    Pattern("relax.astype", merge_conversions),
+    Pattern("relax.match_cast", remove_match_cast),
+    Pattern("relax.match_cast", pass_by_match_cast),
+)

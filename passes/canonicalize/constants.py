@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Constants as rules see them: the one number that a tensor is filled with, or a numpy array of its elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.patterns import defining_op
+from ...dialects.core.codec import element_type
+from ...dialects.core.infos import is_float
+from .support import dtype_of
+
+# Element types whose arithmetic numpy does exactly as the compiled program does.
+NUMPY_NAME = {
+    "i1": "bool", "f16": "float16", "f32": "float32", "f64": "float64",
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+_FILLED = ("relax.full", "relax.full_like")
+_NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.ones_like": 1}
+
+
+def is_constant(value: Any) -> bool:
+    return defining_op(value, "arith.constant") is not None
+
+
+def splat(value: Any) -> int | float | bool | None:
+    """The number that every element of a tensor is, where it is known."""
+    owner = defining_op(value)
+    name = owner.operation.name if owner is not None else ""
+    if name in _NUMBERS:
+        dtype = dtype_of(value)
+        number = _NUMBERS[name]
+        return bool(number) if dtype == "i1" else float(number) if is_float(dtype) else number
+    if name in _FILLED:
+        filling = owner.fill_value
+        return splat(filling) if filling.type.element_type == value.type.element_type else None
+    attribute = _dense(value)
+    if attribute is None or not attribute.is_splat:
+        return None
+    return attribute.get_splat_value().value
+
+
+def array_of(value: Any, limit: int) -> Any:
+    """The elements of a constant as a numpy array; None for others, for more than `limit`, for types numpy lacks."""
+    attribute = _dense(value)
+    if attribute is None or math.prod(attribute.type.shape) > limit or dtype_of(value) not in NUMPY_NAME:
+        return None
+    import numpy
+
+    return numpy.array(attribute)
+
+
+def _dense(value: Any) -> Any:
+    owner = defining_op(value, "arith.constant")
+    attribute = owner.operation.attributes["value"] if owner is not None else None
+    return attribute if isinstance(attribute, ir.DenseElementsAttr) else None
+
+
+def can_be_constant(type_: Any) -> bool:
+    """Whether arith.constant can have the type: sizes are numbers, and integers, if that it holds, are signless."""
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape or type_.encoding is not None:
+        return False
+    element = type_.element_type
+    return not isinstance(element, ir.IntegerType) or element.is_signless
+
+
+def make_constant(array: Any, type_: Any) -> Any:
+    """A constant of this type; None where the array does not fit it."""
+    import numpy
+
+    dtype = str(type_.element_type)
+    if list(array.shape) != list(type_.shape) or dtype not in NUMPY_NAME or array.dtype != NUMPY_NAME[dtype]:
+        return None
+    contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
+    attribute = ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type)
+    return ir.Operation.create("arith.constant", results=[type_], attributes={"value": attribute})
+
+
+def make_splat(number: int | bool, type_: Any) -> Any:
+    """A constant of this type with one integer everywhere, however many elements that are."""
+    element = element_type(str(type_.element_type), type_.context)
+    attribute = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, number))
+    return ir.Operation.create("arith.constant", results=[type_], attributes={"value": attribute})
+
+
+def make_i64(numbers: list[int] | int) -> Any:
+    """The attribute of a tensor of 64-bit integers: 0-D for a number, 1-D for a list."""
+    import numpy
+
+    return ir.DenseElementsAttr.get(numpy.array(numbers, dtype=numpy.int64))

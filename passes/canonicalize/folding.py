@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations on small constants, computed by numpy.
+
+Only what is the same on every machine, to the last bit: moving elements, integers, and of floats the operations that
+IEEE 754 rounds correctly. exp, sin and the like differ between libraries and are left to the program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.patterns import Pattern, Rewriter
+from .constants import NUMPY_NAME, array_of, can_be_constant, make_constant, splat
+from .support import normal_axis, result_type
+
+#: Computes the result from the operation and its operands' arrays; None where numpy cannot tell what it is.
+Fold = Callable[..., Any]
+
+
+def fold_patterns(limit: int) -> tuple[Pattern, ...]:
+    """The patterns that fold operations whose operands and results have `limit` elements at most."""
+
+    def fold(op: Any, rewriter: Rewriter) -> Any:
+        return _fold(op, limit)
+
+    def fill(op: Any, rewriter: Rewriter) -> Any:
+        return _fill(op, limit)
+
+    return (Pattern(tuple(_FOLDS), fold, name="fold_constants"), Pattern(_FILLED, fill, name="fill_constant"))
+
+
+def _fold(op: Any, limit: int) -> Any:
+    type_ = result_type(op)
+    if not can_be_constant(type_) or math.prod(type_.shape) > limit:
+        return None
+    arrays = []
+    for operand in op.operation.operands:
+        if str(operand.type).startswith("!relax.shape"):
+            continue  # what a shape says, the static result type says too
+        array = array_of(operand, limit)
+        if array is None:
+            return None
+        arrays.append(array)
+    import numpy
+
+    # Overflow wraps around, and NaN and infinity are results like others.
+    with numpy.errstate(all="ignore"):
+        result = _FOLDS[op.OPERATION_NAME](op, *arrays)
+    return None if result is None else make_constant(numpy.asarray(result), type_)
+
+
+_FILLED = ("relax.full", "relax.full_like", "relax.zeros", "relax.zeros_like", "relax.ones", "relax.ones_like")
+
+
+def _fill(op: Any, limit: int) -> Any:
+    """A small tensor filled with one number is a constant like others."""
+    type_ = result_type(op)
+    number = splat(op.operation.results[0])
+    if number is None or not can_be_constant(type_) or math.prod(type_.shape) > limit:
+        return None
+    name = NUMPY_NAME.get(str(type_.element_type))
+    if name is None:
+        return None
+    import numpy
+
+    return make_constant(numpy.full(type_.shape, number, dtype=name), type_)
+
+
+# ---- elementwise ----
+
+
+def _ufunc(name: str) -> Fold:
+    def fold(op: Any, *arrays: Any) -> Any:
+        import numpy
+
+        return getattr(numpy, name)(*arrays)
+
+    return fold
+
+
+def _for_integers(name: str) -> Fold:
+    def fold(op: Any, *arrays: Any) -> Any:
+        import numpy
+
+        return None if arrays[0].dtype.kind == "f" else getattr(numpy, name)(*arrays)
+
+    return fold
+
+
+def _divide(op: Any, left: Any, right: Any) -> Any:
+    import numpy
+
+    if left.dtype.kind == "f":
+        return left / right
+    if not _can_divide(left, right):
+        return None
+    quotient, remainder = left // right, left % right
+    # numpy rounds down; towards zero is one more where the signs differ and something is left.
+    return quotient + ((remainder != 0) & ((left < 0) != (right < 0))).astype(numpy.asarray(left).dtype)
+
+
+def _can_divide(left: Any, right: Any) -> bool:
+    """Whether no division is by zero, nor of the smallest integer by -1."""
+    import numpy
+
+    if left.dtype.kind == "u":
+        return bool((right != 0).all())
+    overflows = (left == numpy.iinfo(left.dtype).min) & (right == -1)
+    return bool((right != 0).all()) and not overflows.any()
+
+
+def _integer_division(name: str) -> Fold:
+    def fold(op: Any, left: Any, right: Any) -> Any:
+        import numpy
+
+        if left.dtype.kind == "f" or not _can_divide(left, right):
+            return None
+        return getattr(numpy, name)(left, right)
+
+    return fold
+
+
+def _extremum(name: str) -> Fold:
+    def fold(op: Any, left: Any, right: Any) -> Any:
+        import numpy
+
+        if left.dtype.kind == "f":
+            # Of NaN, and of zeros with different signs, it is open which one it is.
+            zeros = (left == 0) & (right == 0) & (numpy.signbit(left) != numpy.signbit(right))
+            if zeros.any() or numpy.isnan(left).any() or numpy.isnan(right).any():
+                return None
+        return getattr(numpy, name)(left, right)
+
+    return fold
+
+
+def _shift(name: str) -> Fold:
+    def fold(op: Any, left: Any, right: Any) -> Any:
+        import numpy
+
+        in_range = (right >= 0) & (right < left.dtype.itemsize * 8)
+        return getattr(numpy, name)(left, right) if in_range.all() else None
+
+    return fold
+
+
+def _astype(op: Any, array: Any) -> Any:
+    import numpy
+
+    target = numpy.dtype(NUMPY_NAME[str(result_type(op).element_type)])
+    if array.dtype.kind == "f" and target.kind in "iu":
+        whole = numpy.trunc(array.astype(numpy.float64))
+        # 2**63 - 1 is no float, so the bound above is the power of two.
+        limits = numpy.iinfo(target)
+        if not ((whole >= float(limits.min)) & (whole < float(limits.max) + (1 if target.itemsize < 8 else 0))).all():
+            return None
+    return array.astype(target)
+
+
+def _round(op: Any, array: Any) -> Any:
+    import numpy
+
+    return numpy.rint(array) if array.dtype.kind == "f" else array
+
+
+# ---- moving elements ----
+
+
+def _reshaped(op: Any, array: Any) -> Any:
+    return array.reshape(result_type(op).shape)
+
+
+def _permute(op: Any, array: Any) -> Any:
+    return array.transpose(op.axes)
+
+
+def _broadcast(op: Any, array: Any) -> Any:
+    import numpy
+
+    return numpy.broadcast_to(array, result_type(op).shape)
+
+
+def _concat(op: Any, *arrays: Any) -> Any:
+    import numpy
+
+    return numpy.concatenate(arrays, axis=op.axis)
+
+
+def _flip(op: Any, array: Any) -> Any:
+    import numpy
+
+    return numpy.flip(array, op.axis)
+
+
+def _strided_slice(op: Any, array: Any) -> Any:
+    index = [slice(None)] * array.ndim
+    strides = op.strides or [1] * len(op.axes)
+    for axis, begin, end, stride in zip(op.axes, op.begin, op.end, strides, strict=True):
+        index[normal_axis(axis, array.ndim)] = slice(begin, end, stride)
+    return array[tuple(index)]
+
+
+_FOLDS: dict[str, Fold] = {
+    **{f"relax.{name}": _ufunc(name) for name in "add subtract multiply negative square equal not_equal less "
+       "less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
+       "bitwise_xor isnan isinf isfinite".split()},
+    "relax.bitwise_not": _ufunc("invert"),
+    "relax.abs": _ufunc("absolute"),
+    "relax.sign": _for_integers("sign"),
+    "relax.where": _ufunc("where"),
+    "relax.divide": _divide,
+    "relax.floor_divide": _integer_division("floor_divide"),
+    "relax.floor_mod": _integer_division("remainder"),
+    "relax.mod": _integer_division("fmod"),
+    "relax.maximum": _extremum("maximum"),
+    "relax.minimum": _extremum("minimum"),
+    "relax.left_shift": _shift("left_shift"),
+    "relax.right_shift": _shift("right_shift"),
+    "relax.ceil": _ufunc("ceil"),
+    "relax.floor": _ufunc("floor"),
+    "relax.trunc": _ufunc("trunc"),
+    "relax.round": _round,
+    "relax.sqrt": _ufunc("sqrt"),
+    "relax.astype": _astype,
+    "relax.reshape": _reshaped,
+    "relax.flatten": _reshaped,
+    "relax.expand_dims": _reshaped,
+    "relax.squeeze": _reshaped,
+    "relax.permute_dims": _permute,
+    "relax.broadcast_to": _broadcast,
+    "relax.concat": _concat,
+    "relax.flip": _flip,
+    "relax.strided_slice": _strided_slice,
+}  # fmt: skip

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elementwise operations that change nothing, or do what a simpler one does. Exact for all floats, NaN included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
+from ...dialects.core.infos import bit_width, is_float, is_unsigned
+from ...dialects.relax import dialect
+from .constants import can_be_constant, is_constant, make_splat, splat
+from .support import as_result, dtype_of, keeps_shape, make, result_type
+
+Number = int | float | bool
+
+
+def _is_zero(number: Number, dtype: str) -> bool:
+    return not is_float(dtype) and number == 0
+
+
+def _is_positive_zero(number: Number, dtype: str) -> bool:
+    # x - 0.0 is x for every x; x - -0.0 turns -0.0 into 0.0.
+    return number == 0 and math.copysign(1, number) > 0
+
+
+def _is_added_zero(number: Number, dtype: str) -> bool:
+    # x + -0.0 is x for every x; x + 0.0 turns -0.0 into 0.0.
+    return number == 0 and (not is_float(dtype) or math.copysign(1, number) < 0)
+
+
+def _is_one(number: Number, dtype: str) -> bool:
+    # x * 1, x / 1 and x ** 1 are x itself, which needs no rounding.
+    return number == 1
+
+
+def _is_integer_one(number: Number, dtype: str) -> bool:
+    # Floats are rounded down on the way.
+    return number == 1 and not is_float(dtype)
+
+
+def _is_all_ones(number: Number, dtype: str) -> bool:
+    if isinstance(number, bool):
+        return number
+    return number == ((1 << bit_width(dtype)) - 1 if is_unsigned(dtype) else -1)
+
+
+_Test = Callable[[Number, str], bool]
+
+# A number on the right that leaves the left operand as it is.
+_NEUTRAL: dict[str, _Test] = {
+    "relax.add": _is_added_zero,
+    "relax.subtract": _is_positive_zero,
+    "relax.multiply": _is_one,
+    "relax.divide": _is_one,
+    "relax.floor_divide": _is_integer_one,
+    "relax.power": _is_one,
+    "relax.left_shift": _is_zero,
+    "relax.right_shift": _is_zero,
+    "relax.logical_and": _is_all_ones,
+    "relax.logical_or": _is_zero,
+    "relax.logical_xor": _is_zero,
+    "relax.bitwise_and": _is_all_ones,
+    "relax.bitwise_or": _is_zero,
+    "relax.bitwise_xor": _is_zero,
+}
+
+# A number on the right that is the result, whatever stands on the left. Not so 0.0: NaN * 0.0 is NaN.
+_ABSORBING: dict[str, _Test] = {
+    "relax.multiply": _is_zero,
+    "relax.logical_and": _is_zero,
+    "relax.logical_or": _is_all_ones,
+    "relax.bitwise_and": _is_zero,
+    "relax.bitwise_or": _is_all_ones,
+}
+
+# Applied to the same value twice they give it back: also for NaN, and 0.0 meets a zero of its own sign.
+_SELF = (
+    "relax.logical_and",
+    "relax.logical_or",
+    "relax.bitwise_and",
+    "relax.bitwise_or",
+    "relax.maximum",
+    "relax.minimum",
+)
+
+# What integers and booleans give with themselves; NaN is not equal to itself, and inf - inf is NaN.
+_SELF_NUMBER = {
+    "relax.subtract": 0,
+    "relax.logical_xor": 0,
+    "relax.bitwise_xor": 0,
+    "relax.equal": 1,
+    "relax.less_equal": 1,
+    "relax.greater_equal": 1,
+    "relax.not_equal": 0,
+    "relax.less": 0,
+    "relax.greater": 0,
+}
+
+# Operand order does not matter, up to the bits of a NaN.
+_COMMUTATIVE = tuple(
+    f"relax.{name}" for name in "add multiply equal not_equal logical_and logical_or logical_xor "
+    "bitwise_and bitwise_or bitwise_xor".split()
+)  # fmt: skip
+# Of floats, maximum(0.0, -0.0) and maximum(1, NaN) may depend on the order.
+_COMMUTATIVE_INTEGERS = ("relax.maximum", "relax.minimum")
+_MIRRORED = {
+    "relax.less": "relax.greater",
+    "relax.greater": "relax.less",
+    "relax.less_equal": "relax.greater_equal",
+    "relax.greater_equal": "relax.less_equal",
+}
+
+# Applied twice they give the operand back: a sign bit flipped twice, two's complement, every bit inverted twice.
+_INVOLUTIONS = ("relax.negative", "relax.logical_not", "relax.bitwise_not")
+_ROUNDINGS = ("relax.ceil", "relax.floor", "relax.round", "relax.trunc")
+# Applied to their own result they change nothing more.
+_IDEMPOTENT = ("relax.abs", "relax.sign", "relax.nn.relu")
+# They do not see the sign of their operand, not even the smallest integer's, which is its own negative.
+_EVEN = ("relax.abs", "relax.square")
+
+_OPPOSITE = {"relax.equal": "relax.not_equal", "relax.not_equal": "relax.equal"}
+# With a NaN, a < b and a >= b are both false.
+_OPPOSITE_INTEGERS = {
+    "relax.less": "relax.greater_equal",
+    "relax.greater_equal": "relax.less",
+    "relax.greater": "relax.less_equal",
+    "relax.less_equal": "relax.greater",
+}
+
+
+def remove_neutral(op: Any, rewriter: Rewriter) -> Any:
+    """x + -0.0, x * 1, x - 0.0, x & true, ... are x. Constants stand on the right (constant_to_right)."""
+    number = splat(op.x2)
+    if number is None or not _NEUTRAL[op.OPERATION_NAME](number, dtype_of(op.x2)):
+        return None
+    return as_result(op, op.x1) if keeps_shape(op.x1, op.x2) else None
+
+
+def take_absorbing(op: Any, rewriter: Rewriter) -> Any:
+    """x & false is false, n * 0 is 0: the constant itself, where it has the result's shape."""
+    number = splat(op.x2)
+    if number is None or not _ABSORBING[op.OPERATION_NAME](number, dtype_of(op.x2)):
+        return None
+    return as_result(op, op.x2) if keeps_shape(op.x2, op.x1) else None
+
+
+def combine_with_itself(op: Any, rewriter: Rewriter) -> Any:
+    """maximum(x, x), x & x, ... are x."""
+    return as_result(op, op.x1) if op.x1 == op.x2 else None
+
+
+def number_with_itself(op: Any, rewriter: Rewriter) -> Any:
+    """n - n is 0, n == n is true, ... for integers and booleans."""
+    type_ = result_type(op)
+    if op.x1 != op.x2 or is_float(dtype_of(op.x1)) or not can_be_constant(type_) or shape_differs(op):
+        return None
+    number = _SELF_NUMBER[op.OPERATION_NAME]
+    return make_splat(bool(number) if str(type_.element_type) == "i1" else number, type_)
+
+
+def shape_differs(op: Any) -> bool:
+    """Whether the result states another shape than the operand: a static result of an operand that is not."""
+    return list(op.x1.type.shape) != list(result_type(op).shape) if op.x1.type.has_rank else True
+
+
+def constant_to_right(op: Any, rewriter: Rewriter) -> Any:
+    """c + x is x + c, c < x is x > c: so that other rules need to look at one side only."""
+    if not _is_filled(op.x1) or _is_filled(op.x2):
+        return None
+    name = op.OPERATION_NAME
+    if name in _MIRRORED:
+        return make(op, _MIRRORED[name], [op.x2, op.x1])
+    if name in _COMMUTATIVE_INTEGERS and is_float(dtype_of(op.x1)):
+        return None
+    left, right = op.x1, op.x2
+    op.operation.operands[0], op.operation.operands[1] = right, left
+    return UPDATED
+
+
+def _is_filled(value: Any) -> bool:
+    return is_constant(value) or splat(value) is not None
+
+
+def regroup_constants(op: Any, rewriter: Rewriter) -> Any:
+    """(x + c) + d is x + (c + d): integers wrap around, so that sums, products and bits may be grouped at will."""
+    inner = defining_op(op.x1, op.OPERATION_NAME)
+    if inner is None or is_float(dtype_of(op.x1)) or not is_constant(inner.x2) or not is_constant(op.x2):
+        return None
+    # Where neither covers the other, their sum is larger than both.
+    if not keeps_shape(inner.x2, op.x2) and not keeps_shape(op.x2, inner.x2):
+        return None
+    constants = dialect.ops[op.OPERATION_NAME.removeprefix("relax.")](inner.x2, op.x2)
+    return make(op, op.OPERATION_NAME, [inner.x1, constants])
+
+
+def undo_involution(op: Any, rewriter: Rewriter) -> Any:
+    """-(-x) is x, not (not x) is x."""
+    inner = defining_op(op.x, op.OPERATION_NAME)
+    return as_result(op, inner.x) if inner is not None else None
+
+
+def keep_idempotent(op: Any, rewriter: Rewriter) -> Any:
+    """abs(abs(x)) is abs(x); what is rounded once is whole."""
+    same = _ROUNDINGS if op.OPERATION_NAME in _ROUNDINGS else (op.OPERATION_NAME,)
+    return as_result(op, op.x) if defining_op(op.x, *same) is not None else None
+
+
+def skip_rounding_of_integers(op: Any, rewriter: Rewriter) -> Any:
+    """Integers are whole."""
+    return None if is_float(dtype_of(op.x)) else as_result(op, op.x)
+
+
+def drop_sign(op: Any, rewriter: Rewriter) -> Any:
+    """abs(-x) is abs(x), square(-x) and square(abs(x)) are square(x)."""
+    name = op.OPERATION_NAME
+    inner = defining_op(op.x, "relax.negative", "relax.abs")
+    # abs(abs(x)) is keep_idempotent's; without a sign, -x is another large number, whose square is the same.
+    if inner is None or name == inner.OPERATION_NAME or name == "relax.abs" and is_unsigned(dtype_of(op.x)):
+        return None
+    return make(op, name, [inner.x])
+
+
+def negate_comparison(op: Any, rewriter: Rewriter) -> Any:
+    """not (a == b) is a != b; of integers, not (a < b) is a >= b."""
+    inner = defining_op(op.x, *_OPPOSITE, *_OPPOSITE_INTEGERS)
+    if inner is None:
+        return None
+    name = inner.OPERATION_NAME
+    if name in _OPPOSITE_INTEGERS and is_float(dtype_of(inner.x1)):
+        return None
+    return make(op, {**_OPPOSITE, **_OPPOSITE_INTEGERS}[name], [inner.x1, inner.x2])
+
+
+def choose(op: Any, rewriter: Rewriter) -> Any:
+    """where(true, a, b) is a, where(false, a, b) is b, where(c, a, a) is a, where(not c, a, b) is where(c, b, a)."""
+    condition = splat(op.condition)
+    if condition is not None or op.x1 == op.x2:
+        chosen, other = (op.x1, op.x2) if condition in (True, None) else (op.x2, op.x1)
+        return as_result(op, chosen) if keeps_shape(chosen, op.condition, other) else None
+    inverted = defining_op(op.condition, "relax.logical_not")
+    if inverted is None or inverted.x.type != op.condition.type:
+        return None
+    return make(op, "relax.where", [inverted.x, op.x2, op.x1])
+
+
+PATTERNS = (
+    Pattern((*_COMMUTATIVE, *_COMMUTATIVE_INTEGERS, *_MIRRORED), constant_to_right),
+    Pattern(tuple(_NEUTRAL), remove_neutral),
+    Pattern(tuple(_ABSORBING), take_absorbing),
+    Pattern(_SELF, combine_with_itself),
+    Pattern(tuple(_SELF_NUMBER), number_with_itself),
+    Pattern(("relax.add", "relax.multiply", *_COMMUTATIVE[4:]), regroup_constants),
+    Pattern(_INVOLUTIONS, undo_involution),
+    Pattern((*_ROUNDINGS, *_IDEMPOTENT), keep_idempotent),
+    Pattern(_ROUNDINGS, skip_rounding_of_integers),
+    Pattern(_EVEN, drop_sign),
+    Pattern("relax.logical_not", negate_comparison),
+    Pattern("relax.where", choose),
+)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shapes as values: what types tell is a constant, what is converted back and forth is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...bindings.rewriting import parent_of
+from ...dialects.core.codec import decode, encode_dims
+from ...dialects.core.infos import ShapeInfo
+from ...dialects.core.substitute import symbols_of
+from ...dialects.core.symbols import Dim, product
+from .constants import array_of, make_i64
+from .support import as_result, is_known, make, result_type, shape_of
+
+# A shape of more dimensions than this is none.
+_MOST_DIMENSIONS = 64
+
+# They give a tensor of the very shape that they are given as a value.
+_SHAPED = ("relax.reshape", "relax.broadcast_to", "relax.full", "relax.zeros", "relax.ones")
+
+
+def shape_of_known(op: Any, rewriter: Rewriter) -> Any:
+    """The type tells the shape: numbers, and symbols of the function's parameters, which hold in all of it."""
+    shape = shape_of(op.input)
+    if not is_known(shape) or not symbols_of(op.input.type) <= _parameter_symbols(op.operation):
+        return None
+    assert shape is not None
+    return _shape_expr(op, shape)
+
+
+def _shape_expr(op: Any, dims: tuple[Dim, ...]) -> Any:
+    return make(op, "relax.shape_expr", [], {"dims": encode_dims(dims, op.operation.context)})
+
+
+def _parameter_symbols(operation: Any) -> frozenset[str]:
+    """The symbols in the types of the parameters of the function around."""
+    function = parent_of(operation)
+    while function is not None and function.name != "func.func":
+        function = parent_of(function)
+    if function is None:
+        return frozenset()
+    return frozenset().union(*(symbols_of(value.type) for value in function.regions[0].blocks[0].arguments))
+
+
+def shape_of_shaped(op: Any, rewriter: Rewriter) -> Any:
+    """The shape of a tensor that was made with this shape."""
+    owner = defining_op(op.input, *_SHAPED)
+    return as_result(op, owner.shape) if owner is not None else None
+
+
+def size_of_known(op: Any, rewriter: Rewriter) -> Any:
+    """The number of elements, where all sizes are numbers."""
+    shape = shape_of(op.input)
+    count = product(shape) if shape is not None else None
+    if not isinstance(count, int) or count >= 2**63:
+        return None
+    return _constant(op, count)
+
+
+def shape_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
+    """A shape of numbers is a constant tensor."""
+    dims = _dims(op.input)
+    if dims is None or not all(isinstance(dim, int) and dim < 2**63 for dim in dims):
+        return None
+    return _constant(op, list(dims))
+
+
+def _dims(value: Any) -> tuple[Dim, ...] | None:
+    """The sizes of a shape: as its operation lists them, else as its type says."""
+    owner = defining_op(value, "relax.shape_expr")
+    if owner is not None:
+        return tuple(owner.dims)
+    info = decode(value.type)
+    return info.dims if isinstance(info, ShapeInfo) and is_known(info.dims) else None
+
+
+def _constant(op: Any, numbers: list[Any] | int) -> Any:
+    """An integer constant, where the result's type is that of one: nobody's type must change."""
+    attribute = make_i64(numbers)
+    if attribute.type != result_type(op):
+        return None
+    return ir.Operation.create("arith.constant", results=[attribute.type], attributes={"value": attribute})
+
+
+def shape_from_tensor_from_shape(op: Any, rewriter: Rewriter) -> Any:
+    """The shape that the tensor was made from."""
+    owner = defining_op(op.input, "relax.shape_to_tensor")
+    if owner is None:
+        return None
+    same = as_result(op, owner.input)
+    listed = defining_op(owner.input, "relax.shape_expr")
+    if same is not None or listed is None:
+        return same
+    return _shape_expr(op, tuple(listed.dims))
+
+
+def tensor_from_shape_from_tensor(op: Any, rewriter: Rewriter) -> Any:
+    """The tensor that the shape was made from."""
+    owner = defining_op(op.input, "relax.tensor_to_shape")
+    return as_result(op, owner.input) if owner is not None else None
+
+
+def shape_from_constant(op: Any, rewriter: Rewriter) -> Any:
+    """A constant tensor of sizes; one with a negative number is no shape, which the program's run will say."""
+    array = array_of(op.input, _MOST_DIMENSIONS)
+    if array is None or array.ndim != 1 or (array < 0).any():
+        return None
+    return _shape_expr(op, tuple(int(size) for size in array))
+
+
+PATTERNS = (
+    Pattern("relax.shape_of", shape_of_shaped),
+    Pattern("relax.shape_of", shape_of_known),
+    Pattern("relax.size", size_of_known),
+    Pattern("relax.shape_to_tensor", tensor_from_shape_from_tensor),
+    Pattern("relax.shape_to_tensor", shape_to_tensor_of_known),
+    Pattern("relax.tensor_to_shape", shape_from_tensor_from_shape),
+    Pattern("relax.tensor_to_shape", shape_from_constant),
+)

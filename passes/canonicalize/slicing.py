@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parts of tensors and tensors from parts: taking everything, joining one, taking apart what is joined again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...dialects.core.symbols import Dim
+from ...dialects.relax.infer.slices import OPEN
+from .support import as_result, make, normal_axis, shape_of
+
+
+def slice_of_all(op: Any, rewriter: Rewriter) -> Any:
+    """x[0:size] along every axis named."""
+    shape = shape_of(op.x)
+    if shape is None or any(stride != 1 for stride in op.strides or ()):
+        return None
+    sizes = [shape[normal_axis(axis, len(shape))] for axis in op.axes]
+    begins = all(_is_begin(begin, size) for begin, size in zip(op.begin, sizes, strict=True))
+    ends = all(_is_end(end, size) for end, size in zip(op.end, sizes, strict=True))
+    return as_result(op, op.x) if begins and ends else None
+
+
+def _is_begin(bound: int, size: Dim) -> bool:
+    return bound == 0 or bound <= -OPEN or isinstance(size, int) and bound <= -size
+
+
+def _is_end(bound: int, size: Dim) -> bool:
+    return bound >= OPEN or isinstance(size, int) and bound >= size
+
+
+def join_one(op: Any, rewriter: Rewriter) -> Any:
+    """One tensor joined with nothing."""
+    tensors = op.tensors
+    return as_result(op, tensors[0]) if len(tensors) == 1 else None
+
+
+def drop_empty(op: Any, rewriter: Rewriter) -> Any:
+    """Tensors without elements along the axis add nothing; one stays if there are no others."""
+    tensors = op.tensors
+    kept = [tensor for tensor in tensors if not _is_empty(tensor, op.axis)] or tensors[:1]
+    return _concat(op, kept) if len(kept) < len(tensors) else None
+
+
+def _is_empty(tensor: Any, axis: int) -> bool:
+    shape = shape_of(tensor)
+    return shape is not None and shape[normal_axis(axis, len(shape))] == 0
+
+
+def flatten_concat(op: Any, rewriter: Rewriter) -> Any:
+    """concat(a, concat(b, c)) along one axis is concat(a, b, c)."""
+    parts: list[Any] = []
+    for tensor in op.tensors:
+        inner = defining_op(tensor, "relax.concat")
+        joins_same = inner is not None and _same_axis(op.axis, inner.axis, tensor)
+        parts += inner.tensors if joins_same else [tensor]
+    return _concat(op, parts) if len(parts) > len(op.tensors) else None
+
+
+def _same_axis(one: int, other: int, tensor: Any) -> bool:
+    shape = shape_of(tensor)
+    return one == other if shape is None else normal_axis(one, len(shape)) == normal_axis(other, len(shape))
+
+
+def _concat(op: Any, tensors: Sequence[Any]) -> Any:
+    attributes = op.operation.attributes
+    return make(op, "relax.concat", tensors, {"axis": attributes["axis"]} if "axis" in attributes else {})
+
+
+def join_split(op: Any, rewriter: Rewriter) -> Any:
+    """All the parts of a split, in order, along the same axis."""
+    tensors = op.tensors
+    split = defining_op(tensors[0], "relax.split") if tensors else None
+    if split is None or list(split.operation.results) != list(tensors):
+        return None
+    # Indices ascend and ends outside move inside, so that the parts of a split are always the whole.
+    return as_result(op, split.x) if _same_axis(op.axis, split.axis, split.x) else None
+
+
+def split_into_one(op: Any, rewriter: Rewriter) -> Any:
+    """One section is the whole."""
+    results = op.operation.results
+    return [op.x] if len(results) == 1 and results[0].type == op.x.type else None
+
+
+def stack_one(op: Any, rewriter: Rewriter) -> Any:
+    """A stack of one tensor is the tensor with a new dimension."""
+    if len(op.tensors) != 1:
+        return None
+    return make(op, "relax.expand_dims", op.tensors, {"axis": ir.DenseI64ArrayAttr.get([op.axis])})
+
+
+PATTERNS = (
+    Pattern("relax.strided_slice", slice_of_all),
+    Pattern("relax.concat", join_one),
+    Pattern("relax.concat", drop_empty),
+    Pattern("relax.concat", flatten_concat),
+    Pattern("relax.concat", join_split),
+    Pattern("relax.stack", stack_one),
+    Pattern("relax.split", split_into_one),
+)

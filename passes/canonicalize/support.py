@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the rules have in common: types, chains of operations, new operations of a given type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.codec import TypeProblem, decode
+from ...dialects.core.dialect import find_op
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.opdef import OpProblem
+from ...dialects.core.symbols import Dim, SymbolError, equal
+from ...dialects.core.verifier import check
+
+
+def result_type(op: Any) -> Any:
+    return op.operation.results[0].type
+
+
+def as_result(op: Any, value: Any) -> Any:
+    """The value as a replacement, or None: users keep the type they have, to the last symbol."""
+    return value if value.type == result_type(op) else None
+
+
+def make(op: Any, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
+    """An operation of the very result type that `op` has, not of the one that would be inferred.
+
+    None where the operation would not verify: where two steps each may fit and both together cannot, the program
+    has an error that its run will find.
+    """
+    made = ir.Operation.create(
+        name, results=[result_type(op)], operands=list(operands), attributes=dict(attributes or {})
+    )
+    return made if is_valid(made) else None
+
+
+def is_valid(operation: Any) -> bool:
+    try:
+        check(find_op(operation.name), operation)
+    except (OpProblem, TypeProblem, SymbolError):
+        return False
+    return True
+
+
+def ints(values: Sequence[int]) -> Any:
+    """The attribute of a list of integers."""
+    return ir.DenseI64ArrayAttr.get(list(values))
+
+
+def tensor_info(value: Any) -> TensorInfo:
+    info = decode(value.type)
+    assert isinstance(info, TensorInfo), value
+    return info
+
+
+def shape_of(value: Any) -> tuple[Dim, ...] | None:
+    return tensor_info(value).shape
+
+
+def dtype_of(value: Any) -> str:
+    return tensor_info(value).dtype
+
+
+def keeps_shape(value: Any, *others: Any) -> bool:
+    """Whether broadcasting a value with the others gives it no other shape.
+
+    An unknown size of the value may be 1, which the other's size would enlarge: it must be 1 or provably the same.
+    """
+    shape = shape_of(value)
+    return all(_is_covered(shape_of(other), shape) for other in others)
+
+
+def _is_covered(other: tuple[Dim, ...] | None, shape: tuple[Dim, ...] | None) -> bool:
+    if other is None:
+        return False
+    if shape is None or len(other) > len(shape):
+        return not other
+    aligned = shape[len(shape) - len(other) :]
+    return all(size == 1 or equal(size, own) is True for size, own in zip(other, aligned, strict=True))
+
+
+def is_known(shape: tuple[Dim, ...] | None) -> bool:
+    """Whether every size is a number or an expression over symbols."""
+    return shape is not None and None not in shape
+
+
+def same_known_shape(one: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape for certain; equal types with unknown sizes do not say so."""
+    left, right = shape_of(one), shape_of(other)
+    if not is_known(left) or right is None or len(left) != len(right):  # type: ignore[arg-type]
+        return False
+    return all(equal(*pair) is True for pair in zip(left, right, strict=True))  # type: ignore[arg-type]
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    return axis % rank if rank else 0

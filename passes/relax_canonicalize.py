@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Folds and simplifies relax operations. What it does is the sum of the tables in passes/canonicalize/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..bindings.errors import RelaxError
+from ..bindings.patterns import Pattern, apply_greedy
+from .canonicalize import attributes, casts, folding, identities, reshaping, shape_values, slicing
+from .core.base import Pass
+from .core.registry import register_pass
+
+
+@register_pass
+@dataclass(frozen=True)
+class Canonicalize(Pass):
+    """Folds and simplifies relax operations without changing a bit of what they compute or a type of what they give."""
+
+    name: ClassVar[str] = "relax-canonicalize"
+    anchor: ClassVar[str] = "any"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    fold_limit: int = 1024
+    max_iterations: int = 10
+
+    def __post_init__(self) -> None:
+        for option in ("fold_limit", "max_iterations"):
+            if getattr(self, option) < (option == "max_iterations"):
+                raise RelaxError(f"{self.name}: {option.replace('_', '-')} is {getattr(self, option)}")
+
+    def run(self, op: Any) -> None:
+        apply_greedy(op, self.patterns(), max_iterations=self.max_iterations, what=self.name)
+
+    def patterns(self) -> list[Pattern]:
+        """Every rule; in the order in which they are tried on an operation."""
+        return [
+            *attributes.PATTERNS,
+            *folding.fold_patterns(self.fold_limit),
+            *identities.PATTERNS,
+            *reshaping.PATTERNS,
+            *slicing.PATTERNS,
+            *casts.PATTERNS,
+            *shape_values.PATTERNS,
+        ]

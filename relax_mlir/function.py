@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Building a graph function: arguments by type, operators in the body, results by what is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import Any
+
+from .bindings.errors import RelaxError
+from .bindings.mlir import ir, parse_type
+from .dialects.core.codec import TypeProblem, encode
+from .dialects.core.operands import as_value
+
+
+class FunctionBuilder:
+    """A function in the making; see Module.function. Operators built inside of the `with` go into its body."""
+
+    def __init__(self, module: Any, name: str, inputs: Iterable[Any], private: bool):
+        self._module = module
+        self._name = name
+        self._inputs = list(inputs)
+        self._private = private
+        self._returned: list[Any] | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> FunctionBuilder:
+        context = self._module.context
+        types = [self._type(item, context) for item in self._inputs]
+        if any(self._name == _name_of(op) for op in self._module.body.operations):
+            raise RelaxError(f"the module has a function @{self._name} already")
+        self._stack.enter_context(context)
+        # A location around, `with loc:`, is the operations' location.
+        if ir.Location.current is None:
+            self._stack.enter_context(ir.Location.unknown())
+        with ir.InsertionPoint(self._module.body):
+            self.operation = ir.Operation.create("func.func", attributes=self._attributes(types, []), regions=1)
+        self.block = self.operation.regions[0].blocks.append(*types)
+        self._stack.enter_context(ir.InsertionPoint(self.block))
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind is None:
+            values = self._returned or []
+            ir.Operation.create("func.return", operands=values)
+            inputs = [argument.type for argument in self.block.arguments]
+            attributes = self._attributes(inputs, [value.type for value in values])
+            self.operation.attributes["function_type"] = attributes["function_type"]
+        self._stack.close()
+        if kind is not None:
+            # Nothing half-built stays in the module.
+            self.operation.erase()
+
+    def __iter__(self) -> Any:
+        """`x, w = f`: the arguments."""
+        return iter(self.args)
+
+    @property
+    def args(self) -> list[Any]:
+        return list(self.block.arguments)
+
+    def returns(self, *values: Any) -> None:
+        """What the function returns; without it, nothing."""
+        if self._returned is not None:
+            raise RelaxError(f"@{self._name} returns twice")
+        wrong = [type(value).__name__ for value in values if as_value(value) is None]
+        if wrong:
+            raise RelaxError(f"@{self._name} must return values, got {wrong[0]}")
+        self._returned = [as_value(value) for value in values]
+
+    def _attributes(self, inputs: list[Any], results: list[Any]) -> dict[str, Any]:
+        attributes = {
+            "sym_name": ir.StringAttr.get(self._name),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
+        }
+        if self._private:
+            attributes["sym_visibility"] = ir.StringAttr.get("private")
+        return attributes
+
+    @staticmethod
+    def _type(item: Any, context: Any) -> Any:
+        if isinstance(item, ir.Type):
+            return item
+        if isinstance(item, str):
+            try:
+                return parse_type(item, context)
+            except ValueError:
+                raise RelaxError(f"'{item}' is not a type") from None
+        if hasattr(item, "_fields"):
+            try:
+                return encode(item, context)
+            except TypeProblem as problem:
+                raise RelaxError(str(problem)) from None
+        raise RelaxError(f"an argument's type is text, rx.tensor(...) or an MLIR type, got {type(item).__name__}")
+
+
+def _name_of(op: Any) -> str:
+    attributes = op.operation.attributes
+    return attributes["sym_name"].value if "sym_name" in attributes else ""

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One fuzz case: a command line with its input, run as a user's shell would run it, and what was wrong with that."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from relax_mlir.tools.opt.guard import run_guarded
+from relax_mlir.tools.relax_opt import run
+
+INPUT = "input"  # the name of the input file in a case's folder
+OUTPUT = "output"  # and of the output file that command lines may name
+# Python is told to end first: what does not is stuck in MLIR.
+_PATIENCE_S, _TIMEOUT_S = 10, 15
+_MEMORY_BYTES = 4 << 30
+_SHOWN = 400
+
+_ERROR = re.compile(r"^(?:[^\n]*: )?error: [^\n]*", re.MULTILINE)
+_PLACED = re.compile(r".*:\d+:\d+: error: ", re.DOTALL)
+_CRASH = re.compile(r"^relax-opt: error: (?:MLIR crashed|was killed)[^\n]*", re.MULTILINE)
+
+
+class Case(NamedTuple):
+    """What to run: the input file's content and the arguments; `kind` says how it was made."""
+
+    kind: str
+    data: bytes
+    arguments: tuple[str, ...]
+
+
+class Outcome(NamedTuple):
+    """`problem` is empty when all went as promised; `crash` is one inside MLIR that was caught and told as an error."""
+
+    problem: str
+    crash: str
+    code: int
+    errors: str
+
+
+def run_case(case: Case) -> Outcome:
+    """Runs the case as the command does: in a process of its own, under its guard."""
+    outcome = next(_outcomes([case], lambda arguments: run_guarded("relax-opt", lambda: run(arguments))))
+    return outcome
+
+
+def run_cases(cases: Sequence[Case]) -> list[Outcome]:
+    """Runs cases one after the other in one process without a guard, which is faster; a crash ends only one case."""
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(cases):
+        outcomes += _outcomes(cases[len(outcomes) :], run)
+    return outcomes
+
+
+def _outcomes(cases: Sequence[Case], tool: Callable[[Sequence[str]], int]) -> Iterator[Outcome]:
+    """Outcomes from a new process, up to the first case that it dies of."""
+    results, results_in_child = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(results)
+        _serve(cases, tool, results_in_child)
+    os.close(results_in_child)
+    folder = Path(tempfile.gettempdir()) / f"relax-fuzz-{child}"
+    try:
+        with os.fdopen(results, "rb") as stream:
+            for case in cases:
+                in_time = bool(select.select([stream], [], [], _TIMEOUT_S)[0])
+                line = stream.readline() if in_time else b""
+                if not line:
+                    yield _death(case, child, in_time)
+                    return
+                yield Outcome(*json.loads(line))
+        os.waitpid(child, 0)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _death(case: Case, child: int, in_time: bool) -> Outcome:
+    if not in_time:
+        os.killpg(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not in_time:
+        # In Python the alarm would have come first.
+        return Outcome("", f"relax-opt: error: MLIR did not end in {_TIMEOUT_S} s", 1, "")
+    if code >= 0:
+        return Outcome(f"the process ended with exit code {code}", "", code, "")
+    # The guard would have told it as an error.
+    return Outcome("", f"relax-opt: error: MLIR crashed ({signal.Signals(-code).name})", 1, "")
+
+
+def _serve(cases: Sequence[Case], tool: Callable[[Sequence[str]], int], results: int) -> None:
+    """The rest of the child's life."""
+    try:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        folder = Path(tempfile.gettempdir()) / f"relax-fuzz-{os.getpid()}"
+        with os.fdopen(results, "wb", buffering=0) as stream:
+            for case in cases:
+                folder.mkdir()
+                os.chdir(folder)
+                outcome = _run_here(case, tool)
+                stream.write(json.dumps(outcome).encode() + b"\n")
+                os.chdir("/")
+                shutil.rmtree(folder)
+    finally:
+        os._exit(70)
+
+
+def _run_here(case: Case, tool: Callable[[Sequence[str]], int]) -> Outcome:
+    Path(INPUT).write_bytes(case.data)
+    writing = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    for number, name, flags in ((0, INPUT, os.O_RDONLY), (1, "stdout", writing), (2, "stderr", writing)):
+        descriptor = os.open(name, flags, 0o666)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    sys.stdin, sys.stdout, sys.stderr = (  # noqa: SIM115
+        open(0, closefd=False),
+        open(1, "w", closefd=False),
+        open(2, "w", errors="backslashreplace", closefd=False),
+    )
+    signal.signal(signal.SIGALRM, _complain)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
+    try:
+        code = tool(case.arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    errors = Path("stderr").read_bytes().decode("utf-8", "replace")
+    left = sorted(path.name for path in Path().iterdir() if path.name not in (INPUT, "stdout", "stderr"))
+    crash = _CRASH.search(errors)
+    return Outcome(_problem(case, code, errors, left), crash.group() if crash else "", code, errors)
+
+
+def _complain(number: int, frame: Any) -> None:
+    raise TimeoutError(f"no result after {_PATIENCE_S} s")
+
+
+def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
+    """What breaks the tool's promise; empty if nothing does."""
+    if code not in (0, 1):
+        return f"exit code {code}"
+    if ("Traceback (most recent call last)" in errors or "Exception ignored" in errors) and "--traceback" not in case.arguments:
+        return "a traceback"
+    internal = re.search(r"internal error[^\n]*", errors)
+    if internal:
+        return internal.group()[:_SHOWN]
+    told = _ERROR.findall(errors)
+    if code == 0 and told:
+        return "an error, but exit code 0"
+    if code == 1 and not told:
+        return "exit code 1 without an error"
+    # Several operations may be wrong, and MLIR's parser sometimes tells a thing twice, but each time it is at a place.
+    if len(told) > 1 and not all(_PLACED.match(error) for error in told):
+        return f"{len(told)} errors instead of one"
+    return _left_behind(case, code, left)
+
+
+def _left_behind(case: Case, code: int, left: list[str]) -> str:
+    # A mutated command line may name any file.
+    own = [name for name in left if name.startswith(".relax-opt") or case.kind != "command"]
+    unexpected = [name for name in own if name != OUTPUT or code == 1]
+    return f"left behind: {', '.join(unexpected)}" if unexpected else ""

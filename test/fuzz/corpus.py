@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the fuzzer starts from: the functions in the lit tests, and the operations in them."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from relax_mlir import Module, RelaxError, ir, registered_dialects
+
+TEST_FOLDER = Path(__file__).resolve().parents[1]
+
+_FUNCTION = re.compile(r"^func\.func.*?^\}|^func\.func private [^\n{]*$", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^\s*//[^\n]*\n", re.MULTILINE)
+
+
+class Operand(NamedTuple):
+    """A type, and the operation that makes the value where that matters: a constant, say."""
+
+    type: str
+    maker: str
+
+
+class SampleOp(NamedTuple):
+    """An operation as text, ready to be taken apart."""
+
+    name: str
+    operands: tuple[Operand, ...]
+    attributes: tuple[tuple[str, str], ...]
+    results: tuple[str, ...]
+
+
+class Corpus(NamedTuple):
+    """`texts` are the functions of the tests, invalid ones included; `modules` those that are valid alone, printed."""
+
+    texts: list[str]
+    modules: list[str]
+    bytecodes: list[bytes]
+    operations: list[SampleOp]
+
+
+@functools.cache
+def load() -> Corpus:
+    """From the tests under test/dialects and test/passes."""
+    corpus = Corpus([], [], [], [])
+    operations: dict[SampleOp, None] = {}
+    for folder in ("dialects", "passes"):
+        for path in sorted((TEST_FOLDER / folder).rglob("*.mlir")):
+            text = _COMMENT.sub("", path.read_text())
+            functions = _FUNCTION.findall(text)
+            corpus.texts.extend(functions)
+            operations.update(dict.fromkeys(_operations(text)))
+            # One after the other: each module has a context of megabytes, and every case is a fork of all this.
+            for function in functions:
+                _add_module(corpus, function)
+    corpus.operations.extend(operations)
+    gc.collect()
+    return corpus
+
+
+def _add_module(corpus: Corpus, text: str) -> None:
+    try:
+        module = Module.parse(text)
+    except RelaxError:
+        return
+    corpus.modules.append(str(module))
+    corpus.bytecodes.append(module.bytecode())
+
+
+def _operations(text: str) -> list[SampleOp]:
+    """The operations of dialects defined in Python; none if the file is not valid as a whole."""
+    names = {definition.full_name for dialect in registered_dialects().values() for definition in dialect.ops.values()}
+    found: list[SampleOp] = []
+
+    def visit(op: Any) -> Any:
+        if op.operation.name in names:
+            found.append(_sample(op.operation))
+        return ir.WalkResult.ADVANCE
+
+    try:
+        Module.parse(text).operation.walk(visit)
+    except RelaxError:
+        return []
+    return found
+
+
+def _sample(operation: Any) -> SampleOp:
+    operands = tuple(Operand(str(value.type), _maker(value)) for value in operation.operands)
+    attributes = tuple((name, str(value)) for name, value in operation.attributes.items())
+    return SampleOp(operation.name, operands, attributes, tuple(str(type_) for type_ in operation.results.types))
+
+
+def _maker(value: Any) -> str:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or len(owner.operation.operands) or len(owner.operation.results) != 1:
+        return ""
+    text = owner.operation.get_asm(print_generic_op_form=True, use_local_scope=True)
+    return text.partition(" = ")[2] if "({" not in text else ""

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What README.md shows is run: commands give the output shown, Python runs, files are those in examples/."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS = [(match[1], match[2], README.count("\n", 0, match.start()) + 1) for match in FENCE.finditer(README)]
+
+
+def blocks(language: str) -> list[object]:
+    return [pytest.param(text, id=f"line{line}") for lang, text, line in BLOCKS if lang == language]
+
+
+def shell_commands(text: str) -> list[tuple[str, str]]:
+    """`$ command` and the lines below it, up to the next."""
+    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
+
+
+def run_in_shell(command: str, folder: Path) -> str:
+    """Standard output and standard error of a command, run as a user would with the environment activated."""
+    tools = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    environment["PYTHONPATH"] = str(ROOT / "examples" / "mynpu")
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+    return done.stdout + done.stderr
+
+
+def matches(shown: str, actual: str) -> bool:
+    """`...` on a line of its own stands for any lines, inside of a line for any text."""
+    pattern = re.escape(shown.strip()).replace(re.escape("..."), ".*")
+    return re.fullmatch(pattern, actual.strip(), re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("text", blocks("console"))
+def test_commands_print_what_is_shown(text: str) -> None:
+    for command, shown in shell_commands(text):
+        actual = run_in_shell(command, ROOT)
+        assert matches(shown, actual), f"$ {command}\nprints\n{actual}"
+
+
+@pytest.mark.parametrize("text", blocks("python"))
+def test_python_runs_or_is_an_example(text: str) -> None:
+    first = text.partition("\n")[0]
+    if first.startswith("# examples/"):
+        path = ROOT / first.removeprefix("# ").strip()
+        without_header = path.read_text().partition('"""\n')[2]
+        assert text.partition("\n")[2].strip() == without_header.strip(), f"README.md and {path} differ"
+        return
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    shown = "\n".join(line[2:] for line in text.splitlines() if line.startswith("#"))
+    assert matches(shown, done.stdout), f"prints\n{done.stdout}"
+
+
+def test_every_kind_of_block_is_known() -> None:
+    assert {language for language, _, _ in BLOCKS} <= {"console", "python", "sh", "toml"}
+    assert sum(language == "console" for language, _, _ in BLOCKS) >= 3
+
+
+def test_the_plug_in_example_announces_what_the_readme_shows() -> None:
+    shown = next(text for language, text, _ in BLOCKS if language == "toml")
+    assert shown.strip() in (ROOT / "examples/mynpu/pyproject.toml").read_text()
