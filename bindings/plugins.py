@@ -56,7 +56,8 @@ def load_plugin(module: str) -> bool:
         return False
     try:
         importlib.import_module(module)
-    except ImportError as error:
-        raise RelaxError(f"cannot load plug-in '{module}': {error}") from None
+    except Exception as error:  # a stranger's module may raise anything
+        shown = str(error) if isinstance(error, (ImportError, RelaxError)) else f"{type(error).__name__}: {error}"
+        raise RelaxError(f"cannot load plug-in '{module}': {shown}") from error
     _loaded.add(module)
     return True

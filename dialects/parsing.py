@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..bindings.diagnostics import Diagnostic, errors_as_relax_error
+from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
 from ..bindings.errors import RelaxError
 from ..bindings.mlir import ir, is_encodable
 from ..bindings.nesting import check_nesting
@@ -37,7 +37,7 @@ def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregiste
         return _parse(source, name, allow_unregistered)
     except RelaxError as error:
         if not _load_dialect_plugins(source):
-            raise with_suggestions(error) from None
+            raise _explained(error, source, name) from None
     return _parse(source, name, allow_unregistered)
 
 
@@ -55,7 +55,7 @@ def _parse(source: str | bytes, name: str, allow_unregistered: bool) -> Any:
 def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:
     first = _first_word(source)
     if not first.startswith(("module", '"builtin.module"', "#", "!")):
-        return _parse_bare(source, name)
+        return _parse_bare(source, name, found)
     try:
         return _parse_single(source, name)
     except ir.MLIRError:
@@ -75,14 +75,45 @@ def _parse_single(source: str, name: str) -> Any:
     return module
 
 
-def _parse_bare(source: str, name: str) -> Any:
+def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Any:
     """Operations without a module around them. Where the first line is free, a module is put around the text so
     that locations keep the file's name; else MLIR makes one, and locations name the file "-"."""
     first_line, newline, rest = source.partition("\n")
     free = not first_line.strip() or first_line.lstrip().startswith("//")
     if free and newline and not _ALIAS.search(rest):
-        return _parse_single("module {\n" + rest + "\n}", name)
+        try:
+            return _parse_single("module {\n" + rest + "\n}", name)
+        except ir.MLIRError:
+            # Not what is wrong with the text and these brackets, but what is wrong with the text.
+            found.clear()
     return ir.Module.parse(source)
+
+
+def _explained(error: RelaxError, source: str | bytes, name: str) -> RelaxError:
+    error.diagnostics = tuple(with_file_name(diagnostic, name) for diagnostic in error.diagnostics)
+    error.location = error.diagnostics[0].place if error.diagnostics else error.location
+    placed = any(diagnostic.line for diagnostic in error.diagnostics)
+    custom = None if placed or isinstance(source, bytes) else _custom_form(source)
+    if custom is None:
+        return with_suggestions(_without_consequences(error))
+    problem = f'custom op \'{custom[0]}\' has only the generic form: "{custom[0]}"(...) {{...}} : (...) -> (...)'
+    return RelaxError(problem, location=_place(source, custom[1], name))  # type: ignore[arg-type]
+
+
+_WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[#!@%^]?[\w$][\w.$-]*')
+
+
+def _custom_form(source: str) -> tuple[str, int] | None:
+    """The first use of a Python-defined operator without quotes, of which MLIR says only that it cannot parse it."""
+    known = {op.full_name for dialect in registered_dialects().values() for op in dialect.ops.values()}
+    return next(((word.group(), word.start()) for word in _WORD.finditer(source) if word.group() in known), None)
+
+
+def _without_consequences(error: RelaxError) -> RelaxError:
+    """The bytecode reader tells each step that failed for the first one's reason; only that has something to say."""
+    told = [diagnostic for diagnostic in error.diagnostics[1:] if diagnostic.line]
+    error.diagnostics = (*error.diagnostics[:1], *told)
+    return error
 
 
 _UNKNOWN_OP = re.compile(r"unregistered operation '([\w.]+)' found in dialect")

@@ -64,7 +64,7 @@ def _for(printer: Printer, op: Any) -> bool:
     index, *carried = region.blocks[0].arguments
     carry(printer, op, initial, carried)
     names = printer.texts(carried)
-    with printer.names.scope():
+    with printer.scope():
         header = range_text(low.text, high.text, str(op.attributes["step"].value))
         printer.emit(f"for {printer.bind(index, printer.names.index())} in {header}:", printer.header_comment(op))
         printer.suite(region, assign_yield(printer, names))

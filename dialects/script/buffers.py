@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 # ---- elements ----
 
 
-@expression("memref.load", reads=True)
-@expression("tensor.extract")
+@expression("memref.load", "tensor.extract", reads=True)
 def _load(printer: Printer, op: Any) -> Expr | None:
     base, *indices = op.operands
     return Expr(index_text(printer, base, printer.texts(indices)))
@@ -40,7 +39,7 @@ def _insert(printer: Printer, op: Any) -> bool:
     texts = printer.texts([value, *indices])
     name = printer.destination(op, base, op.results[0])
     target = f"{name}[{', '.join(texts[1:]) or '()'}]"
-    printer.emit(f"{target} = {texts[0]}{printer.notes(op)}", printer.comment(op, types=False), effect=False)
+    printer.emit(f"{target} = {texts[0]}{printer.notes(op)}", printer.comment(op, types=False))
     return True
 
 
@@ -92,7 +91,7 @@ def _transfer_write(printer: Printer, op: Any) -> bool:
     text = printer.text(value)
     name = printer.destination(op, base, op.results[0]) if len(op.results) else printer.atom(base)
     line = f"{name}[{', '.join(items) or '()'}] = {text}{printer.notes(op)}"
-    printer.emit(line, printer.comment(op, types=False), effect=not len(op.results))
+    printer.emit(line, printer.comment(op, types=False))
     return True
 
 
@@ -115,14 +114,11 @@ def _is_plain_transfer(op: Any, base: Any, vector: Any) -> bool:
 _SLICE = "static_offsets static_sizes static_strides"
 
 
-def _part(printer: Printer, op: Any) -> bool:
+@expression("memref.subview", shown=_SLICE)
+@expression("tensor.extract_slice", shown=_SLICE, reads=True)
+def _part(printer: Printer, op: Any) -> Expr | None:
     base, *dynamic = op.operands
-    text = slice_text(printer, op, base, dynamic, op.results[0].type)
-    printer.emit(f"{printer.targets(op)}{text}{printer.notes(op)}", printer.comment(op), effect=False)
-    return True
-
-
-statement("memref.subview", "tensor.extract_slice", shown=_SLICE)(_part)
+    return Expr(slice_text(printer, op, base, dynamic, op.results[0].type), part=True)
 
 
 @statement("tensor.insert_slice", shown=_SLICE)
@@ -131,7 +127,7 @@ def _insert_slice(printer: Printer, op: Any) -> bool:
     text = printer.text(source)
     name = printer.destination(op, base, op.results[0])
     part = slice_text(printer, op, op.results[0], dynamic, source.type).removeprefix(name)
-    printer.emit(f"{name}{part} = {text}{printer.notes(op)}", printer.comment(op, types=False), effect=False)
+    printer.emit(f"{name}{part} = {text}{printer.notes(op)}", printer.comment(op, types=False))
     return True
 
 

@@ -28,6 +28,8 @@ _PURE = frozenset(
 # Attributes that name what an operation calls or defines.
 _SYMBOLS = ("sym_name", "callee")
 _MOST_PREFIX = 32
+# What the results of these are called.
+_WORDS = {"constant": "const", "for": "loop", "forall": "loop", "while": "loop", "if": "branch"}
 
 
 def definition_of(name: str) -> Any:
@@ -44,8 +46,9 @@ def result_prefix(op: Any, index: int, type_: Any) -> str:
     definition = definition_of(op.name)
     if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
         return f"{definition.results[index].name}_"
-    words = (_callee(op) or op.name.rpartition(".")[2])[:_MOST_PREFIX]
-    return f"{as_name('const' if words == 'constant' else words) or 'v'}_"
+    word = op.name.rpartition(".")[2]
+    word = _callee(op) or _WORDS.get(word, word)
+    return f"{as_name(word[:_MOST_PREFIX]).rstrip('_') or 'v'}_"
 
 
 def _callee(op: Any) -> str:
@@ -85,9 +88,9 @@ def write_generic(printer: Printer, op: Any) -> None:
     if not regions:
         printer.emit_call(head, items, tail, comment)
         return
-    with printer.names.scope():
-        arguments = _arguments_text(printer, regions[0]) if len(regions) == 1 else ""
-        printer.emit_call(head, items, f"{tail}{arguments}:", comment)
+    with printer.scope():
+        parameters = printer.parameters(regions[0].blocks[0]) if len(regions) == 1 else []
+        _write_header(printer, head, items, tail, parameters, comment)
         if len(regions) == 1:
             printer.suite(regions[0])
     if len(regions) > 1:
@@ -96,10 +99,23 @@ def write_generic(printer: Printer, op: Any) -> None:
         printer.writer.gap()
 
 
+def _write_header(
+    printer: Printer, head: str, items: list[str], tail: str, parameters: list[str], comment: str
+) -> None:
+    """The call with its region's arguments: `my.loop(x) with (i: index):`."""
+    arguments = f" with ({', '.join(parameters)})" if parameters else ""
+    if not parameters or printer.writer.fits(f"{head}{', '.join(items)}{tail}{arguments}:"):
+        printer.emit_call(head, items, f"{tail}{arguments}:", comment)
+    else:
+        printer.emit_call(head, items, f"{tail} with (", comment)
+        printer.writer.rows(parameters)
+        printer.writer.line("):")
+
+
 def _write_regions(printer: Printer, regions: Sequence[Any]) -> None:
     with printer.writer.indented():
         for region in regions:
-            with printer.names.scope():
+            with printer.scope():
                 printer.emit(f"region{_arguments_text(printer, region)}:")
                 printer.suite(region)
 

@@ -54,7 +54,7 @@ def _for(printer: Printer, op: Any) -> bool:
     header = range_text(printer.text(low), printer.text(high), printer.text(step))
     carry(printer, op, initial, carried)
     names = printer.texts(carried)
-    with printer.names.scope():
+    with printer.scope():
         printer.emit(f"for {printer.bind(index, printer.names.index())} in {header}:", printer.header_comment(op))
         printer.suite(region, assign_yield(printer, names))
     return True
@@ -141,7 +141,7 @@ def _parallel_loops(printer: Printer, op: Any, word: str, bounds: Sequence[Seque
         for low, high, step in zip(*bounds, strict=True)
     ]
     region = op.regions[0]
-    with printer.names.scope():
+    with printer.scope():
         indices = list(region.blocks[0].arguments)[: len(extents)]
         names = [printer.bind(index, printer.names.index()) for index in indices]
         target = f"for {', '.join(names)} in " if names else "with "

@@ -18,6 +18,10 @@ from .values import Frame, ValueWriter, count_uses
 
 #: A longer expression gets a line and a name of its own.
 _MOST_INLINE = 72
+#: Operations in which `A[0:4]` reads well; not those that go on to index it.
+_TAKES_PARTS = frozenset(
+    f"linalg.{name}" for name in "add batch_matmul broadcast copy fill map matmul matvec reduce transpose".split()
+) | {"func.return", "memref.copy", "tensor.insert_slice", "tensor.parallel_insert_slice"}
 #: Regions that nest deeper are left out: nobody could read them.
 _MOST_DEPTH = 48
 
@@ -75,11 +79,12 @@ class Printer(ValueWriter):
     def _fits_inside(op: Any, result: Any, expr: Expr) -> bool:
         if len(expr.text) > _MOST_INLINE:
             return False
-        type_ = result.type
-        if not is_scalar(type_) and not isinstance(type_, ir.VectorType):
-            return False
         (use,) = result.uses
-        return use.owner.operation.block == op.block
+        user = use.owner.operation
+        if expr.part:
+            return bool(user.block == op.block) and user.name in _TAKES_PARTS
+        type_ = result.type
+        return bool((is_scalar(type_) or isinstance(type_, ir.VectorType)) and user.block == op.block)
 
     # ---- regions ----
 

@@ -38,7 +38,7 @@ def _generic(printer: Printer, op: Any) -> bool:
     inputs = [printer.value(value) for value in operands[:input_count]]
     outputs = [Expr(name) for name in _outputs(printer, op, operands[input_count:])]
     block = op.regions[0].blocks[0]
-    with printer.names.scope():
+    with printer.scope():
         indices = [printer.names.index() for _ in range(maps[0].n_dims)]
         values = affine_values([Expr(name) for name in indices])
         elements = [
@@ -147,7 +147,7 @@ def _named(printer: Printer, op: Any) -> bool:
     if op.name not in _OWN_REGION:
         printer.emit_call(f"{op.name}(", items, ")", comment)
         return True
-    with printer.names.scope():
+    with printer.scope():
         parameters = ", ".join(printer.parameters(op.regions[0].blocks[0]))
         printer.emit_call(f"{op.name}(", items, f") with ({parameters}):", comment)
         printer.suite(op.regions[0])

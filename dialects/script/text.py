@@ -64,11 +64,15 @@ class Level:
 
 
 class Expr(NamedTuple):
-    """The text of a value. `reads`: it looks at memory, so it must stay before what writes."""
+    """The text of a value.
+
+    `reads`: it looks at memory, so it must stay before what writes. `part`: it is a part of another tensor or buffer.
+    """
 
     text: str
     level: int = Level.ATOM
     reads: bool = False
+    part: bool = False
 
     def at(self, level: int) -> str:
         """The text, in parentheses where it binds less strongly than its place asks for."""

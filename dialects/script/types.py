@@ -14,6 +14,7 @@ from .text import as_tuple, quote, shorten
 
 _DTYPE_NAMES = {mlir: name for name, mlir in DTYPE_BY_NAME.items()} | {"i1": "bool"}
 _MOST_DIMENSIONS = 16
+_MOST_OTHER = 60
 _SHAPED_NAMES = {
     "RankedTensorType": "Tensor",
     "UnrankedTensorType": "Tensor",
@@ -56,7 +57,7 @@ def type_text(type_: Any) -> str:
         return "Object"
     if text.startswith("!relax.shape<"):
         return _shape_text(type_, text)
-    return shorten(text)
+    return shorten(text, _MOST_OTHER)
 
 
 def _shape_text(type_: Any, text: str) -> str:

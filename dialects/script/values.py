@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...bindings.mlir import ir
@@ -17,6 +18,7 @@ from .types import is_scalar, is_tensor, type_text
 from .writer import Writer
 
 _MOST_COMMENT = 160
+_MOST_USES = 8
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -144,16 +146,19 @@ class ValueWriter:
 
     def owned(self, op: Any, value: Any) -> str:
         """The text of a value for a name that may be written over: tensors that others see are copied."""
-        text = self.text(value)
-        shared = is_tensor(value.type) and self.names.get(value) is not None and not self._ends_at(op, value)
-        return f"copy({text})" if shared else text
+        expr = self.value(value)
+        named = self.names.get(value) is not None
+        shared = is_tensor(value.type) and (expr.part or named and not self._ends_at(op, value))
+        return f"copy({expr.text})" if shared else expr.text
 
     def _ends_at(self, op: Any, value: Any) -> bool:
-        """Whether this operation, in the value's own block, is its only user."""
-        if self.text(value) != self.names.get(value) or value in self.fixed or count_uses(value) != 1:
+        """Whether nobody looks at a named value after this operation, which stands in the value's own block."""
+        if self.text(value) != self.names.get(value) or value in self.fixed:
             return False
         owner = value.owner
-        return bool((owner if isinstance(owner, ir.Block) else owner.operation.block) == op.block)
+        if (owner if isinstance(owner, ir.Block) else owner.operation.block) != op.block:
+            return False
+        return is_last_user(op, value)
 
     # ---- lines ----
 
@@ -168,6 +173,13 @@ class ValueWriter:
             self.flush_reads()
         self.writer.call(head, items, tail, comment)
 
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """For an operation with a region, once its operands have been asked for: what is named inside ends there."""
+        self.flush_reads()
+        with self.names.scope():
+            yield
+
     def flush_reads(self) -> None:
         for value in list(self.frame.reading):
             self._flush(value)
@@ -180,7 +192,9 @@ class ValueWriter:
     def _assign(self, op: Any, expr: Expr, notes: str) -> None:
         definition = definition_of(op.name)
         types = definition is None or not definition.explicit
-        self.writer.line(f"{self.targets(op)}{expr.text}{notes}", self.comment(op, types=types))
+        # A part of an array is in Python a view of it; here it is a value of its own.
+        text = f"copy({expr.text})" if expr.part and is_tensor(op.results[0].type) else expr.text
+        self.writer.line(f"{self.targets(op)}{text}{notes}", self.comment(op, types=types))
 
     def notes(self, op: Any) -> str:
         """The attributes that the rule for this operation does not show: ` {name=value}` or nothing."""
@@ -211,3 +225,22 @@ def count_uses(value: Any) -> int:
         if count == 2:
             break
     return count
+
+
+def is_last_user(op: Any, value: Any) -> bool:
+    """Whether all other users of a value come before the operation in its block, or within what does."""
+    around = op.block.owner.operation
+    for number, use in enumerate(value.uses):
+        if number >= _MOST_USES:
+            return False
+        user = use.owner.operation
+        if user == op:
+            continue
+        while user.block != op.block:
+            user = user.parent.operation
+            if user == around:
+                # In another block of the same region.
+                return False
+        if user == op or not user.is_before_in_block(op):
+            return False
+    return sum(operand == value for operand in op.operands) == 1

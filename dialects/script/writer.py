@@ -38,10 +38,14 @@ class Writer:
             self.line(text, comment)
             return
         self.line(head)
+        self.rows(items, each=each)
+        self.line(tail, comment)
+
+    def rows(self, items: Sequence[str], *, each: bool = False) -> None:
+        """Items, indented, as many as fit on a line."""
         with self.indented():
             for row in items if each else self._rows(items):
                 self.line(f"{row},")
-        self.line(tail, comment)
 
     def fits(self, text: str) -> bool:
         return len(_INDENT) * self._depth + len(text) <= WIDTH

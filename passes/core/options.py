@@ -160,14 +160,25 @@ def describe_type(hint: Any) -> str:
 
 
 def format_value(value: Any) -> str:
+    return quoted(_plain_text(value))
+
+
+def _plain_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return ",".join(format_value(item) for item in value)
+        return ",".join(map(_plain_text, value))
     if isinstance(value, Mapping):
         return ",".join(f"{key}:{item}" for key, item in value.items())
-    text = "none" if value is None else str(value)
-    return "{" + text + "}" if any(char.isspace() for char in text) else text
+    return "none" if value is None else str(value)
+
+
+def quoted(text: str) -> str:
+    """As one word of options: in quotes where it would be taken apart otherwise."""
+    if not any(char.isspace() or char in "\"'{}[]()" for char in text):
+        return text
+    quote = "'" if '"' in text else '"'
+    return quote + text + quote
 
 
 def format_options(instance: Any) -> str:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
-from ...bindings.context import new_context
+from ...bindings.context import load_dialects, new_context
 from ...bindings.diagnostics import errors_as_relax_error, failure
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
@@ -16,7 +17,7 @@ from ...bindings.upstream_passes import upstream_passes
 from ...dialects.verification import verify_ir, verify_prim_funcs
 from .base import Pass
 from .instruments import Instrument
-from .options import make_pass, split_options
+from .options import make_pass, quoted, split_options
 from .registry import all_passes, find_pass
 from .text import Element, parse_pipeline
 
@@ -38,6 +39,9 @@ class Group(NamedTuple):
     attributes: tuple[tuple[str, str | None], ...]
     steps: tuple[Step, ...]
 
+
+# For suggestions: any operation with regions can be an anchor.
+_USUAL_ANCHORS = ("builtin.module", "func.func", "gpu.module", "gpu.func", "llvm.func", "scf.for", "scf.if")
 
 Step = Union[Pass, Upstream, Group]  # noqa: UP007  # Group is declared with Step in quotes
 
@@ -77,7 +81,7 @@ class Pipeline:
 
     def _without_anchor(self, elements: tuple[Element, ...]) -> tuple[Element, ...]:
         """`builtin.module(a,b)`, `any(a,b)` and `a,b` mean the same: the outermost anchor may be left out."""
-        if len(elements) != 1 or elements[0].options:
+        if len(elements) != 1 or elements[0].options or elements[0].children is None:
             return elements
         outermost = elements[0]
         return outermost.children or () if outermost.name in (self.anchor, "any") else elements
@@ -91,6 +95,7 @@ class Pipeline:
             if "." not in element.name and element.name != "any":
                 hint = "it takes options in braces" if find_pass(element.name) else "an operation's name is expected"
                 raise RelaxError(f"'{element.name}' cannot hold passes: {hint}")
+            self._check_anchor(element.name)
             steps = tuple(self._resolve_all(element.children, element.name))
             return Group(element.name, tuple(split_options(element.options)), steps)
         own = find_own_or_none(element.name)
@@ -98,6 +103,15 @@ class Pipeline:
             return self._checked_anchor(make_pass(own, split_options(element.options)), anchor)
         self._check_upstream(element, anchor)
         return Upstream(str(element))
+
+    def _check_anchor(self, name: str) -> None:
+        """Refuses an operation that does not exist: its passes would run on nothing, silently."""
+        if name == "any":
+            return
+        with contextlib.suppress(RelaxError):  # without the dialect there is no such operation either
+            load_dialects(self._checker, (name.partition(".")[0],))
+        if not self._checker.is_registered_operation(name):
+            raise RelaxError(f"'{name}' cannot hold passes: no operation is called that{suggest(name, _USUAL_ANCHORS)}")
 
     def _check_upstream(self, element: Element, anchor: str) -> None:
         known = upstream_passes().get(element.name)
@@ -196,7 +210,7 @@ def find_own_or_none(name: str) -> type[Pass] | None:
 
 def _step_text(step: Step) -> str:
     if isinstance(step, Group):
-        options = " ".join(key if value is None else f"{key}={value}" for key, value in step.attributes)
+        options = " ".join(key if value is None else f"{key}={quoted(value)}" for key, value in step.attributes)
         anchor = step.anchor + (f"{{{options}}}" if options else "")
         return f"{anchor}({','.join(_step_text(child) for child in step.steps)})"
     return step.text() if isinstance(step, Pass) else step.text

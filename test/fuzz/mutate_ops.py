@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from corpus import Operand, SampleOp
+from relax_mlir import find_op
 
 _TYPES = (
     "i1 i8 i64 ui8 index f16 f32 f64 f8E4M3FN none complex<f32> tuple<> tuple<f32> !relax.object !relax.shape<unit> !relax.shape<[]> "
@@ -136,15 +137,15 @@ def _change_attribute(random: Random, op: SampleOp, other: SampleOp) -> SampleOp
 
 
 def _add_attribute(random: Random, op: SampleOp, other: SampleOp) -> SampleOp:
-    """One that the operator knows, so that its value is looked at, or another's."""
-    from relax_mlir import find_op
-
-    names = [*find_op(op.name).attrs] or [name for name, _ in other.attributes] or ["x"]
+    """One that the operator knows, so that its value is looked at; rarely another's."""
+    names = [*find_op(op.name).attrs] or ([name for name, _ in other.attributes] if random.random() < 0.1 else [])
     taken = {name for name, _ in op.attributes}
     free = [name for name in names if name not in taken]
     if not free:
-        return op
-    value = random.choice(other.attributes)[1] if other.attributes and random.random() < 0.3 else random.choice(_ATTRIBUTES)
+        return _change_operand_type(random, op, other)
+    value = random.choice(_ATTRIBUTES)
+    if other.attributes and random.random() < 0.3:
+        value = random.choice(other.attributes)[1]
     return op._replace(attributes=(*op.attributes, (random.choice(free), value)))
 
 

@@ -37,11 +37,19 @@ class Driver:
         """The exit code. Nothing but errors of the interpreter itself gets out as an exception."""
         self.show_traceback = "--traceback" in argv
         try:
+            return self._run_and_tell(argv)
+        except OSError:
+            return 1  # the errors could not be written
+
+    def _run_and_tell(self, argv: Sequence[str]) -> int:
+        try:
             return self._run(argv)
         except RelaxError as error:
             self._print_error(error, {})
+        except MemoryError:
+            self._print_error(RelaxError(f"out of memory{_doing()}"), {})
         except BrokenPipeError:
-            return 1  # nobody reads the errors
+            raise
         except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in's pass: users get a line, not a traceback
             self._print_internal(error)
         return 1
@@ -158,10 +166,13 @@ class Driver:
 
     def _print_internal(self, error: BaseException) -> None:
         hint = "" if self.show_traceback else " (--traceback shows where)"
-        doing = f" while {current_stage()}" if current_stage() else ""
-        self.stderr.write(f"relax-opt: error: internal error{doing}: {type(error).__name__}: {error}{hint}\n")
+        self.stderr.write(f"relax-opt: error: internal error{_doing()}: {type(error).__name__}: {error}{hint}\n")
         if self.show_traceback:
             self.stderr.write("".join(traceback.format_exception(error)))
+
+
+def _doing() -> str:
+    return f" while {current_stage()}" if current_stage() else ""
 
 
 def load_named_plugins(argv: Sequence[str]) -> None:

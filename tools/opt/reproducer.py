@@ -13,6 +13,8 @@ from .files import is_special, write_beside, write_whole
 from .guard import renamed_on_death
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
+# From the beginning of the file's metadata on.
+_METADATA = re.compile(r"^\s*\{-#", re.MULTILINE)
 _BLOCK = re.compile(rf'mlir_reproducer\s*:\s*\{{(?:{_STRING}|[^"}}])*\}}')
 _PIPELINE = re.compile(rf"pipeline\s*:\s*({_STRING})")
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
@@ -37,7 +39,7 @@ def reproducer_text(ir_text: str, pipeline: str, verify_each: bool) -> str:
 
 def reproducer_pipeline(text: str, name: str) -> tuple[str, bool]:
     """The pipeline in a reproducer and whether to verify after each pass."""
-    block = _BLOCK.search(text)
+    block = _find_block(text)
     pipeline = _PIPELINE.search(block.group()) if block else None
     if block is None or pipeline is None:
         problem = "--run-reproducer: the file holds no pipeline (resource mlir_reproducer)"
@@ -52,7 +54,13 @@ def _unescaped(match: re.Match[str]) -> str:
 
 def without_reproducer(text: str) -> str:
     """The text without what --run-reproducer has read from it, of which MLIR would warn; lines keep their numbers."""
-    return _BLOCK.sub(lambda block: "\n" * block.group().count("\n"), text, count=1)
+    block = _find_block(text)
+    return text if block is None else text[: block.start()] + "\n" * block.group().count("\n") + text[block.end() :]
+
+
+def _find_block(text: str) -> re.Match[str] | None:
+    metadata = _METADATA.search(text)
+    return _BLOCK.search(text, metadata.start()) if metadata else None
 
 
 @contextmanager

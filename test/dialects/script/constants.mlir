@@ -2,7 +2,7 @@
 
 // CHECK: def constants():
 func.func @constants() {
-  // CHECK-NEXT: const_0 = const([[1.0, -0.5], [0.1, 100000000.0]], "float32"){{$}}
+  // CHECK-NEXT: const_0 = const([[1.0, -0.5], [0.1, 1e+08]], "float32"){{$}}
   %0 = arith.constant dense<[[1.0, -0.5], [0.1, 1.0e8]]> : tensor<2x2xf32>
   // CHECK-NEXT: const_1 = const(0.0, "float32", shape=(512, 512))
   %1 = arith.constant dense<0.0> : tensor<512x512xf32>
@@ -30,12 +30,13 @@ func.func @constants() {
   %12 = arith.constant dense<"0x00112233001122330011223300112233001122330011223300112233001122330011223300112233"> : tensor<20xf16>
   // CHECK-NEXT: const_13 = const([1, 2], "int32", shape=(1, 1, 1, 1, 2))
   %13 = arith.constant dense<[[[[[1, 2]]]]]> : tensor<1x1x1x1x2xi32>
-  // Numbers stand where they are used.
-  // CHECK-NEXT: return{{$}}
+  // CHECK-EMPTY:
   return
 }
 
-// CHECK: def numbers(arg0: float32, arg1: int32, arg2: Vector((4,), "float32")) -> (float32, int32, bool, Vector((4,), "float32")):
+// Numbers stand where they are used.
+// CHECK: def numbers(
+// CHECK: ) -> (float32, int32, bool, Vector((4,), "float32")):
 func.func @numbers(%x: f32, %i: i32, %v: vector<4xf32>) -> (f32, i32, i1, vector<4xf32>) {
   // CHECK-NEXT: return 0.1 * arg0 - 2.0 * (arg0 - -1.5), arg1 - 3, not arg1 == 7, const(0.5, "float32", shape=(4,)) * arg2
   %a = arith.constant 0.1 : f32

@@ -96,17 +96,17 @@ func.func @parallel(%a: memref<8x8xf32>, %n: index, %t: tensor<8xf32>) -> tensor
   return %0 : tensor<8xf32>
 }
 // CHECK: def parallel(
-// CHECK-NEXT: {{^}}    for i, j in parallel(arg1, range(1, arg1, 2)):
+// CHECK: {{^}}    for i, j in parallel(arg1, range(1, arg1, 2)):
 // CHECK-NEXT: {{^}}        arg0[i, j] = 1.0
-// CHECK-NEXT: {{^}}    forall_0 = copy(arg2)
+// CHECK-NEXT: {{^}}    loop_0 = copy(arg2)
 // CHECK-NEXT: {{^}}    for i in forall(arg1):
-// CHECK-NEXT: {{^}}        extract_slice_0 = forall_0[i:i + 2]
-// CHECK-NEXT: {{^}}        extract_slice_0[:] = 1.0
-// CHECK-NEXT: {{^}}        forall_0[i:i + 2] = extract_slice_0
-// CHECK-NEXT: {{^}}    return forall_0
+// CHECK-NEXT: {{^}}        fill_0 = copy(loop_0[i:i + 2])
+// CHECK-NEXT: {{^}}        fill_0[:] = 1.0
+// CHECK-NEXT: {{^}}        loop_0[i:i + 2] = fill_0
+// CHECK-NEXT: {{^}}    return loop_0
 
 func.func @affine(%a: memref<64x4xf32>, %n: index) {
-  affine.for %i = 0 to affine_map<()[s0] -> (s0 floordiv 2, 32)>()[%n] step 2 {
+  affine.for %i = 0 to min affine_map<()[s0] -> (s0 floordiv 2, 32)>()[%n] step 2 {
     %x = affine.apply affine_map<(d0)[s0] -> ((d0 + s0) mod 8)>(%i)[%n]
     %0 = affine.load %a[%i + symbol(%n), 3] : memref<64x4xf32>
     affine.store %0, %a[%x * 2, 0] : memref<64x4xf32>
@@ -119,7 +119,7 @@ func.func @affine(%a: memref<64x4xf32>, %n: index) {
 // CHECK: def affine(arg0: Buffer((64, 4), "float32"), arg1: index):
 // CHECK-NEXT: {{^}}    for i in range(0, min(arg1 // 2, 32), 2):
 // CHECK-NEXT: {{^}}        v0 = arg0[i + arg1, 3]
-// CHECK-NEXT: {{^}}        arg0[(i + arg1) % 8 * 2, 0] = v0
+// CHECK-NEXT: {{^}}        arg0[((i + arg1) % 8) * 2, 0] = v0
 // CHECK-NEXT: {{^}}        if i - 1 >= 0 and arg1 - 4 == 0:
 // CHECK-NEXT: {{^}}            arg0[0, 0] = v0
 

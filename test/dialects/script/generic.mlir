@@ -42,7 +42,7 @@ memref.global @buffer : memref<4xi32>
   "my.end"() : () -> ()
 }) {sym_name = "defined"} : () -> ()
 // CHECK: private constant @table: Buffer((4,), "int32") = const([1, 2, 3, 4], "int32")
-// CHECK-NEXT: @buffer: Buffer((4,), "int32") = ...
+// CHECK-NEXT: @buffer: Buffer((4,), "int32"){{$}}
 // CHECK-NEXT: my.symbol @defined():
 // CHECK-NEXT: {{^}}    my.end()
 

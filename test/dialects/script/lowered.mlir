@@ -18,5 +18,5 @@ func.func @matmul(%a: tensor<16x8xf32>, %b: tensor<8x4xf32>, %c: tensor<16x4xf32
 // CHECK-NEXT: {{^}}    return C
 
 // LLVM: llvm.func @matmul(
+// LLVM: llvm.cond_br({{.*}}) -> [bb{{[0-9]+}}, bb{{[0-9]+}}]
 // LLVM: llvm.load(
-// LLVM: llvm.cond_br({{.*}} -> [bb{{[0-9]+}}, bb{{[0-9]+}}]

@@ -113,9 +113,8 @@ func.func @parts(%a: memref<8x16xf32>, %b: tensor<8x16xf32>, %i: index, %n: inde
 // CHECK: def parts(
 // CHECK: subview_0 = arg0[arg2, :] # Buffer((16,), "float32", strides=(1,), offset=?)
 // CHECK-NEXT: subview_1 = arg0[2:6, arg2:arg2 + arg3 * 2:2] #
-// CHECK-NEXT: extract_slice_0 = arg1[:, 4:8] # Tensor((8, 4), "float32")
 // CHECK-NEXT: insert_slice_0 = copy(arg1)
-// CHECK-NEXT: insert_slice_0[:, arg2:arg2 + 4] = extract_slice_0
+// CHECK-NEXT: insert_slice_0[:, arg2:arg2 + 4] = arg1[:, 4:8]
 // CHECK-NEXT: v0 = arg0[arg2, arg3:arg3 + 4]
 // CHECK-NEXT: arg0[arg3, arg2:arg2 + 4] = v0 + v0
 // CHECK-NEXT: alloc_0 = alloc((arg3, 4), "int8")

@@ -7,16 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
-import relax_mlir as rx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from interpreter import DTYPES, Interpreter, function_of, run_function, same
-from relax_mlir import relax
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.infos import ShapeInfo, TensorInfo
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.passes.relax_canonicalize import Canonicalize
+
+import relax_mlir as rx
+from relax_mlir import relax
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 2.5, -3.5, 0.5, float("nan"), float("inf"), float("-inf"), 1e30]
 INTEGERS = [0, 1, -1, 2, 3, 7, 100]
@@ -140,6 +141,10 @@ class Graph:
             return False
         return True
 
+    @staticmethod
+    def shape_without(shape: tuple[int, ...], axes: list[int]) -> list[int]:
+        return [size for axis, size in enumerate(shape) if axis not in axes]
+
     def either_side(self, tensor: Any, other: Any) -> tuple[Any, Any]:
         return (tensor, other) if self.draw(st.booleans()) else (other, tensor)
 
@@ -255,13 +260,15 @@ def permute(graph: Graph) -> None:
 def reshape(graph: Graph) -> None:
     x = graph.tensor()
     size = graph.value(x).size
+    if not size:  # in a shape that Python gives, 0 means something else
+        return
     factors = [n for n in (1, 2, 3) if size % n == 0]
     for _ in range(graph.draw(st.integers(1, 2))):
         n = graph.pick(factors)
         shape = graph.pick([(size,), (n, size // n), (1, size // n, n), tuple(graph.value(graph.tensor()).shape)])
         if numpy.prod(shape) != size:
             shape = (size,)
-        x = graph.pick([lambda x=x: relax.reshape(x, shape), lambda x=x: relax.flatten(x)])()
+        x = relax.reshape(x, shape) if graph.draw(st.booleans()) else relax.flatten(x)
 
 
 def expand(graph: Graph) -> None:
@@ -285,6 +292,8 @@ def squeeze(graph: Graph) -> None:
         y = relax.squeeze(x, axes)
         if graph.draw(st.booleans()):
             relax.expand_dims(y, axes)
+        if len(ones) > len(axes) and graph.draw(st.booleans()):
+            relax.squeeze(y, [axis for axis, size in enumerate(graph.shape_without(shape, axes)) if size == 1][:1])
 
 
 def broadcast(graph: Graph) -> None:

@@ -1,0 +1,54 @@
+// How the output looks.
+
+// RUN: relax-opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
+// GENERIC: "builtin.module"() ({
+// GENERIC: "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "f"}> ({
+// GENERIC: "func.return"(
+
+// RUN: relax-opt %s --mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATIONS
+// LOCATIONS: "relax.exp"(%arg0) : (tensor<4xf32>) -> tensor<4xf32> loc(#[[LOC:.*]])
+// LOCATIONS: #[[LOC]] = loc("node_7"(
+// RUN: relax-opt %s --mlir-pretty-debuginfo | FileCheck %s --check-prefix=PRETTY
+// PRETTY: "relax.exp"(%arg0) : (tensor<4xf32>) -> tensor<4xf32> "node_7"
+// RUN: relax-opt %s --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOCAL
+// LOCAL: "relax.exp"(%arg0) : (tensor<4xf32>) -> tensor<4xf32> loc("node_7"("model.onnx":0:0))
+// RUN: relax-opt %s | FileCheck %s --check-prefix=PLAIN
+// PLAIN-NOT: loc(
+
+// RUN: relax-opt %s --mlir-elide-elementsattrs-if-larger=3 | FileCheck %s --check-prefix=ELIDED
+// RUN: relax-opt %s --mlir-elide-elementsattrs-if-larger=4 | FileCheck %s --check-prefix=NOT-ELIDED
+// RUN: relax-opt %s --mlir-elide-resource-strings-if-larger=8 | FileCheck %s --check-prefix=RESOURCE
+// ELIDED: dense_resource<__elided__> : tensor<4xi32>
+// NOT-ELIDED: dense<[1, 2, 3, 4]> : tensor<4xi32>
+// NOT-ELIDED: blob: "0x040000000000803F00000040"
+// RESOURCE: dense<[1, 2, 3, 4]> : tensor<4xi32>
+// RESOURCE-NOT: blob:
+// RUN: not relax-opt %s --mlir-elide-elementsattrs-if-larger=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not relax-opt %s --mlir-elide-elementsattrs-if-larger=99999999999999999999 2>&1 | FileCheck %s --check-prefix=HUGE
+// NEGATIVE: relax-opt: error: option --mlir-elide-elementsattrs-if-larger expects a number from 0 to 2147483647, got '-1'
+// HUGE: relax-opt: error: option --mlir-elide-elementsattrs-if-larger expects a number from 0 to 2147483647, got '99999999999999999999'
+
+// Flags can be given values, and be taken back.
+// RUN: relax-opt %s --mlir-print-op-generic=false | FileCheck %s --check-prefix=PLAIN
+// RUN: relax-opt %s --mlir-print-op-generic=true --mlir-disable-threading --mlir-disable-threading=false | FileCheck %s --check-prefix=GENERIC
+// RUN: not relax-opt %s --mlir-print-op-generic=maybe 2>&1 | FileCheck %s --check-prefix=FLAG
+// FLAG: relax-opt: error: option --mlir-print-op-generic expects true or false, got 'maybe'
+
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.exp"(%a) : (tensor<4xf32>) -> tensor<4xf32> loc("node_7"("model.onnx":0:0))
+  return %0 : tensor<4xf32>
+}
+
+func.func @constants() -> (tensor<4xi32>, tensor<2xf32>) {
+  %0 = arith.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %1 = arith.constant dense_resource<blob> : tensor<2xf32>
+  return %0, %1 : tensor<4xi32>, tensor<2xf32>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      blob: "0x040000000000803F00000040"
+    }
+  }
+#-}
