@@ -100,6 +100,11 @@ def is_unsigned(dtype: str) -> bool:
     return dtype[:2] == "ui" and dtype[2:].isdecimal()
 
 
+def signless(dtype: str) -> str:
+    """The element type without its sign, as LLVM has it: "ui8" -> "i8"."""
+    return dtype[1:] if is_unsigned(dtype) else dtype
+
+
 def is_int(dtype: str) -> bool:
     """Integers of one bit count as bool, not as int."""
     return dtype != "i1" and ((dtype[:1] == "i" and dtype[1:].isdecimal()) or is_unsigned(dtype) or dtype == "index")

@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ...bindings.suggest import suggest
 from ..core.attributes import Ints, Str, Symbol
 from ..core.codec import decode
-from ..core.infos import Info, OtherInfo, TensorInfo, VectorInfo, describe
+from ..core.infos import Info, OtherInfo, TensorInfo, VectorInfo, describe, signless
 from ..core.opdef import Call, OpProblem
 from ..core.verifier import compatible, compatible_dims
 from .dialect import op
@@ -120,7 +120,8 @@ def _fits(info: Info, parameter: Any) -> bool:
         return compatible(info, decode(parameter))
     if not isinstance(parameter, ir.ShapedType) or isinstance(parameter, ir.VectorType):
         return False
-    if str(parameter.element_type) != info.dtype:
+    # PrimFuncs are signless: there the operations say how they take a number.
+    if str(parameter.element_type) not in (info.dtype, signless(info.dtype)):
         return False
     if not parameter.has_rank or info.shape is None:
         return True

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Microseconds from Python into a compiled function and back, where the function itself does nothing.
+
+    python bench/call_overhead.py            prints the table
+    python bench/call_overhead.py --json f   writes the figures too
+
+The goal: under 0.6 for two numpy arrays with every check. "no checks" is an entry that returns at once: what
+tvm-ffi and Python cost. Each figure is the fastest of several rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import tvm_ffi
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo, tensor
+from relax_mlir.runtime import Artifact, Executable
+from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.packed_entry import add_packed_entry
+from relax_mlir.targets.llvm.signature import Signature
+
+ROUNDS, CALLS = 7, 50_000
+
+UNCHECKED = """
+llvm.func @__tvm_ffi_unchecked(%handle: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+"""
+ROWS = tensor(("n", 4))
+SIGNATURES = [
+    Signature("two", (("x", ROWS), ("y", ROWS)), ()),
+    Signature("one_result", (("x", ROWS), ("y", ROWS)), (ROWS,)),
+    Signature("eight", tuple((f"x{index}", ROWS) for index in range(8)), ()),
+    Signature("scalars", (("i", ScalarInfo("i32")), ("x", ScalarInfo("f32"))), ()),
+]
+
+
+def nothing(signature: Signature) -> str:
+    """A kernel that returns at once."""
+    types: list[str] = []
+    for info in [*(info for _, info in signature.inputs), *signature.outputs]:
+        if isinstance(info, TensorInfo):
+            types += ["!llvm.ptr", "!llvm.ptr", "i64", *["i64"] * (2 * len(info.shape or ()))]
+        else:
+            types.append("i64" if info == ScalarInfo("i32") else "f64")
+    parameters = ", ".join(f"%a{index}: {type_}" for index, type_ in enumerate(types))
+    return f"""
+llvm.func @{signature.name}_impl({parameters}) -> i32 {{
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}}"""
+
+
+def build() -> Executable:
+    with new_context(("llvm",)), ir.Location.unknown():
+        module = ir.Module.parse(UNCHECKED + "".join(map(nothing, SIGNATURES)))
+        for signature in SIGNATURES:
+            add_packed_entry(module, signature)
+        code = emit_object(module)
+    names = ["unchecked", *(signature.name for signature in SIGNATURES)]
+    return Executable(Artifact(tuple({"name": name} for name in names), memoryview(code)))
+
+
+def microseconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
+    best = float("inf")
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            function(*arguments)
+        best = min(best, time.perf_counter() - start)
+    return best / CALLS * 1e6
+
+
+def measure() -> dict[str, float]:
+    executable = build()
+    array = numpy.ones((8, 4), numpy.float32)
+    ours = tvm_ffi.from_dlpack(array)
+    return {
+        "2 numpy arrays, no checks": microseconds(executable["unchecked"], (array, array)),
+        "2 numpy arrays": microseconds(executable["two"], (array, array)),
+        "2 numpy arrays, 1 result": microseconds(executable["one_result"], (array, array)),
+        "8 numpy arrays": microseconds(executable["eight"], (array,) * 8),
+        "2 tvm-ffi tensors, no checks": microseconds(executable["unchecked"], (ours, ours)),
+        "2 tvm-ffi tensors": microseconds(executable["two"], (ours, ours)),
+        "2 tvm-ffi tensors, 1 result": microseconds(executable["one_result"], (ours, ours)),
+        "an int and a float": microseconds(executable["scalars"], (1, 2.0)),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Overhead of calls into compiled functions.")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    options = parser.parse_args()
+    figures = measure()
+    for name, value in figures.items():
+        print(f"{name:<32} {value:6.3f} us")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

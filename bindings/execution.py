@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Upstream's execution engine, used as a compiler only: it writes object files."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .mlir import ROOT
+
+# What declared functions count as found at: they are looked up when the object is loaded, never called from here.
+_SOMEWHERE = 1 << 20
+
+
+def compile_module(module: Any, opt_level: int, defined: str, declared: Iterable[str], path: Path) -> None:
+    """Compiles a module of the LLVM dialect for this machine and writes an object file.
+
+    `defined` is a function with a body; asking for it makes the engine compile and link. Linking wants an address for
+    each of the `declared` functions; the object file is written before and keeps their names.
+    """
+    engine_class = importlib.import_module(f"{ROOT}.execution_engine").ExecutionEngine
+    engine = engine_class(module, opt_level=opt_level, enable_object_dump=True, enable_pic=True)
+    for name in declared:
+        engine.raw_register_runtime(name, ctypes.c_void_p(_SOMEWHERE))
+    engine.raw_lookup(defined)
+    engine.dump_to_object_file(str(path))

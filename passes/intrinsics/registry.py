@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules for intrinsics by target, and the order in which they are tried.
+
+    @register_lower_intrinsic("tir.exp", target="cuda")             # maps it to what the target has
+    def exp(op):
+        return tir.call_pure_extern("__nv_expf", [op.x], "f32")
+
+    @register_legalize_intrinsic("tir.rsqrt")                       # says it in other terms; statements may be made
+    def rsqrt(op):
+        return 1.0 / square_root(number(op.x))
+
+A rule gets the operation and makes others before it. It returns what replaces the results: a value, a Number, several
+of them as a list, () where there are none. None or a Decline means: try the next. What it makes is visited again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from ...bindings.errors import RelaxError
+from ...dialects import tir  # noqa: F401  # declares what rules are registered for
+from ...dialects.core.dialect import find_op
+from ..legalize.targets import DEFAULT, all_targets, fallback_chain, find_target, load_rules
+
+RuleFunction = Callable[[Any], Any]
+Function = TypeVar("Function", bound=RuleFunction)
+
+LOWER, LEGALIZE = "lower", "legalize"
+
+
+class IntrinsicRule(NamedTuple):
+    """How an intrinsic is said on a target. `place` says where the rule is written."""
+
+    op: str
+    target: str
+    kind: str
+    fast_math: bool
+    #: Element types of the first operand that the rule is for; empty for all.
+    dtypes: tuple[str, ...]
+    function: RuleFunction
+    place: str
+
+    @property
+    def label(self) -> str:
+        fast = ", fast math" if self.fast_math else ""
+        return f"{self.function.__name__}, {self.kind} for {self.target}{fast} ({self.place})"
+
+
+#: By intrinsic, target, whether it is for fast math, kind; several where each is for other element types.
+_RULES: dict[tuple[str, str, bool, str], list[IntrinsicRule]] = {}
+
+
+def register_lower_intrinsic(
+    op: str | Sequence[str], target: str = DEFAULT, *, fast_math: bool = False, dtypes: Collection[str] = ()
+) -> Callable[[Function], Function]:
+    """Registers how an intrinsic (or several) maps to what the target has; use it as a decorator.
+
+    With `fast_math` the rule is tried, before all others, where the run asks for fast math. Element types that are
+    not among `dtypes` are left to other rules. Refuses unknown intrinsics and targets, and a second rule.
+    """
+    return _register(LOWER, op, target, fast_math, dtypes)
+
+
+def register_legalize_intrinsic(
+    op: str | Sequence[str], target: str = DEFAULT, *, fast_math: bool = False, dtypes: Collection[str] = ()
+) -> Callable[[Function], Function]:
+    """Registers how an intrinsic (or several) is said in other terms; otherwise as register_lower_intrinsic."""
+    return _register(LEGALIZE, op, target, fast_math, dtypes)
+
+
+def _register(
+    kind: str, op: str | Sequence[str], target: str, fast_math: bool, dtypes: Collection[str]
+) -> Callable[[Function], Function]:
+    names = [op] if isinstance(op, str) else list(op)
+    find_target(target)
+    for name in names:
+        find_op(name)
+
+    def register(function: Function) -> Function:
+        place = _place(function)
+        rules = [IntrinsicRule(name, target, kind, fast_math, tuple(dtypes), function, place) for name in names]
+        for rule in rules:
+            _check_free(rule)
+        for rule in rules:
+            others = [other for other in _RULES.get(_key(rule), ()) if other.place != place]
+            _RULES[_key(rule)] = [*others, rule]
+        return function
+
+    return register
+
+
+def _check_free(rule: IntrinsicRule) -> None:
+    """The same function may come again, as when a module is reloaded."""
+    for taken in _RULES.get(_key(rule), ()):
+        overlap = not taken.dtypes or not rule.dtypes or set(taken.dtypes) & set(rule.dtypes)
+        if overlap and taken.place != rule.place:
+            message = f"'{rule.op}' has a {rule.kind} rule for target '{rule.target}' already: {taken.label}"
+            raise RelaxError(message, notes=[f"the second one is {rule.label}"])
+
+
+def _key(rule: IntrinsicRule) -> tuple[str, str, bool, str]:
+    return rule.op, rule.target, rule.fast_math, rule.kind
+
+
+def _place(function: RuleFunction) -> str:
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return getattr(function, "__module__", "?")
+    path = Path(code.co_filename)
+    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
+
+
+def intrinsic_rules_for(op: str, target: str, *, fast_math: bool = False) -> list[IntrinsicRule]:
+    """The rules to try for an intrinsic on a target, in their order.
+
+    Fast-math rules first where they are asked for; among each sort the target's own, its parents', the default's;
+    of one target's the one that lowers before the one that legalizes.
+    """
+    chain = fallback_chain(target)
+    load_rules(chain)
+    keys = (
+        (op, step.name, is_fast, kind)
+        for is_fast in ((True, False) if fast_math else (False,))
+        for step in chain
+        for kind in (LOWER, LEGALIZE)
+    )
+    return [rule for key in keys for rule in _RULES.get(key, ())]
+
+
+def intrinsics_with_rules(target: str, *, fast_math: bool = False) -> list[str]:
+    """The names of all intrinsics that have a rule on a target, sorted."""
+    return sorted({rule.op for rule in _of_target(target) if fast_math or not rule.fast_math})
+
+
+def all_intrinsic_rules(target: str | None = None) -> list[IntrinsicRule]:
+    """Every rule, or those that a target would try; sorted by intrinsic, then in the order of trying."""
+    if target is None:
+        load_rules(all_targets())
+        return [rule for key in sorted(_RULES) for rule in _RULES[key]]
+    names = intrinsics_with_rules(target, fast_math=True)
+    return [rule for name in names for rule in intrinsic_rules_for(name, target, fast_math=True)]
+
+
+def _of_target(target: str) -> Iterable[IntrinsicRule]:
+    chain = fallback_chain(target)
+    load_rules(chain)
+    owners = {step.name for step in chain}
+    return [rule for rules in _RULES.values() for rule in rules if rule.target in owners]
+
+
+def intrinsics_table(target: str | None = None) -> str:
+    """`all_intrinsic_rules` as lines of text: intrinsic, target that provides the rule, kind, types, place."""
+    rows = [
+        (rule.op, rule.target, rule.kind + (" fast-math" if rule.fast_math else ""), " ".join(rule.dtypes) or "any",
+         rule.place)
+        for rule in all_intrinsic_rules(target)
+    ]  # fmt: skip
+    rows.insert(0, ("intrinsic", "target", "kind", "types", "rule"))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elementwise loops over broadcast operands: what is known of sizes becomes indexing maps, the rest is asked at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+from ...bindings.rewriting import Decline
+from ...dialects.core.infos import Info, TensorInfo, describe
+from ...dialects.core.symbols import Dim, equal
+from . import linalg, scalar
+
+#: Where a dimension of an operand is read: at the loop's dimension, at 0, or at 0 where its size is 1.
+AT_ZERO = None
+MAYBE = "maybe"
+Place = Union[int, str, None]  # noqa: UP007  # None is a place here
+
+
+def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str, int]]:
+    """For each dimension of an operand, where the loop over the result reads it."""
+    assert result.shape is not None
+    if not isinstance(operand, TensorInfo) or operand.shape is None:
+        raise Decline(f"the rank of an operand ({describe(operand)}) is not known")
+    offset = len(result.shape) - len(operand.shape)
+    return [_place(dim, result.shape[axis + offset], axis + offset) for axis, dim in enumerate(operand.shape)]
+
+
+def _place(dim: Dim, result: Dim, axis: int) -> Any:
+    if equal(dim, result) is True:
+        return axis
+    if equal(dim, 1) is True:
+        return AT_ZERO
+    # It is the result's size or 1; where it cannot be 1 it is the result's.
+    return axis if equal(dim, 1) is False else (MAYBE, axis)
+
+
+def broadcast_generic(
+    inputs: Sequence[Any], output: Any, plans: Sequence[Sequence[Any]], body: Callable[..., Any]
+) -> Any:
+    """`output` with each element computed by `body` from the inputs' elements that belong to it."""
+    rank = linalg.rank_of(output)
+    asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
+    direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
+    maps = [linalg.select_dims(rank, plan) for plan, ask in zip(plans, asked, strict=True) if not ask]  # type: ignore[arg-type]
+    sizes = {
+        (position, axis): linalg.dim(value, axis)
+        for position, (value, plan) in enumerate(zip(inputs, plans, strict=True))
+        for axis, place in enumerate(plan)
+        if isinstance(place, tuple)
+    }
+
+    def element(position: int) -> Any:
+        indices = [_index(place, sizes.get((position, axis))) for axis, place in enumerate(plans[position])]
+        return linalg.extract(inputs[position], indices)
+
+    def scalar_body(*scalars: Any) -> Any:
+        read = iter(scalars)
+        return body(*(element(position) if ask else next(read) for position, ask in enumerate(asked)))
+
+    return linalg.generic(direct, [output], [*maps, linalg.identity(rank)], [linalg.PARALLEL] * rank, scalar_body)[0]
+
+
+def _index(place: Any, size: Any) -> Any:
+    if place is AT_ZERO:
+        return linalg.constant_index(0)
+    if not isinstance(place, tuple):
+        return linalg.index(place)
+    is_one = scalar.compare("eq", size, linalg.constant_index(1), "index")
+    return scalar.select(is_one, linalg.constant_index(0), linalg.index(place[1]))

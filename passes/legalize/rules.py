@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Legalization rules by operator and target, and the order in which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from ...bindings.errors import RelaxError
+from ...dialects.core.dialect import find_op
+from .targets import all_targets, fallback_chain, find_target, load_rules
+
+RuleFunction = Callable[..., Any]
+Function = TypeVar("Function", bound=RuleFunction)
+
+
+class Rule(NamedTuple):
+    """How an operator is legalized for a target. `place` says where the rule is written."""
+
+    op: str
+    target: str
+    function: RuleFunction
+    place: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.function.__name__} for {self.target} ({self.place})"
+
+
+_RULES: dict[tuple[str, str], Rule] = {}
+
+
+def register_legalize(op: str | Sequence[str], target: str = "default") -> Callable[[Function], Function]:
+    """Registers a function as the rule of an operator (or several) for a target; use it as a decorator.
+
+    Refuses unknown operators and targets, and a second rule for the same pair.
+    """
+    names = [op] if isinstance(op, str) else list(op)
+
+    def register(function: Function) -> Function:
+        find_target(target)
+        for name in names:
+            find_op(name)
+            rule = Rule(name, target, function, _place(function))
+            taken = _RULES.get((name, target))
+            if taken is not None and taken.place != rule.place:
+                raise RelaxError(f"'{name}' has a rule for target '{target}' already: {taken.place}")
+            _RULES[name, target] = rule
+        return function
+
+    return register
+
+
+def _place(function: RuleFunction) -> str:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return getattr(function, "__module__", "?")
+    path = Path(code.co_filename)
+    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
+
+
+def rules_for(op: str, target: str) -> list[Rule]:
+    """The rules to try for an operator on a target, the target's own first, the default's last."""
+    chain = fallback_chain(target)
+    load_rules(chain)
+    return [_RULES[op, step.name] for step in chain if (op, step.name) in _RULES]
+
+
+def legalizable_ops(target: str, custom: Iterable[str] = ()) -> list[str]:
+    """The operators that some rule for the target, or a custom one, is about."""
+    chain = fallback_chain(target)
+    load_rules(chain)
+    names = {step.name for step in chain}
+    return sorted({op for op, owner in _RULES if owner in names} | set(custom))
+
+
+def all_rules(target: str | None = None) -> list[Rule]:
+    """Every rule, or for each operator the one that a target would try first; sorted by operator."""
+    if target is None:
+        load_rules(all_targets())
+        return [_RULES[key] for key in sorted(_RULES)]
+    chain = fallback_chain(target)
+    load_rules(chain)
+    first: dict[str, Rule] = {}
+    for step in chain:
+        for (op, owner), rule in _RULES.items():
+            if owner == step.name:
+                first.setdefault(op, rule)
+    return [first[op] for op in sorted(first)]

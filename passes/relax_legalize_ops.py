@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns relax operators into calls of PrimFuncs, by the rules that packages register per operator and target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ..bindings.conversion import Conversion
+from ..bindings.errors import RelaxError
+from ..dialects.core.dialect import find_op
+from ..dialects.tir.prim_func import is_prim_func
+from .core.base import Pass
+from .core.registry import register_pass
+from .legalize.builder import PrimFuncs, RuleBuilder
+from .legalize.rules import Rule, RuleFunction, legalizable_ops, rules_for
+from .legalize.targets import fallback_chain
+
+#: What crosses levels already, or belongs to the graph level: nothing is left to do for it here.
+GRAPH_LEVEL = frozenset(
+    "relax.call_tir relax.call_tir_inplace relax.call_dps_packed relax.call_pure_packed relax.call_packed "
+    "relax.call_inplace_packed relax.match_cast relax.shape_expr relax.prim_value relax.shape_of".split()
+)
+
+
+@register_pass
+@dataclass(frozen=True)
+class LegalizeOps(Pass):
+    """Turns relax operators into calls of PrimFuncs by the target's rules, its parents' and the default's."""
+
+    name: ClassVar[str] = "relax-legalize-ops"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "linalg", "tensor", "math", "scf")
+
+    target: str = "default"
+    skip_ops: tuple[str, ...] = ()
+    #: Rules of this run, tried before the target's: operator -> rule. Only from Python.
+    customize_legalize_map: Mapping[str, RuleFunction] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        fallback_chain(self.target)
+        for name in (*self.skip_ops, *self.customize_legalize_map):
+            find_op(name)
+
+    def run(self, op: Any) -> None:
+        prim_funcs = PrimFuncs(op)
+        conversion = Conversion(f"legalization for target '{self.target}'")
+        conversion.leave_alone(lambda inner: is_prim_func(inner) or inner.name == "builtin.module")
+        conversion.illegal("relax")
+        conversion.legal(*GRAPH_LEVEL, *self.skip_ops, *self._legal_on_target())
+        for name in legalizable_ops(self.target, self.customize_legalize_map):
+            rules = self._rules(name)
+            for position, rule in enumerate(rules):
+                conversion.add(name, _pattern(rule, prim_funcs), priority=len(rules) - position, name=rule.label)
+        conversion.run(op)
+
+    def _legal_on_target(self) -> list[str]:
+        return sorted({name for target in fallback_chain(self.target) for name in target.legal})
+
+    def _rules(self, name: str) -> list[Rule]:
+        custom = self.customize_legalize_map.get(name)
+        own = [Rule(name, "this run", custom, getattr(custom, "__module__", ""))] if custom else []
+        return [*own, *rules_for(name, self.target)]
+
+
+def _pattern(rule: Rule, prim_funcs: PrimFuncs) -> Any:
+    def legalize(op: Any, operands: list[Any], _: Any) -> Any:
+        values = rule.function(op, operands, RuleBuilder(op, operands, prim_funcs))
+        if values is None:
+            raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")
+        return values
+
+    legalize.__name__ = rule.function.__name__
+    return legalize

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loading and running compiled modules. Needs neither MLIR nor the compiler: tvm-ffi and its loader are enough."""
+
+from __future__ import annotations
+
+from .artifact import Artifact as Artifact
+from .artifact import Constant as Constant
+from .errors import ArtifactError as ArtifactError
+from .errors import UnknownFunction as UnknownFunction
+from .executable import Executable as Executable
+from .executable import load as load

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one-file artifact: header, manifest, object code, constants. Everything in it is covered by a checksum.
+
+    header      64 bytes: magic, format version, bytes of manifest, of object code, of the file, digest
+    manifest    JSON
+    object      the object file, 64-byte aligned
+    constants   each 64-byte aligned and padded, so that a mapping of the file is used as it is
+
+The digest (blake2b) is over header, manifest and object. Constants can be gigabytes: each has a CRC-32 in the
+manifest, more than twice as fast, which is enough against damage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import ArtifactError
+from .manifest import FORMAT_VERSION, ConstantPlace, Manifest, parse_manifest, render_manifest
+from .memory import ALIGNMENT
+from .writing import write_whole
+
+# As PNG's: a high bit and line ends, which transfers as text would change.
+MAGIC = b"\x89RXA\r\n\x1a\n"
+_HEADER = struct.Struct("<8sIIQQ")
+_DIGEST_BYTES = 32
+HEADER_BYTES = _HEADER.size + _DIGEST_BYTES
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Bytes that code refers to, in the order of the code's table."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A compiled program: signatures of its functions, object code, constants, and what the code needs to run."""
+
+    entries: tuple[dict[str, Any], ...]
+    object_code: memoryview
+    constants: tuple[Constant, ...] = ()
+    triple: str = ""
+    features: tuple[str, ...] = ()
+    version: str = ""
+
+
+def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> None:
+    """Writes the file whole or not at all. Raises ArtifactError."""
+    write_whole(Path(path), _pieces(artifact))
+
+
+def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
+    places, offset = [], 0
+    for constant in artifact.constants:
+        data = _bytes_of(constant.data)
+        crc = zlib.crc32(_padding(data.nbytes), zlib.crc32(data))
+        places.append(ConstantPlace(constant.name, constant.dtype, constant.shape, offset, data.nbytes, crc))
+        offset += _padded(data.nbytes)
+    manifest = Manifest(artifact.entries, tuple(places), artifact.triple, artifact.features, artifact.version)
+    text, code = render_manifest(manifest), _bytes_of(artifact.object_code)
+    head = HEADER_BYTES + len(text)
+    body: list[bytes | memoryview] = [text, _padding(head), code, _padding(code.nbytes)]
+    size = _padded(head) + _padded(code.nbytes) + offset
+    header = _HEADER.pack(MAGIC, FORMAT_VERSION, len(text), code.nbytes, size)
+    yield header + _digest([header, *body])
+    yield from body
+    for constant in artifact.constants:
+        yield _bytes_of(constant.data)
+        yield _padding(constant.data.nbytes)
+
+
+def read_artifact(path: str | os.PathLike[str], *, verify_constants: bool = True) -> Artifact:
+    """What a file holds, mapped. Raises ArtifactError with the reason where it is damaged or of another version."""
+    try:
+        return _parse(_map(path), verify_constants)
+    except ArtifactError as error:
+        raise ArtifactError(f"{os.fspath(path)}: {error}") from None
+
+
+def _map(path: str | os.PathLike[str]) -> memoryview:
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size < HEADER_BYTES:
+                raise ArtifactError("not an artifact: too short")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _parse(data: memoryview, verify_constants: bool) -> Artifact:
+    magic, version, manifest_bytes, code_bytes, size = _HEADER.unpack_from(data)
+    if magic != MAGIC:
+        raise ArtifactError("not an artifact: it does not begin like one")
+    if version != FORMAT_VERSION:
+        raise ArtifactError(f"its format version is {version}, this release reads version {FORMAT_VERSION}")
+    if size != data.nbytes:
+        raise ArtifactError(f"damaged: it has {data.nbytes} bytes, its header says {size}")
+    code_start = _padded(HEADER_BYTES + manifest_bytes)
+    constants_start = code_start + _padded(code_bytes)
+    if constants_start > size:
+        raise ArtifactError("damaged: its parts reach beyond its end")
+    digest = _digest([data[: _HEADER.size], data[HEADER_BYTES:constants_start]])
+    if digest != data[_HEADER.size : HEADER_BYTES]:
+        raise ArtifactError("damaged: the checksum of manifest and code is wrong")
+    manifest = parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]))
+    constants = data[constants_start:]
+    return Artifact(
+        manifest.entries,
+        data[code_start : code_start + code_bytes],
+        tuple(_constants(manifest.constants, constants, verify_constants)),
+        manifest.triple,
+        manifest.features,
+        manifest.version,
+    )
+
+
+def _constants(places: Iterable[ConstantPlace], data: memoryview, verify: bool) -> Iterator[Constant]:
+    end = 0
+    for place in places:
+        if place.offset != end or place.offset + _padded(place.size) > data.nbytes:
+            raise ArtifactError(f"damaged: constant '{place.name}' is not where the one before ends")
+        end = place.offset + _padded(place.size)
+        if verify and zlib.crc32(data[place.offset : end]) != place.crc32:
+            raise ArtifactError(f"damaged: the checksum of constant '{place.name}' is wrong")
+        yield Constant(place.name, place.dtype, place.shape, data[place.offset : place.offset + place.size])
+    if end != data.nbytes:
+        raise ArtifactError("damaged: it goes on behind the last constant")
+
+
+def _digest(parts: Iterable[bytes | memoryview]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+def _bytes_of(data: memoryview) -> memoryview:
+    view = memoryview(data)
+    if not view.c_contiguous:
+        raise ArtifactError("a constant's memory is not contiguous")
+    return view.cast("B") if view.nbytes else memoryview(b"")
+
+
+def _padded(size: int) -> int:
+    return size + -size % ALIGNMENT
+
+
+def _padding(size: int) -> bytes:
+    return bytes(-size % ALIGNMENT)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What this machine's CPU can do, in LLVM's names: what an object file was compiled for must be among it."""
+
+from __future__ import annotations
+
+import platform
+from functools import lru_cache
+
+# The flags in /proc/cpuinfo that LLVM calls otherwise; the others that matter have one name.
+_LLVM_NAMES = {
+    "pni": "sse3", "sse4_1": "sse4.1", "sse4_2": "sse4.2", "abm": "lzcnt", "cx16": "cx16", "sha_ni": "sha",
+    "pclmulqdq": "pclmul", "rdrand": "rdrnd", "avx_vnni": "avxvnni", "avx512_vnni": "avx512vnni",
+    "avx512_bf16": "avx512bf16", "avx512_fp16": "avx512fp16", "avx512_vbmi2": "avx512vbmi2",
+    "avx512_bitalg": "avx512bitalg", "avx512_vpopcntdq": "avx512vpopcntdq",
+    "avx512_vp2intersect": "avx512vp2intersect", "amx_tile": "amx-tile", "amx_int8": "amx-int8",
+    "amx_bf16": "amx-bf16", "asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod", "crc32": "crc",
+    "atomics": "lse", "sve": "sve", "sve2": "sve2", "i8mm": "i8mm", "bf16": "bf16",
+}  # fmt: skip
+_SAME_NAMES = frozenset(
+    "sse sse2 ssse3 sse4a popcnt avx avx2 fma f16c bmi1 bmi2 adx aes vaes gfni movbe vpclmulqdq "
+    "avx512f avx512dq avx512ifma avx512cd avx512bw avx512vl avx512vbmi".split()
+)
+
+
+@lru_cache(maxsize=1)
+def host_features() -> frozenset[str]:
+    """The features that code can be compiled for. Empty where the system does not tell."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            return features_of(file.read())
+    except OSError:
+        return frozenset()
+
+
+def features_of(cpuinfo: str) -> frozenset[str]:
+    """The features that every CPU in a text like /proc/cpuinfo has."""
+    common: set[str] | None = None
+    for line in cpuinfo.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            flags = set(value.split())
+            common = flags if common is None else common & flags
+    return frozenset(_LLVM_NAMES.get(flag, flag) for flag in common or () if flag in _LLVM_NAMES or flag in _SAME_NAMES)
+
+
+def host_triple() -> str:
+    """Architecture and system, as LLVM writes them."""
+    return f"{platform.machine()}-unknown-linux-gnu"

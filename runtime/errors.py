@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What can go wrong between an artifact and a call."""
+
+from __future__ import annotations
+
+
+class ArtifactError(Exception):
+    """An artifact cannot be written, read, or run on this machine; the text gives the reason."""
+
+
+class UnknownFunction(LookupError):
+    """The executable has no function of that name."""

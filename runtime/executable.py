@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compiled module ready to run: its functions by name."""
+
+from __future__ import annotations
+
+import ctypes
+import difflib
+import os
+import platform
+from collections.abc import Iterator
+from typing import Any
+
+from .artifact import Artifact, read_artifact, write_artifact
+from .cpu import host_features
+from .errors import ArtifactError, UnknownFunction
+from .memory import ConstantMemory
+from .python_errors import register_builtin_errors
+
+_SET_CONSTANTS = "__relax_set_constants"
+
+
+class Executable:
+    """`executable["main"](x, y)`: functions take and give tensors of any framework that knows DLPack, without copies.
+
+    Calls may come from many threads at once; they run without the interpreter's lock.
+    """
+
+    def __init__(self, artifact: Artifact) -> None:
+        """Loads the code of an artifact into this process. Raises ArtifactError where this machine cannot run it."""
+        check_architecture(artifact.triple)
+        check_features(artifact.features)
+        self._artifact = artifact
+        self._entries = {entry["name"]: entry for entry in artifact.entries}
+        self._functions: dict[str, Any] = {}
+        self._module = _load_object(artifact.object_code)
+        if artifact.constants or self._module.implements_function(_SET_CONSTANTS):
+            _set_constants(self._module, artifact)
+
+    def __getitem__(self, name: str) -> Any:
+        """The function of that name, a tvm-ffi function."""
+        if name not in self._functions:
+            if name not in self._entries:
+                raise UnknownFunction(self._unknown(name))
+            self._functions[name] = _find(self._module, name)
+            self._functions[name].release_gil = True
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def signature(self, name: str) -> dict[str, Any]:
+        """What a function takes and gives, as the artifact's manifest describes it."""
+        if name not in self._entries:
+            raise UnknownFunction(self._unknown(name))
+        return self._entries[name]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes."""
+        write_artifact(self._artifact, path)
+
+    def _unknown(self, name: str) -> str:
+        close = difflib.get_close_matches(str(name), self._entries, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return f"no function {name!r} in this executable; there are {', '.join(self._entries) or 'none'}{hint}"
+
+
+def load(path: str | os.PathLike[str], *, verify_constants: bool = True) -> Executable:
+    """An executable from a file that `save` wrote. Raises ArtifactError with the reason where that cannot be.
+
+    The file's constants are mapped into memory, not copied. Checking them reads all of them once; without the check
+    they are read when they are used.
+    """
+    return Executable(read_artifact(path, verify_constants=verify_constants))
+
+
+def check_architecture(triple: str) -> None:
+    """Refuses code for another kind of CPU."""
+    if triple and triple.partition("-")[0] != platform.machine():
+        raise ArtifactError(f"the code is for {triple}, this machine is {platform.machine()}")
+
+
+def check_features(required: tuple[str, ...]) -> None:
+    """Refuses code for a CPU that can do more than this one."""
+    if not required:
+        return
+    available = host_features()
+    if not available:
+        raise ArtifactError("this system does not tell what its CPU can do, and the code needs " + ", ".join(required))
+    missing = [feature for feature in required if feature not in available]
+    if missing:
+        raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
+
+
+def _load_object(code: memoryview) -> Any:
+    import tvm_ffi_orcjit
+
+    register_builtin_errors()
+    try:
+        # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
+        # is C's.
+        return tvm_ffi_orcjit.default_session().load_module(bytes(code), cxx=os.devnull)
+    except (RuntimeError, ValueError) as error:
+        raise ArtifactError(f"the object code cannot be loaded: {_first_line(error)}") from None
+
+
+def _find(module: Any, name: str) -> Any:
+    try:
+        return module.get_function(name)
+    except AttributeError:
+        raise ArtifactError(f"the object code has no function '{name}'") from None
+    except (RuntimeError, ValueError) as error:
+        raise ArtifactError(f"'{name}' cannot be linked: {_first_line(error)}") from None
+
+
+def _set_constants(module: Any, artifact: Artifact) -> None:
+    """Tells the code where its constants are. It owns that memory from here on: functions outlive executables."""
+    memory = ConstantMemory([constant.data for constant in artifact.constants])
+    try:
+        _find(module, _SET_CONSTANTS)(ctypes.cast(memory.table, ctypes.c_void_p), memory.count, memory)
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

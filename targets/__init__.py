@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Targets: one folder each, with a target.py that is imported when the target is first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..passes.legalize.targets import Target, add_target_source
+
+_FOLDER = Path(__file__).parent
+
+
+def own_targets() -> list[str]:
+    """The names of this project's targets."""
+    return sorted(file.parent.name for file in _FOLDER.glob("*/target.py"))
+
+
+def _find(name: str | None) -> Iterable[Target]:
+    names = own_targets() if name is None else [name] if name in own_targets() else []
+    return [importlib.import_module(f"{__name__}.{found}.target").TARGET for found in names]
+
+
+add_target_source(_find)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Floating-point intrinsics that arith and math say exactly, on every target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...passes.intrinsics.numbers import (
+    Number,
+    convert,
+    fma,
+    numbers,
+    operation,
+    select,
+    unary,
+)
+from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
+
+# What rounds more than once is done in f32 at least.
+WIDE = ("f32", "f64")
+
+# ---- one operation each ----
+_DIRECT = {
+    "tir.sqrt": "math.sqrt",
+    "tir.ceil": "math.ceil",
+    "tir.floor": "math.floor",
+    "tir.trunc": "math.trunc",
+    "tir.round": "math.round",
+    "tir.roundeven": "math.roundeven",
+    # The rounding mode is always to nearest, and nobody looks at exceptions.
+    "tir.rint": "math.roundeven",
+    "tir.nearbyint": "math.roundeven",
+    "tir.fma": "math.fma",
+    "tir.copysign": "math.copysign",
+    "tir.fmod": "arith.remf",
+}
+
+
+@register_lower_intrinsic(sorted(_DIRECT), dtypes=WIDE)
+def direct(op: Any) -> Any:
+    operands = numbers(op)
+    return operation(_DIRECT[op.operation.name], operands, operands[0].type)
+
+
+@register_lower_intrinsic("tir.fabs")
+def fabs(op: Any) -> Any:
+    return unary("math.absf", *numbers(op))
+
+
+# ---- arithmetic ----
+def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a function of the operands as what an intrinsic is everywhere."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def rule(op: Any) -> Any:
+            return function(*numbers(op))
+
+        rule.__wrapped__ = function  # type: ignore[attr-defined]  # so that the rule's place is the function's
+        rule.__name__ = function.__name__
+        register_legalize_intrinsic(name, dtypes=dtypes)(rule)
+        return function
+
+    return register
+
+
+@formula("tir.rsqrt")
+def rsqrt(x: Number) -> Number:
+    return 1.0 / unary("math.sqrt", x)
+
+
+@formula("tir.reciprocal")
+def reciprocal(x: Number) -> Number:
+    return 1.0 / x
+
+
+@formula("tir.deg2rad")
+def deg2rad(x: Number) -> Number:
+    return x * (math.pi / 180)
+
+
+@formula("tir.rad2deg")
+def rad2deg(x: Number) -> Number:
+    return x * (180 / math.pi)
+
+
+@formula("tir.fdim")
+def fdim(x: Number, y: Number) -> Number:
+    return select(x <= y, 0.0, x - y)
+
+
+@formula("tir.fmin", ())
+def fmin(x: Number, y: Number) -> Number:
+    return select((x < y) | (y != y), x, y)
+
+
+@formula("tir.fmax", ())
+def fmax(x: Number, y: Number) -> Number:
+    return select((x > y) | (y != y), x, y)
+
+
+@formula("tir.heaviside")
+def heaviside(x: Number, y: Number) -> Number:
+    step = select(x < 0.0, x.constant(0.0), 1.0)
+    return select(x == 0.0, y, select(x == x, step, x))
+
+
+@formula("tir.sigmoid")
+def sigmoid(x: Number) -> Number:
+    """Neither form's exp overflows."""
+    e = _intrinsic("tir.exp", -unary("math.absf", x))
+    return select(x < 0.0, e, 1.0) / (e + 1.0)
+
+
+@formula("tir.tan")
+def tan(x: Number) -> Number:
+    return _intrinsic("tir.sin", x) / _intrinsic("tir.cos", x)
+
+
+@formula("tir.exp10")
+def exp10(x: Number) -> Number:
+    return _intrinsic("tir.pow", x.constant(10.0), x)
+
+
+@formula("tir.hypot")
+def hypot(x: Number, y: Number) -> Number:
+    """The larger one is taken out of the root, so that no square overflows."""
+    a, b = unary("math.absf", x), unary("math.absf", y)
+    larger, smaller = select(a > b, a, b), select(a > b, b, a)
+    ratio = select(larger == 0.0, 0.0, smaller / larger)
+    length = larger * unary("math.sqrt", fma(ratio, ratio, 1.0))
+    return select((a == math.inf) | (b == math.inf), math.inf, length)
+
+
+def _intrinsic(name: str, *operands: Number) -> Number:
+    return operation(name, operands, operands[0].type)
+
+
+@register_legalize_intrinsic("tir.modf", dtypes=WIDE)
+def modf(op: Any) -> Any:
+    (x,) = numbers(op)
+    whole = unary("math.trunc", x)
+    fraction = select(unary("math.absf", x) == math.inf, 0.0, x - whole)
+    return [operation("math.copysign", [fraction, x], x.type), whole]
+
+
+@register_legalize_intrinsic(["tir.lround", "tir.lrint"], dtypes=WIDE)
+def rounded_to_integer(op: Any) -> Any:
+    (x,) = numbers(op)
+    name = "math.round" if op.operation.name == "tir.lround" else "math.roundeven"
+    return to_integer(unary(name, x), op.operation.results[0].type)
+
+
+def to_integer(x: Number, type_: Any) -> Any:
+    element = getattr(type_, "element_type", type_)
+    text = str(element)
+    if text == "index":
+        return convert("arith.index_cast", convert("arith.fptosi", x, _signless(64)), element)
+    if text.startswith("ui"):
+        unsigned = convert("arith.fptoui", x, _signless(element.width))
+        return operation("builtin.unrealized_conversion_cast", [unsigned], type_)
+    return convert("arith.fptosi", x, element)
+
+
+def _signless(width: int) -> Any:
+    return ir.IntegerType.get_signless(width)
+
+
+@register_legalize_intrinsic("tir.remquo", dtypes=WIDE)
+def remquo(op: Any) -> Any:
+    """The quotient's low bits: what remains after eighths of it are gone."""
+    x, y = numbers(op)
+    rest = _intrinsic("tir.remainder", x, y)
+    eightfold = operation("arith.remf", [x, y * 8.0], x.type)
+    # 8 * y may overflow; then the quotient itself is below 8. Infinity beside it would make x a NaN.
+    quotient = unary("math.roundeven", (eightfold - rest) / y)
+    i32 = _signless(32)
+    is_number = quotient == quotient
+    low = convert("arith.fptosi", select(is_number, quotient, 0.0), i32)
+    return [rest, low]
+
+
+# ---- questions ----
+@formula("tir.isnan", ())
+def isnan(x: Number) -> Number:
+    return x != x
+
+
+@formula("tir.isinf", ())
+def isinf(x: Number) -> Number:
+    return unary("math.absf", x) == math.inf
+
+
+@formula("tir.isfinite", ())
+def isfinite(x: Number) -> Number:
+    return unary("math.absf", x) < math.inf
+
+
+@formula("tir.isposinf", ())
+def isposinf(x: Number) -> Number:
+    return x == math.inf
+
+
+@formula("tir.isneginf", ())
+def isneginf(x: Number) -> Number:
+    return x == -math.inf

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Integer intrinsics, and those of integers and floats alike, by arith."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.conversion import Decline
+from ...bindings.mlir import ir
+from ...passes.intrinsics.numbers import Number, convert, numbers, operation, select, unary, with_element
+from ...passes.intrinsics.registry import register_legalize_intrinsic
+
+_CAST = "builtin.unrealized_conversion_cast"
+
+
+def signless(x: Number) -> tuple[Number, bool]:
+    """The same bits without a sign in the type, as arith wants them, and whether they count without one."""
+    if x.is_float or not str(x.element).startswith(("ui", "si")):
+        return x, False
+    bare = with_element(x.type, ir.IntegerType.get_signless(x.element.width))
+    return operation(_CAST, [x], bare), x.element.is_unsigned
+
+
+def integer_rule(
+    name: str, *, floats: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a function `(is_unsigned, *operands)`, and another one for floats where there is one."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def rule(op: Any) -> Any:
+            operands = numbers(op)
+            if operands[0].is_float:
+                return floats(*operands) if floats is not None else Decline("it is for integers")
+            bare = [signless(operand) for operand in operands]
+            result = function(bare[0][1], *(item for item, _ in bare))
+            type_ = op.operation.results[0].type
+            return result if result.type == type_ else operation(_CAST, [result], type_)
+
+        rule.__wrapped__ = function  # type: ignore[attr-defined]
+        rule.__name__ = function.__name__
+        register_legalize_intrinsic(name)(rule)
+        return function
+
+    return register
+
+
+def _wide_only(function: Callable[..., Any]) -> Callable[..., Any]:
+    """For formulas that round more than once."""
+
+    def checked(*operands: Number) -> Any:
+        if operands[0].dtype not in ("f32", "f64"):
+            return Decline(f"it is for f32 and f64, not for {operands[0].dtype}")
+        return function(*operands)
+
+    return checked
+
+
+def _float_sign(x: Number) -> Number:
+    one = operation("math.copysign", [x.constant(1.0), x], x.type)
+    return select((x == 0.0) | (x != x), x, one)
+
+
+def _float_floormod(x: Number, y: Number) -> Number:
+    rest = operation("arith.remf", [x, y], x.type)
+    is_across = (rest < 0.0) ^ (y < 0.0)
+    rest_or_zero = select(rest == 0.0, operation("math.copysign", [x.constant(0.0), y], x.type), rest)
+    return select((rest != 0.0) & is_across, rest + y, rest_or_zero)
+
+
+def _float_floordiv(x: Number, y: Number) -> Number:
+    """As numpy: the quotient of what is left without the remainder, which is an integer but for rounding."""
+    rest = operation("arith.remf", [x, y], x.type)
+    quotient = (x - rest) / y
+    is_across = (rest != 0.0) & ((rest < 0.0) ^ (y < 0.0))
+    quotient = select(is_across, quotient - 1.0, quotient)
+    below = unary("math.floor", quotient)
+    below = select(quotient - below > 0.5, below + 1.0, below)
+    below = select(quotient == 0.0, operation("math.copysign", [x.constant(0.0), x / y], x.type), below)
+    return select(y == 0.0, x / y, below)
+
+
+def _float_clip(x: Number, low: Number, high: Number) -> Number:
+    """A NaN stays."""
+    x = select(x < low, low, x)
+    return select(x > high, high, x)
+
+
+@integer_rule("tir.abs", floats=lambda x: unary("math.absf", x))
+def absolute(is_unsigned: bool, x: Number) -> Number:
+    return x if is_unsigned else select(x < 0, 0 - x, x)
+
+
+@integer_rule("tir.sign", floats=_float_sign)
+def sign(is_unsigned: bool, x: Number) -> Number:
+    minus_or_zero = select(x == 0, x, x.constant(1)) if is_unsigned else select(x < 0, x.constant(-1), x)
+    return minus_or_zero if is_unsigned else select(x > 0, 1, minus_or_zero)
+
+
+@integer_rule("tir.square", floats=_wide_only(lambda x: x * x))
+def square(is_unsigned: bool, x: Number) -> Number:
+    return x * x
+
+
+@integer_rule("tir.clip", floats=_float_clip)
+def clip(is_unsigned: bool, x: Number, low: Number, high: Number) -> Number:
+    x = select(_less(is_unsigned, x, low), low, x)
+    return select(_less(is_unsigned, high, x), high, x)
+
+
+def _less(is_unsigned: bool, x: Number, y: Number) -> Number:
+    return x.unsigned("<", y) if is_unsigned else x < y
+
+
+def _divided(name: str, x: Number, y: Number) -> Number:
+    return operation(name, [x, y], x.type)
+
+
+@integer_rule("tir.floordiv", floats=_wide_only(_float_floordiv))
+def floordiv(is_unsigned: bool, x: Number, y: Number) -> Number:
+    if is_unsigned:
+        return _divided("arith.divui", x, y)
+    quotient, rest = _divided("arith.divsi", x, y), _divided("arith.remsi", x, y)
+    return select((rest != 0) & ((rest ^ y) < 0), quotient - 1, quotient)
+
+
+@integer_rule("tir.floormod", floats=_wide_only(_float_floormod))
+def floormod(is_unsigned: bool, x: Number, y: Number) -> Number:
+    if is_unsigned:
+        return _divided("arith.remui", x, y)
+    rest = _divided("arith.remsi", x, y)
+    return select((rest != 0) & ((rest ^ y) < 0), rest + y, rest)
+
+
+# ---- bits ----
+def _on_i64_if_index(name: str, x: Number) -> Number:
+    """math's bit operations do not take index."""
+    if str(x.element) != "index":
+        return unary(name, x)
+    wide = convert("arith.index_cast", x, ir.IntegerType.get_signless(64))
+    return convert("arith.index_cast", unary(name, wide), x.element)
+
+
+@integer_rule("tir.popcount")
+def popcount(is_unsigned: bool, x: Number) -> Number:
+    return _on_i64_if_index("math.ctpop", x)
+
+
+integer_rule("tir.ctpop")(popcount)
+
+
+@integer_rule("tir.clz")
+def clz(is_unsigned: bool, x: Number) -> Number:
+    return _on_i64_if_index("math.ctlz", x)
+
+
+@integer_rule("tir.ctz")
+def ctz(is_unsigned: bool, x: Number) -> Number:
+    return _on_i64_if_index("math.cttz", x)
+
+
+@integer_rule("tir.bitreverse")
+def bitreverse(is_unsigned: bool, x: Number) -> Number:
+    """Halves are swapped, then their halves, down to single bits; widths that are no power of two bit by bit."""
+    width = x.bits
+    if width & (width - 1):
+        bits = [(x.shift_right_unsigned(i) & 1) << (width - 1 - i) for i in range(width)]
+        return _any_of(bits)
+    step = width // 2
+    while step:
+        low = sum(((1 << step) - 1) << start for start in range(0, width, 2 * step))
+        low = low - (1 << width) if low >> (width - 1) else low
+        x = ((x & low) << step) | (x.shift_right_unsigned(step) & low)
+        step //= 2
+    return x
+
+
+def _any_of(bits: Sequence[Number]) -> Number:
+    result = bits[0]
+    for bit in bits[1:]:
+        result = result | bit
+    return result
+
+
+@integer_rule("tir.fshl")
+def fshl(is_unsigned: bool, x: Number, y: Number, amount: Number) -> Number:
+    amount = _divided("arith.remui", amount, amount.constant(x.bits))
+    # In two steps, since a shift by the width is undefined.
+    return (x << amount) | (y.shift_right_unsigned(1)).shift_right_unsigned((x.bits - 1) - amount)
+
+
+@integer_rule("tir.fshr")
+def fshr(is_unsigned: bool, x: Number, y: Number, amount: Number) -> Number:
+    amount = _divided("arith.remui", amount, amount.constant(x.bits))
+    return ((x << 1) << ((x.bits - 1) - amount)) | y.shift_right_unsigned(amount)
+
+
+# ---- saturation ----
+@integer_rule("tir.uadd_sat")
+def uadd_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
+    total = x + y
+    return select(total.unsigned("<", x), -1, total)
+
+
+@integer_rule("tir.usub_sat")
+def usub_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
+    return select(x.unsigned("<", y), 0, x - y)
+
+
+@integer_rule("tir.sadd_sat")
+def sadd_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
+    total = x + y
+    return select(((x ^ total) & (y ^ total)) < 0, _bound(x), total)
+
+
+@integer_rule("tir.ssub_sat")
+def ssub_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
+    total = x - y
+    return select(((x ^ y) & (x ^ total)) < 0, _bound(x), total)
+
+
+def _bound(x: Number) -> Number:
+    """The lowest number for negative x, the highest one else."""
+    return (x >> (x.bits - 1)) ^ ((1 << (x.bits - 1)) - 1)

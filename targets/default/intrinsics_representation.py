@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Intrinsics that look at a float's bits: exponents, neighbours, signs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...passes.intrinsics.numbers import (
+    Number,
+    bits_of,
+    convert,
+    float_type,
+    from_bits,
+    numbers,
+    operation,
+    select,
+    to_float,
+    unary,
+)
+from ...passes.intrinsics.registry import register_legalize_intrinsic
+from .intrinsics import WIDE, formula
+from .intrinsics_integer import signless
+
+
+class Layout(NamedTuple):
+    """How many bits the mantissa has, and what is added to exponents."""
+
+    mantissa: int
+    bias: int
+
+
+_LAYOUTS = {"f16": Layout(10, 15), "bf16": Layout(7, 127), "f32": Layout(23, 127), "f64": Layout(52, 1023)}
+_KNOWN = tuple(_LAYOUTS)
+
+
+def _size_bits(x: Number) -> Number:
+    """The bits without the sign."""
+    return bits_of(x) & ((1 << (x.bits - 1)) - 1)
+
+
+def _infinity_bits(x: Number) -> int:
+    layout = _LAYOUTS[x.dtype]
+    return (2 * layout.bias + 1) << layout.mantissa
+
+
+@formula("tir.signbit", _KNOWN)
+def signbit(x: Number) -> Number:
+    return bits_of(x) < 0
+
+
+@formula("tir.isnormal", _KNOWN)
+def isnormal(x: Number) -> Number:
+    bits = _size_bits(x)
+    return (bits >= 1 << _LAYOUTS[x.dtype].mantissa) & (bits < _infinity_bits(x))
+
+
+@formula("tir.nextafter", _KNOWN)
+def nextafter(x: Number, y: Number) -> Number:
+    bits = bits_of(x)
+    is_negative = bits < 0
+    # Away from zero the bits count up, whatever the sign.
+    is_outward = (y > x) ^ is_negative
+    step = select(is_outward, bits.constant(1), -1)
+    moved = from_bits(bits + step, x.element)
+    smallest = from_bits(bits.constant(1), x.element)
+    from_zero = operation("math.copysign", [smallest, y], x.type)
+    result = select(x == 0.0, from_zero, moved)
+    result = select(x == y, y, result)
+    return select((x == x) & (y == y), result, x + y)
+
+
+@formula("tir.spacing", _KNOWN)
+def spacing(x: Number) -> Number:
+    """With the sign of x, as numpy has it."""
+    size = from_bits(_size_bits(x), x.element)
+    gap = from_bits(_size_bits(x) + 1, x.element) - size
+    return select(size < math.inf, select(x < 0.0, -gap, gap), math.nan)
+
+
+def _normalized(x: Number) -> tuple[Number, Number]:
+    """x, made normal where it is subnormal, and how much its exponent says too much for that."""
+    layout = _LAYOUTS[x.dtype]
+    lift = layout.mantissa + 2
+    is_tiny = unary("math.absf", x) < math.ldexp(1.0, 1 - layout.bias)
+    zero = bits_of(x).constant(0)
+    return select(is_tiny, x * math.ldexp(1.0, lift), x), select(is_tiny, zero.constant(lift), zero)
+
+
+def _exponent(x: Number) -> Number:
+    """The exponent of a number, in the width of its bits; nonsense for 0, infinities and NaN."""
+    layout = _LAYOUTS[x.dtype]
+    normal, lift = _normalized(x)
+    return (_size_bits(normal) >> layout.mantissa) - layout.bias - lift
+
+
+def _as_i32(n: Number) -> Number:
+    i32 = ir.IntegerType.get_signless(32)
+    if n.bits == 32:
+        return n
+    return convert("arith.trunci" if n.bits > 32 else "arith.extsi", n, i32)
+
+
+@formula("tir.logb", WIDE)
+def logb(x: Number) -> Number:
+    exponent = convert("arith.sitofp", _exponent(x), x.element)
+    finite = select(x == 0.0, -math.inf, exponent)
+    return select(unary("math.absf", x) < math.inf, finite, x * x)
+
+
+@formula("tir.ilogb", WIDE)
+def ilogb(x: Number) -> Number:
+    """C leaves open what 0 and NaN give: the lowest i32, as on most systems."""
+    exponent = _as_i32(_exponent(x))
+    lowest, highest = -(2**31), 2**31 - 1
+    result = select(unary("math.absf", x) == math.inf, highest, exponent)
+    return select((x == 0.0) | (x != x), lowest, result)
+
+
+@register_legalize_intrinsic("tir.frexp", dtypes=WIDE)
+def frexp(op: Any) -> Any:
+    (x,) = numbers(op)
+    layout = _LAYOUTS[x.dtype]
+    normal, _ = _normalized(x)
+    kept = bits_of(normal) & ~((2 * layout.bias + 1) << layout.mantissa)
+    half = (layout.bias - 1) << layout.mantissa
+    is_plain = (unary("math.absf", x) < math.inf) & (x != 0.0)
+    mantissa = select(is_plain, from_bits(kept | half, x.element), x)
+    exponent = _as_i32(_exponent(x) + 1)
+    return [mantissa, select(is_plain, exponent, 0)]
+
+
+@register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f32",))
+def ldexp_f32(op: Any) -> Any:
+    """In f64, where nothing overflows or is lost, rounded once."""
+    x, n = Number(op.operation.operands[0]), _exponent_i64(op, 400)
+    return to_float(to_float(x, "f64") * _power_of_two(n, "f64", x), "f32")
+
+
+@register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f64",))
+def ldexp_f64(op: Any) -> Any:
+    """In three steps, of which only the last may round."""
+    x, n = Number(op.operation.operands[0]), _exponent_i64(op, 3000)
+    for _step in range(2):
+        is_up, is_down = n > 1023, n < -1022
+        by = select(is_up, n.constant(1023), select(is_down, n.constant(53 - 1022), 0))
+        x = x * _power_of_two(by, "f64", x)
+        n = n - by
+    n = select(n > 1023, 1023, select(n < -1022, -1022, n))
+    return x * _power_of_two(n, "f64", x)
+
+
+def _power_of_two(n: Number, dtype: str, like: Number) -> Number:
+    layout = _LAYOUTS[dtype]
+    return from_bits((n + layout.bias) << layout.mantissa, float_type(dtype))
+
+
+def _exponent_i64(op: Any, bound: int) -> Number:
+    """The integer operand as i64 within bounds beyond which nothing changes."""
+    n, is_unsigned = signless(Number(op.operation.operands[1]))
+    i64 = ir.IntegerType.get_signless(64)
+    if str(n.element) == "index":
+        n = convert("arith.index_cast", n, i64)
+    elif n.bits < 64:
+        n = convert("arith.extui" if is_unsigned else "arith.extsi", n, i64)
+    elif n.bits == 64 and is_unsigned:
+        n = select(n < 0, bound, n)
+    n = select(n > bound, bound, n)
+    return select(n < -bound, -bound, n)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Native code of a module in the LLVM dialect, for the machine that this runs on."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.execution import compile_module
+from ...bindings.mlir import ir, string_value
+
+
+def emit_object(module: Any, opt_level: int = 3) -> bytes:
+    """The object file of a module, position-independent: the same module gives the same bytes.
+
+    Functions that the module only declares are found when the object is loaded. Raises RelaxError where the module
+    holds anything but the LLVM dialect, or defines no function.
+    """
+    if opt_level not in range(4):
+        raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
+    _check_translatable(module.operation)
+    functions = [view.operation for view in module.body if view.operation.name == "llvm.func"]
+    defined = [_name(function) for function in functions if len(function.regions[0].blocks)]
+    if not defined:
+        raise RelaxError("the module defines no function: there is nothing to compile")
+    declared = [_name(function) for function in functions if not len(function.regions[0].blocks)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "module.o"
+        compile_module(module, opt_level, defined[0], declared, path)
+        return _read(path)
+
+
+def _name(function: Any) -> str:
+    return string_value(function.attributes["sym_name"])
+
+
+def _check_translatable(module: Any) -> None:
+    """The translation to LLVM IR crashes on what it does not know."""
+    foreign: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        known = op.name.startswith("llvm.") or op.name == "builtin.module"
+        if not known:
+            foreign.append(op)
+        return ir.WalkResult.ADVANCE if known else ir.WalkResult.INTERRUPT
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if foreign:
+        raise RelaxError(
+            f"operation '{foreign[0].name}' is not of the LLVM dialect: no native code can be made of it",
+            location=str(foreign[0].location),
+        )
+    if not module.verify():
+        raise RelaxError("the module is invalid: no native code can be made of it")
+
+
+def _read(path: Path) -> bytes:
+    data = path.read_bytes() if path.exists() else b""
+    if not data.startswith(b"\x7fELF"):
+        raise RelaxError("LLVM made no object file of the module")
+    return data

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a compiled function takes and gives: checked once here, described in the artifact's manifest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
+from .abi import dlpack_name, element_bytes
+
+Result = TensorInfo | ObjectInfo
+
+_MOST_ARGUMENTS = 4096
+_HIGHEST_RANK = 64
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function's name, its inputs with their names, and its results; sizes are numbers or symbols.
+
+    A plain symbol is defined by its first occurrence in the inputs; every other one, expressions included, must
+    agree with it. An expression whose symbols are nowhere plain is as good as a symbol: equal ones agree.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, Info], ...]
+    outputs: tuple[Result, ...]
+
+    def __post_init__(self) -> None:
+        _check_name("function", self.name)
+        if max(len(self.inputs), len(self.outputs)) > _MOST_ARGUMENTS:
+            raise RelaxError(f"function '{self.name}' has more than {_MOST_ARGUMENTS} arguments or results")
+        for position, (name, info) in enumerate(self.inputs):
+            _check_name("argument", name)
+            _check_input(f"function '{self.name}', argument #{position} '{name}'", info)
+        for position, info in enumerate(self.outputs):
+            _check_output(f"function '{self.name}', result #{position}", info)
+
+    def describe(self) -> dict[str, Any]:
+        """For the manifest: plain data."""
+        return {
+            "name": self.name,
+            "inputs": [{"name": name, **_describe(info)} for name, info in self.inputs],
+            "outputs": [_describe(info) for info in self.outputs],
+        }
+
+
+def _check_name(kind: str, name: str) -> None:
+    if not name or len(name) > 1000 or not name.isascii() or not name.isprintable() or set(name) & set('"\\'):
+        raise RelaxError(f"{name!r} cannot name a compiled {kind}: expected printable ASCII without quotes")
+
+
+def _check_input(where: str, info: Info) -> None:
+    if isinstance(info, ObjectInfo):
+        return
+    if isinstance(info, ScalarInfo):
+        if not (is_bool(info.dtype) or is_int(info.dtype) or is_float(info.dtype)):
+            raise RelaxError(f"{where}: a scalar of type {info.dtype} cannot be passed")
+        return
+    if not isinstance(info, TensorInfo):
+        raise RelaxError(f"{where}: {describe(info)} cannot be passed; possible are tensors, scalars and objects")
+    _check_tensor(where, info)
+
+
+def _check_output(where: str, info: Info) -> None:
+    if isinstance(info, ObjectInfo):
+        return
+    if not isinstance(info, TensorInfo):
+        raise RelaxError(f"{where}: {describe(info)} cannot be returned; possible are tensors and objects")
+    _check_tensor(where, info)
+    if None in (info.shape or ()):
+        raise RelaxError(f"{where}: {describe(info)} has a size without a name: it cannot be allocated before the call")
+
+
+def _check_tensor(where: str, info: TensorInfo) -> None:
+    if info.shape is None or len(info.shape) > _HIGHEST_RANK:
+        raise RelaxError(f"{where}: {describe(info)} cannot be passed: a rank of at most {_HIGHEST_RANK} is needed")
+    for size in info.shape:
+        if isinstance(size, int) and not 0 <= size < 2**62:
+            raise RelaxError(f"{where}: {size} is no size")
+    try:
+        element_bytes(info.dtype)
+    except RelaxError as error:
+        raise RelaxError(f"{where}: {error.message}", notes=error.notes) from None
+
+
+def _describe(info: Info) -> dict[str, Any]:
+    if isinstance(info, TensorInfo):
+        sizes = [size if isinstance(size, int) else None if size is None else str(size) for size in info.shape or ()]
+        return {"kind": "tensor", "dtype": dlpack_name(info.dtype), "shape": sizes}
+    return {"kind": "scalar", "dtype": info.dtype} if isinstance(info, ScalarInfo) else {"kind": "object"}

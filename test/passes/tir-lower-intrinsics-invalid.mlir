@@ -1,0 +1,34 @@
+// What is left is one error with a diagnostic for each operation: what it is, which rules were tried, and why not.
+
+// RUN: relax-opt %s --load-plugin=relax_mlir.targets --tir-lower-intrinsics --split-input-file --verify-diagnostics
+// RUN: not relax-opt %s --load-plugin=relax_mlir.targets --tir-lower-intrinsics=target=lvm 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: error: unknown target 'lvm'; did you mean 'llvm'? (known: cpu, default, llvm)
+
+func.func @two(%x: f8E5M2, %mask: i32) -> (f8E5M2, i32) {
+  // expected-error @+3 {{tir-lower-intrinsics for llvm cannot convert 'tir.exp' op (f8E5M2)}}
+  // expected-note @+2 {{it is for f32, f64, not for f8E5M2}}
+  // expected-note @+1 {{pattern 'through f32' declined: only f16 and bf16 are widened}}
+  %y = "tir.exp"(%x) : (f8E5M2) -> f8E5M2
+  // expected-error @+2 {{tir-lower-intrinsics for llvm cannot convert 'tir.tvm_warp_activemask' op (no operands)}}
+  // expected-note @+1 {{no pattern is registered for this operation}}
+  %m = "tir.tvm_warp_activemask"() : () -> i32
+  return %y, %m : f8E5M2, i32
+}
+
+// -----
+
+func.func private @VTADepPop(i64) -> i32
+
+func.func @declared_otherwise(%x: i32) -> i32 {
+  // expected-error @+1 {{C function 'VTADepPop' is called as (i32) -> i32, but 'VTADepPop' is (i64) -> i32 in this module}}
+  %a = "tir.call_extern"(%x) {func = "VTADepPop"} : (i32) -> i32
+  return %a : i32
+}
+
+// -----
+
+func.func @a_buffer(%x: memref<4xf32>) {
+  // No C type: it stays for those who know how to pass buffers.
+  "tir.call_extern"(%x) {func = "fill"} : (memref<4xf32>) -> ()
+  return
+}

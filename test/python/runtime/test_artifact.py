@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Artifacts: what is written comes back mapped, and anything damaged is one error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from relax_mlir.runtime import Artifact, ArtifactError, Constant
+from relax_mlir.runtime.artifact import HEADER_BYTES, read_artifact, write_artifact
+from relax_mlir.runtime.cpu import features_of, host_features
+from relax_mlir.runtime.memory import ConstantMemory, address_of
+
+ENTRY = {"name": "main", "inputs": [{"name": "x", "kind": "object"}], "outputs": []}
+
+
+def constant(name: str, array: Any) -> Constant:
+    return Constant(name, str(array.dtype), array.shape, memoryview(array))
+
+
+def sample() -> Artifact:
+    constants = [
+        constant("weights", numpy.arange(1000, dtype=numpy.float32).reshape(10, 100)),
+        constant("nothing", numpy.zeros((0, 4), numpy.int8)),
+        constant("scalar", numpy.array(7, numpy.int64)),
+    ]
+    return Artifact((ENTRY,), memoryview(b"the object code" * 20), tuple(constants), "x-y", ("b", "a"), "0.1.0")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("artifact") / "whole.rxa"
+    write_artifact(sample(), path)
+    return path.read_bytes()
+
+
+def refusal(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    with pytest.raises(ArtifactError) as caught:
+        read_artifact(path)
+    return str(caught.value)
+
+
+def test_what_is_written_comes_back(tmp_path: Path) -> None:
+    before = sample()
+    write_artifact(before, tmp_path / "a.rxa")
+    after = read_artifact(tmp_path / "a.rxa")
+    assert (after.entries, bytes(after.object_code), after.triple) == (before.entries, b"the object code" * 20, "x-y")
+    assert (after.features, after.version) == (("a", "b"), "0.1.0")
+    for old, new in zip(before.constants, after.constants, strict=True):
+        assert (old.name, old.dtype, old.shape) == (new.name, new.dtype, new.shape)
+        assert old.data.tobytes() == new.data.tobytes()
+        assert not new.data.nbytes or address_of(new.data) % 64 == 0
+        assert new.data.readonly
+
+
+def test_the_same_bytes(tmp_path: Path, whole: bytes) -> None:
+    write_artifact(sample(), tmp_path / "b.rxa")
+    assert (tmp_path / "b.rxa").read_bytes() == whole
+    write_artifact(read_artifact(tmp_path / "b.rxa"), tmp_path / "b.rxa")  # over itself, while it is mapped
+    assert (tmp_path / "b.rxa").read_bytes() == whole
+
+
+@given(st.data())
+def test_truncated(tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject) -> None:
+    length = data.draw(st.integers(0, len(whole) - 1))
+    refusal(tmp_path_factory.getbasetemp() / "truncated.rxa", whole[:length])
+
+
+@given(st.data())
+def test_a_flipped_bit(tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject) -> None:
+    damaged = bytearray(whole)
+    bit = data.draw(st.integers(0, len(whole) * 8 - 1))
+    damaged[bit // 8] ^= 1 << bit % 8
+    refusal(tmp_path_factory.getbasetemp() / "flipped.rxa", bytes(damaged))
+
+
+def test_every_byte_counts(tmp_path: Path, whole: bytes) -> None:
+    for index in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[index] ^= 0xFF
+        refusal(tmp_path / "damaged.rxa", bytes(damaged))
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    refusal(tmp_path_factory.getbasetemp() / "any.rxa", data)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    ),
+    st.sampled_from(["format", "abi", "target", "entries", "constants", "relax_mlir"]),
+)
+def test_any_manifest(tmp_path_factory: pytest.TempPathFactory, whole: bytes, value: Any, key: str) -> None:
+    """With a digest that fits: what is read is an artifact or one error."""
+    manifest = {**manifest_of(whole), "constants": [], key: value}
+    path = tmp_path_factory.getbasetemp() / "manifest.rxa"
+    path.write_bytes(with_manifest(json.dumps(manifest).encode()))
+    try:
+        artifact = read_artifact(path)
+    except ArtifactError:
+        return
+    assert artifact.constants == () and bytes(artifact.object_code) == b"c"
+
+
+def manifest_of(whole: bytes) -> dict[str, Any]:
+    (length,) = struct.unpack_from("<I", whole, 12)
+    return dict(json.loads(whole[HEADER_BYTES : HEADER_BYTES + length]))
+
+
+def with_manifest(manifest: bytes, version: int = 1) -> bytes:
+    """A file with this manifest, one byte of code and no constants."""
+    body = manifest + bytes(-(HEADER_BYTES + len(manifest)) % 64) + b"c" + bytes(63)
+    header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", version, len(manifest), 1, HEADER_BYTES + len(body))
+    return header + hashlib.blake2b(header + body, digest_size=32).digest() + body
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda data: b"\x7fELF" + data[4:], "not an artifact: it does not begin like one"),
+        (lambda data: data[:8] + b"\x63" + data[9:], "its format version is 99, this release reads version 1"),
+        (lambda data: data[:-64], "damaged: it has"),
+        (lambda data: data + b"more", "damaged: it has"),
+        (lambda data: data[:70] + b"?" + data[71:], "the checksum of manifest and code is wrong"),
+        (lambda data: data[:-1] + b"?", "the checksum of constant 'scalar' is wrong"),
+        (lambda data: b"", "not an artifact: too short"),
+        (lambda data: with_manifest(b"[" * 100_000), "its manifest is not JSON"),
+        (lambda data: with_manifest(b"[]"), "its manifest is no JSON object"),
+        (lambda data: with_manifest(json.dumps({**manifest_of(data), "abi": [9, 9]}).encode()), "tvm-ffi 9.9"),
+    ],
+)
+def test_reasons(tmp_path: Path, whole: bytes, change: Any, reason: str) -> None:
+    message = refusal(tmp_path / "x.rxa", change(whole))
+    assert message.startswith(f"{tmp_path / 'x.rxa'}: ") and reason in message
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="cannot be read: No such file"):
+        read_artifact(tmp_path / "none.rxa")
+    with pytest.raises(ArtifactError, match="cannot be read: Is a directory"):
+        read_artifact(tmp_path)
+
+
+def test_constants_can_go_unchecked(tmp_path: Path, whole: bytes) -> None:
+    (tmp_path / "x.rxa").write_bytes(whole[:-1] + b"?")
+    assert len(read_artifact(tmp_path / "x.rxa", verify_constants=False).constants) == 3
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "kept.rxa"
+    path.write_bytes(b"before")
+    bad = Constant("odd", "float32", (2,), memoryview(numpy.zeros(4, numpy.float32)[::2]))
+    with pytest.raises(ArtifactError, match="not contiguous"):
+        write_artifact(Artifact((ENTRY,), memoryview(b"code"), (bad,)), path)
+    assert path.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == ["kept.rxa"]
+    with pytest.raises(ArtifactError, match="cannot be written: No such file"):
+        write_artifact(sample(), tmp_path / "no" / "folder.rxa")
+    with pytest.raises(ArtifactError, match="cannot be written: Is a directory"):
+        write_artifact(sample(), tmp_path)
+    with pytest.raises(ArtifactError, match="names no file"):
+        write_artifact(sample(), "/")
+
+
+def test_constants_in_memory_are_used_as_they_are_or_moved() -> None:
+    block = numpy.zeros(256, numpy.uint8)
+    start = -block.ctypes.data % 64
+    block[start : start + 4] = [1, 2, 3, 4]
+    aligned, odd = block[start : start + 4], block[start + 1 : start + 4]
+    memory = ConstantMemory([memoryview(aligned), memoryview(odd)])
+    assert memory.table[0] == aligned.ctypes.data
+    assert memory.table[1] % 64 == 0 and memory.table[1] != odd.ctypes.data
+
+
+def test_features_are_what_all_processors_have() -> None:
+    text = "processor: 0\nflags\t\t: fpu avx2 avx512_vnni sse4_1\n\nprocessor: 1\nflags\t\t: fpu avx2 sse4_1\n"
+    assert features_of(text) == {"avx2", "sse4.1"}
+    assert features_of("Features\t: fp asimd atomics\n") == {"neon", "lse"}
+    assert features_of("nothing here") == frozenset()
+    assert host_features() == host_features()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Executables: run, saved, loaded elsewhere, refused where they cannot run, unloaded when nobody needs them."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import tvm_ffi
+from native import artifact_for, executable, ignoring, signature
+from relax_mlir.dialects.core.infos import ScalarInfo, tensor
+from relax_mlir.runtime import Artifact, ArtifactError, Constant, Executable, UnknownFunction
+
+from relax_mlir import runtime
+
+# The first element of the constant that is asked for.
+PICK = """
+llvm.mlir.global external @__relax_constants() : !llvm.array<2 x ptr>
+llvm.func @pick_impl(%i: i64, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64) -> i32 {
+  %table = llvm.mlir.addressof @__relax_constants : !llvm.ptr
+  %entry = llvm.getelementptr %table[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %data = llvm.load %entry : !llvm.ptr -> !llvm.ptr
+  %value = llvm.load %data : !llvm.ptr -> f32
+  llvm.store %value, %p : f32, !llvm.ptr
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+"""
+SIGNATURE = signature("pick", [("i", ScalarInfo("i64"))], [tensor(())])
+
+IN_A_PROCESS = """
+import sys
+import relax_mlir.runtime as runtime
+function = runtime.load(sys.argv[1])["pick"]
+import numpy
+print(float(numpy.from_dlpack(function(0))), float(numpy.from_dlpack(function(1))))
+print([name for name in sys.modules if "mlir" in name and not name.startswith(("relax_mlir.runtime", "__editable"))])
+"""
+
+
+def constants() -> list[Constant]:
+    first = numpy.full(100_000, 3.5, numpy.float32)
+    second = numpy.arange(5, 9, dtype=numpy.float32)
+    return [
+        Constant("first", "float32", first.shape, memoryview(first)),
+        Constant("second", "float32", second.shape, memoryview(second)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def artifact() -> Artifact:
+    return artifact_for(PICK, [SIGNATURE], constants=constants())
+
+
+@pytest.fixture
+def saved(artifact: Artifact, tmp_path: Path) -> Path:
+    Executable(artifact).save(tmp_path / "pick.rxa")
+    return tmp_path / "pick.rxa"
+
+
+def value(result: Any) -> float:
+    return float(numpy.from_dlpack(result))
+
+
+def mapped(path: Path) -> int:
+    """How often a file is mapped into this process."""
+    return sum(str(path) in line for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines())
+
+
+def test_saved_and_loaded(artifact: Artifact, saved: Path) -> None:
+    for exe in (Executable(artifact), runtime.load(saved)):
+        assert [value(exe["pick"](index)) for index in (0, 1)] == [3.5, 5.0]
+        assert (list(exe), len(exe), "pick" in exe, "other" in exe) == (["pick"], 1, True, False)
+        assert exe.signature("pick") == SIGNATURE.describe()
+        assert exe["pick"].release_gil
+
+
+def test_in_a_process_without_the_compiler(saved: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", IN_A_PROCESS, str(saved)], capture_output=True, text=True, check=False)
+    assert done.stdout == "3.5 5.0\n['relax_mlir']\n" and done.stderr == "" and done.returncode == 0
+
+
+def test_constants_are_mapped_while_a_function_lives(saved: Path) -> None:
+    assert mapped(saved) == 0
+    function = runtime.load(saved)["pick"]
+    gc.collect()
+    assert mapped(saved) > 0
+    tvm_ffi.register_global_func("relax_mlir.test.kept", function, override=True)
+    del function
+    gc.collect()
+    again = tvm_ffi.get_global_func("relax_mlir.test.kept")
+    assert value(again(1)) == 5
+    tvm_ffi.remove_global_func("relax_mlir.test.kept")
+    del again
+    gc.collect()
+    assert mapped(saved) == 0
+
+
+def test_a_file_can_be_replaced_while_it_runs(artifact: Artifact, saved: Path) -> None:
+    function = runtime.load(saved)["pick"]
+    Executable(artifact).save(saved)
+    assert value(function(1)) == 5
+
+
+def test_an_unknown_function(artifact: Artifact) -> None:
+    exe = Executable(artifact)
+    with pytest.raises(UnknownFunction, match="no function 'pikc' in this executable; there are pick; did you mean"):
+        exe["pikc"]
+    with pytest.raises(UnknownFunction, match="no function 'main'"):
+        exe.signature("main")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"features": ("avx9000", "sse2")}, "this CPU lacks what the code was compiled for: avx9000"),
+        ({"triple": "vax-unknown-vms"}, "the code is for vax-unknown-vms, this machine is "),
+        ({"object_code": memoryview(b"no object")}, "the object code cannot be loaded"),
+        ({"object_code": memoryview(b"")}, "the object code cannot be loaded"),
+        ({"constants": tuple(constants()[:1])}, "the code has 2 constants, got 1"),
+        ({"constants": ()}, "the code has 2 constants, got 0"),
+    ],
+)
+def test_what_cannot_run_here(artifact: Artifact, changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ArtifactError, match=reason):
+        Executable(dataclasses.replace(artifact, **changes))
+
+
+def test_an_entry_that_the_code_lacks(artifact: Artifact) -> None:
+    exe = Executable(dataclasses.replace(artifact, entries=({"name": "other", "inputs": [], "outputs": []},)))
+    with pytest.raises(ArtifactError, match="the object code has no function 'other'"):
+        exe["other"]
+
+
+def test_an_undefined_symbol(capfd: pytest.CaptureFixture[str]) -> None:
+    text = """
+    llvm.func @relax_mlir_nobody_has_this() -> i32
+    llvm.func @f_impl() -> i32 {
+      %0 = llvm.call @relax_mlir_nobody_has_this() : () -> i32
+      llvm.return %0 : i32
+    }"""
+    with pytest.raises(ArtifactError, match="'f' cannot be linked"):
+        executable(text, signature("f", []))["f"]
+    assert "relax_mlir_nobody_has_this" in capfd.readouterr().err  # the loader's own message
+
+
+def test_the_interpreter_runs_meanwhile() -> None:
+    """Four calls that sleep in native code take as long as one."""
+    text = """
+    llvm.func @usleep(i32) -> i32
+    llvm.func @nap_impl() -> i32 {
+      %time = llvm.mlir.constant(300000 : i32) : i32
+      %0 = llvm.call @usleep(%time) : (i32) -> i32
+      llvm.return %0 : i32
+    }"""
+    nap = executable(text, signature("nap", []))["nap"]
+    start = time.perf_counter()
+    with ThreadPoolExecutor(4) as pool:
+        for call in [pool.submit(nap) for _ in range(4)]:
+            call.result()
+    assert 0.3 <= time.perf_counter() - start < 0.9
+
+
+def test_executables_do_not_see_each_other() -> None:
+    both = [
+        executable(ignoring("f", [("x", tensor((size,)))]), signature("f", [("x", tensor((size,)))])) for size in (2, 3)
+    ]
+    both[0]["f"](numpy.zeros(2, numpy.float32))
+    both[1]["f"](numpy.zeros(3, numpy.float32))
+    with pytest.raises(ValueError, match="expected size 2, got 3"):
+        both[0]["f"](numpy.zeros(3, numpy.float32))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Object files: the same for the same module, position-independent, with what is declared left to the loader."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from native import ignoring, lowered, module_for, signature
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.dialects.core.infos import tensor
+from relax_mlir.targets.llvm.object_file import emit_object
+
+INPUTS = [("x", tensor(("n", 4)))]
+
+IN_A_PROCESS = """
+import hashlib
+from native import ignoring, module_for, signature
+from relax_mlir.dialects.core.infos import tensor
+from relax_mlir.targets.llvm.object_file import emit_object
+inputs = [("x", tensor(("n", 4)))]
+print(hashlib.sha256(emit_object(module_for(ignoring("f", inputs), [signature("f", inputs)]))).hexdigest())
+"""
+
+
+@pytest.mark.parametrize("opt_level", [0, 2, 3])
+def test_the_same_bytes(opt_level: int) -> None:
+    first, second = (
+        emit_object(module_for(ignoring("f", INPUTS), [signature("f", INPUTS)]), opt_level) for _ in range(2)
+    )
+    assert first == second
+    assert first.startswith(b"\x7fELF")
+
+
+def test_the_same_bytes_in_another_process() -> None:
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", IN_A_PROCESS],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_declared_functions_stay_open(capfd: pytest.CaptureFixture[str]) -> None:
+    module = lowered(
+        """
+        func.func private @SomeAcceleratorsCall(i32) -> i32
+        func.func @f(%a: i32) -> i32 {
+          %0 = call @SomeAcceleratorsCall(%a) : (i32) -> i32
+          return %0 : i32
+        }
+        """
+    )
+    assert b"SomeAcceleratorsCall" in emit_object(module)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "defines no function"),
+        ("llvm.func @f()", "defines no function"),
+        ("func.func @f() { return }", "operation 'func.func' is not of the LLVM dialect"),
+        (
+            'llvm.func @f() { "arith.constant"() {value = 1 : i32} : () -> i32\n llvm.return }',
+            "'arith.constant' is not",
+        ),
+    ],
+)
+def test_what_is_no_native_code(text: str, reason: str) -> None:
+    with new_context(("llvm", "func", "arith")), ir.Location.unknown():
+        module = ir.Module.parse(text)
+    with pytest.raises(RelaxError, match=re.escape(reason)):
+        emit_object(module)
+
+
+def test_levels() -> None:
+    with pytest.raises(RelaxError, match="opt_level 4: expected 0 to 3"):
+        emit_object(module_for(ignoring("f", INPUTS), [signature("f", INPUTS)]), 4)

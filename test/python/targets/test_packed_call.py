@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled code that calls registered functions: their values and exceptions come through, from any thread."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import tvm_ffi
+from native import executable, module_for, signature
+from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.dialects.core.infos import ObjectInfo, ScalarInfo, tensor
+from relax_mlir.targets.llvm.abi import dlpack_dtype
+from relax_mlir.targets.llvm.packed_call import add_constant_table, add_global_call, add_raise
+
+NAME = "relax_mlir.test.callback"
+
+# Calls the function with the one argument; a float that comes back is the result's only element.
+CALL = f"""
+llvm.func @"__relax_call_global.{NAME}"(!llvm.ptr, i32, !llvm.ptr) -> i32
+llvm.func @f_impl(%any: !llvm.ptr, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64) -> i32 {{
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %c0 = llvm.mlir.constant(0 : i32) : i32
+  %bytes = llvm.mlir.constant(16 : i64) : i64
+  %none = llvm.mlir.constant(0 : i64) : i64
+  %result = llvm.alloca %bytes x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr
+  llvm.store %none, %result : i64, !llvm.ptr
+  %status = llvm.call @"__relax_call_global.{NAME}"(%any, %one, %result) : (!llvm.ptr, i32, !llvm.ptr) -> i32
+  %good = llvm.icmp "eq" %status, %c0 : i32
+  llvm.cond_br %good, ^store, ^end
+^store:
+  %payload = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %value = llvm.load %payload : !llvm.ptr -> f64
+  llvm.store %value, %p : f64, !llvm.ptr
+  llvm.br ^end
+^end:
+  llvm.return %status : i32
+}}
+"""
+SIGNATURE = signature("f", [("value", ObjectInfo())], [tensor((), "float64")])
+
+
+class OwnError(Exception):
+    """An exception class of the user's."""
+
+
+@pytest.fixture
+def function() -> Any:
+    return executable(CALL, SIGNATURE, calls=[NAME])["f"]
+
+
+def register(callback: Any) -> None:
+    tvm_ffi.register_global_func(NAME, callback, override=True)
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+def test_values_go_there_and_come_back(function: Any) -> None:
+    register(lambda value: float(len(str(value))))
+    assert float(numpy.from_dlpack(function("four"))) == 4
+    assert float(numpy.from_dlpack(function(12345))) == 5
+    assert float(numpy.from_dlpack(function(None))) == 4
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyError, ZeroDivisionError, StopIteration, PermissionError])
+def test_an_exception_comes_back_as_itself(function: Any, kind: type[Exception]) -> None:
+    def fail(value: Any) -> float:
+        raise kind(f"the reason is {value}")
+
+    register(fail)
+    with pytest.raises(kind, match="the reason is 3") as caught:
+        function(3)
+    assert caught.type is kind
+
+
+def test_an_exception_of_a_registered_class(function: Any) -> None:
+    tvm_ffi.register_error("OwnError", OwnError)
+
+    def fail(value: Any) -> float:
+        raise OwnError(str(value))
+
+    register(fail)
+    with pytest.raises(OwnError, match="x"):
+        function("x")
+
+
+def test_a_missing_function_is_an_error_until_it_is_there() -> None:
+    name = "relax_mlir.test.not_yet"
+    function = executable(CALL.replace(NAME, name), SIGNATURE, calls=[name])["f"]
+    for _ in range(2):
+        with pytest.raises(ValueError, match=f"no global function '{name}' is registered"):
+            function(1)
+    tvm_ffi.register_global_func(name, lambda value: 2.5)
+    assert float(numpy.from_dlpack(function(1))) == 2.5
+
+
+def test_threads_overlap_and_do_not_mix(function: Any) -> None:
+    """Each of four callbacks waits for the others: only calls that run at the same time get through."""
+    meeting = threading.Barrier(4, timeout=20)
+
+    def callback(value: int) -> float:
+        meeting.wait()
+        return value * 1.5
+
+    register(callback)
+
+    def work(thread: int) -> list[float]:
+        return [float(numpy.from_dlpack(function(thread * 100 + turn))) for turn in range(50)]
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(work, range(4)))
+    assert results == [[(thread * 100 + turn) * 1.5 for turn in range(50)] for thread in range(4)]
+
+
+def test_errors_belong_to_their_thread(function: Any) -> None:
+    def callback(value: int) -> float:
+        if value % 2:
+            raise ValueError(f"odd {value}")
+        return float(value)
+
+    register(callback)
+
+    def work(value: int) -> str:
+        try:
+            return str(float(numpy.from_dlpack(function(value))))
+        except ValueError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(work, range(400)))
+    assert results == [f"odd {value}" if value % 2 else str(float(value)) for value in range(400)]
+
+
+def test_nothing_leaks(function: Any) -> None:
+    """Arguments, results, errors: a leak of one tensor of 16 KiB a call would be 64 MiB."""
+    register(lambda value: 1.0)
+    several = executable(*_two_results())["two"]
+    x = numpy.zeros(4096, numpy.float32)
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            function(x)
+            several(x)
+            for wrong in ((), (1,), (x.astype(numpy.float64),)):
+                with pytest.raises(TypeError):
+                    several(*wrong)
+
+    rounds(500)
+    gc.collect()
+    before = resident()
+    rounds(4000)
+    gc.collect()
+    assert resident() - before < 4 << 20
+
+
+def test_a_kernel_that_fails_leaves_no_result_behind(function: Any) -> None:
+    def fail(value: Any) -> float:
+        raise ValueError("no")
+
+    register(fail)
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            with pytest.raises(ValueError):
+                function(1)
+
+    rounds(500)
+    gc.collect()
+    before = resident()
+    rounds(5000)
+    gc.collect()
+    assert resident() - before < 4 << 20
+
+
+def _two_results() -> tuple[str, Any]:
+    from native import ignoring
+
+    inputs, outputs = [("x", tensor(("n",)))], [tensor(("n",)), tensor(("n",))]
+    return ignoring("two", inputs, outputs), signature("two", inputs, outputs)
+
+
+# Calls the function with x and y as tensors (n); y is the result.
+DPS = f"""
+llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
+llvm.func @__relax_borrow_tensor(i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @__relax_give_back_tensor(!llvm.ptr) -> i32
+llvm.func @"__relax_call_global.{NAME}"(!llvm.ptr, i32, !llvm.ptr) -> i32
+llvm.func @g_impl(%x: !llvm.ptr, %x1: !llvm.ptr, %xo: i64, %n: i64, %xs: i64, %y: !llvm.ptr, %y1: !llvm.ptr, %yo: i64,
+    %m: i64, %ys: i64) -> i32 {{
+  %c1 = llvm.mlir.constant(1 : i32) : i32
+  %c2 = llvm.mlir.constant(2 : i32) : i32
+  %tensor = llvm.mlir.constant(70 : i64) : i64
+  %f32 = llvm.mlir.constant({dlpack_dtype("f32")} : i32) : i32
+  %none = llvm.mlir.constant(0 : i64) : i64
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %slots = llvm.mlir.constant(7 : i64) : i64
+  %any0 = llvm.alloca %slots x i64 : (i64) -> !llvm.ptr
+  %object0 = llvm.getelementptr %any0[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  %any1 = llvm.getelementptr %any0[2] : (!llvm.ptr) -> !llvm.ptr, i64
+  %object1 = llvm.getelementptr %any0[3] : (!llvm.ptr) -> !llvm.ptr, i64
+  %result = llvm.getelementptr %any0[4] : (!llvm.ptr) -> !llvm.ptr, i64
+  %shape = llvm.getelementptr %any0[6] : (!llvm.ptr) -> !llvm.ptr, i64
+  llvm.store %n, %shape : i64, !llvm.ptr
+  llvm.store %none, %result : i64, !llvm.ptr
+  llvm.store %tensor, %any0 : i64, !llvm.ptr
+  llvm.store %tensor, %any1 : i64, !llvm.ptr
+  %s0 = llvm.call @__relax_borrow_tensor(%c1, %f32, %shape, %x, %object0)
+    : (i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %s1 = llvm.call @__relax_borrow_tensor(%c1, %f32, %shape, %y, %object1)
+    : (i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %status = llvm.call @"__relax_call_global.{NAME}"(%any0, %c2, %result) : (!llvm.ptr, i32, !llvm.ptr) -> i32
+  %x_object = llvm.load %object0 : !llvm.ptr -> !llvm.ptr
+  %y_object = llvm.load %object1 : !llvm.ptr -> !llvm.ptr
+  %good = llvm.icmp "eq" %status, %zero : i32
+  llvm.cond_br %good, ^done, ^failed
+^failed:
+  %d0 = llvm.call @TVMFFIObjectDecRef(%x_object) : (!llvm.ptr) -> i32
+  %d1 = llvm.call @TVMFFIObjectDecRef(%y_object) : (!llvm.ptr) -> i32
+  llvm.return %status : i32
+^done:
+  %g0 = llvm.call @__relax_give_back_tensor(%x_object) : (!llvm.ptr) -> i32
+  %g1 = llvm.call @__relax_give_back_tensor(%y_object) : (!llvm.ptr) -> i32
+  %kept = llvm.or %g0, %g1 : i32
+  llvm.return %kept : i32
+}}
+"""
+
+
+def lending() -> Any:
+    """A new executable: one keeps the function that it found first."""
+    rows = tensor(("n",))
+    return executable(DPS, signature("g", [("x", rows)], [rows]), calls=[NAME], borrowing=True)["g"]
+
+
+def test_tensors_are_lent_to_a_function() -> None:
+    def double(x: Any, y: Any) -> None:
+        assert x.shape == y.shape == (5,)
+        numpy.multiply(numpy.from_dlpack(x), 2, out=numpy.from_dlpack(y))
+
+    register(double)
+    x = numpy.arange(5, dtype=numpy.float32)
+    numpy.testing.assert_array_equal(numpy.from_dlpack(lending()(x)), 2 * x)
+
+
+def test_a_function_that_fails_or_keeps_what_it_was_lent() -> None:
+    kept: list[Any] = []
+
+    def fail(x: Any, y: Any) -> None:
+        raise ZeroDivisionError(f"{numpy.from_dlpack(x).size} elements")
+
+    x = numpy.arange(5, dtype=numpy.float32)
+    register(fail)
+    with pytest.raises(ZeroDivisionError, match="5 elements"):
+        lending()(x)
+    register(lambda x, y: kept.append(numpy.from_dlpack(x)))
+    with pytest.raises(RuntimeError, match="has kept a tensor that lives only during the call"):
+        lending()(x)
+
+
+def test_objects_are_returned() -> None:
+    """The kernel's object results are what the function gave: one as it is, several beside a tensor in an array."""
+    text = f"""
+    llvm.func @"__relax_call_global.{NAME}"(!llvm.ptr, i32, !llvm.ptr) -> i32
+    llvm.func @one_impl(%any: !llvm.ptr, %result: !llvm.ptr) -> i32 {{
+      %c1 = llvm.mlir.constant(1 : i32) : i32
+      %0 = llvm.call @"__relax_call_global.{NAME}"(%any, %c1, %result) : (!llvm.ptr, i32, !llvm.ptr) -> i32
+      llvm.return %0 : i32
+    }}
+    llvm.func @many_impl(%any: !llvm.ptr, %a: !llvm.ptr, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64, %b: !llvm.ptr) -> i32 {{
+      %c1 = llvm.mlir.constant(1 : i32) : i32
+      %zero = llvm.mlir.constant(0 : i32) : i32
+      %0 = llvm.call @"__relax_call_global.{NAME}"(%any, %c1, %a) : (!llvm.ptr, i32, !llvm.ptr) -> i32
+      %good = llvm.icmp "eq" %0, %zero : i32
+      llvm.cond_br %good, ^next, ^end(%0 : i32)
+    ^next:
+      %1 = llvm.call @"__relax_call_global.{NAME}"(%any, %c1, %b) : (!llvm.ptr, i32, !llvm.ptr) -> i32
+      llvm.br ^end(%1 : i32)
+    ^end(%status: i32):
+      llvm.return %status : i32
+    }}
+    """
+    value = ("value", ObjectInfo())
+    signatures = [
+        signature("one", [value], [ObjectInfo()]),
+        signature("many", [value], [ObjectInfo(), tensor(()), ObjectInfo()]),
+    ]
+    exe = executable(text, *signatures, calls=[NAME])
+    turns: list[int] = []
+
+    def callback(value: Any) -> Any:
+        turns.append(1)
+        if value == "second" and len(turns) % 2 == 0:
+            raise LookupError("the second")
+        return [value] * 1000 if isinstance(value, int) else str(value)
+
+    register(callback)
+    assert exe["one"]("a text of some length") == "a text of some length"
+    assert list(exe["one"](3)) == [3] * 1000
+    first, middle, last = exe["many"]("x")
+    assert (first, last, tuple(middle.shape)) == ("x", "x", ())
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            exe["one"](7)
+            exe["many"](7)
+            turns.clear()
+            with pytest.raises(LookupError, match="the second"):
+                exe["many"]("second")
+
+    rounds(100)
+    before = resident()
+    rounds(400)
+    assert resident() - before < 4 << 20
+
+
+def test_a_kernel_raises() -> None:
+    module = module_for("", [])
+    name = add_raise(module, "IndexError", "index %lld is not below %lld: 100%%")
+    assert add_raise(module, "IndexError", "index %lld is not below %lld: 100%%") == name
+    text = f"""
+    llvm.func @"{name}"(i64, i64, i64) -> i32
+    llvm.func @f_impl(%i: i64) -> i32 {{
+      %limit = llvm.mlir.constant(7 : i64) : i64
+      %status = llvm.call @"{name}"(%i, %limit, %limit) : (i64, i64, i64) -> i32
+      llvm.return %status : i32
+    }}"""
+    raised = ("IndexError", "index %lld is not below %lld: 100%%")
+    function = executable(text, signature("f", [("i", ScalarInfo("i64"))]), raises=[raised])["f"]
+    with pytest.raises(IndexError, match="index 9 is not below 7: 100%"):
+        function(9)
+
+
+def test_the_same_name_twice_is_one_function() -> None:
+    module = module_for(CALL, [SIGNATURE], calls=[NAME])
+    before = len(list(module.body))
+    assert add_global_call(module, NAME) == f"__relax_call_global.{NAME}"
+    assert len(list(module.body)) == before
+
+
+def test_what_cannot_be_added() -> None:
+    module = module_for(CALL, [SIGNATURE], calls=[NAME])
+    with pytest.raises(RelaxError, match="cannot name a function"):
+        add_global_call(module, 'a"b')
+    with pytest.raises(RelaxError, match="table of 0 constants"):
+        add_constant_table(module, 0)

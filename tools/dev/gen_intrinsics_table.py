@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes docs/tir-intrinsics-llvm.md: the measured errors of tir's intrinsics on llvm, in ulp, against mpmath.
+
+Takes minutes. `--check` only compares the rules' checksum with the one that the file was measured for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FILE = REPOSITORY / "docs" / "tir-intrinsics-llvm.md"
+DTYPES = ("f16", "bf16", "f32", "f64")
+POINTS = 3000
+
+
+class Case(NamedTuple):
+    """An intrinsic's reference by mpmath, and the interval of operands where it is worth measuring."""
+
+    name: str
+    reference: Callable[..., Any]
+    low: dict[str, float]
+    high: dict[str, float]
+    operands: int = 1
+    note: str = ""
+
+
+def mpmath() -> Any:
+    """Not among the project's dependencies, and not needed for --check."""
+    return importlib.import_module("mpmath")
+
+
+def jit() -> Any:
+    """The tests' helper that runs an intrinsic."""
+    return importlib.import_module("intrinsic_jit")
+
+
+def everywhere(low: float, high: float) -> tuple[dict[str, float], dict[str, float]]:
+    return dict.fromkeys(DTYPES, low), dict.fromkeys(DTYPES, high)
+
+
+def wide(f32: tuple[float, float], f64: tuple[float, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """An interval for f64 and one for the others, which overflow earlier."""
+    low, high = dict.fromkeys(DTYPES, f32[0]), dict.fromkeys(DTYPES, f32[1])
+    low["f64"], high["f64"] = f64
+    return low, high
+
+
+def cases() -> list[Case]:
+    mp = mpmath()
+    largest = 1.7e308
+    any_float = everywhere(-largest, largest)
+    positive = everywhere(5e-324, largest)
+    exponents = wide((-104, 88.8), (-745, 709.8))
+    unit = everywhere(-1, 1)
+    return [
+        Case("exp", mp.exp, *exponents),
+        Case("exp2", lambda x: mp.mpf(2) ** x, *wide((-150, 128), (-1075, 1024))),
+        Case("exp10", lambda x: mp.mpf(10) ** x, *wide((-45.2, 38.6), (-323.6, 308.3))),
+        Case("expm1", mp.expm1, *wide((-200, 88.8), (-800, 709.8))),
+        Case("log", mp.log, *positive),
+        Case("log2", lambda x: mp.log(x, 2), *positive),
+        Case("log10", mp.log10, *positive),
+        Case("log1p", mp.log1p, *everywhere(-0.9999999, largest)),
+        Case("sin", mp.sin, *any_float),
+        Case("cos", mp.cos, *any_float),
+        Case("tan", mp.tan, *any_float),
+        Case("sinpi", mp.sinpi, *everywhere(-1e6, 1e6)),
+        Case("cospi", mp.cospi, *everywhere(-1e6, 1e6)),
+        Case("tanpi", lambda x: mp.sinpi(x) / mp.cospi(x) if mp.cospi(x) else mp.inf, *everywhere(-1e6, 1e6)),
+        Case("sinc", mp.sincpi, *everywhere(-1e6, 1e6)),
+        Case("asin", mp.asin, *unit),
+        Case("acos", mp.acos, *unit),
+        Case("atan", mp.atan, *any_float),
+        Case("sinh", mp.sinh, *wide((-89.4, 89.4), (-710.4, 710.4))),
+        Case("cosh", mp.cosh, *wide((-89.4, 89.4), (-710.4, 710.4))),
+        Case("tanh", mp.tanh, *everywhere(-1000, 1000)),
+        Case("asinh", mp.asinh, *any_float),
+        Case("acosh", mp.acosh, *everywhere(1, largest)),
+        Case("atanh", mp.atanh, *everywhere(-0.99999994, 0.99999994)),
+        Case("erf", mp.erf, *everywhere(-100, 100)),
+        Case("erfc", mp.erfc, *wide((-10, 10.05), (-10, 27.2))),
+        Case("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), *wide((-103, 200), (-744, 800))),
+        Case("cbrt", lambda x: mp.sign(x) * mp.cbrt(abs(x)), *any_float),
+        Case("sqrt", mp.sqrt, *positive),
+        Case("rsqrt", lambda x: 1 / mp.sqrt(x), *positive),
+        Case("i0", lambda x: mp.besseli(0, x), *wide((-88, 88), (-700, 700))),
+        Case("tgamma", mp.gamma, *wide((0.1, 34), (0.1, 170)), note="the C library's tgamma, in f64"),
+        Case("lgamma", mp.loggamma, *everywhere(2.5, 1e6), note="the C library's lgamma, in f64"),
+        Case("pow", mp.power, *everywhere(0.01, 20), operands=2),
+        Case("atan2", mp.atan2, *everywhere(-1e4, 1e4), operands=2),
+        Case("hypot", mp.hypot, *everywhere(-1e4, 1e4), operands=2),
+        Case(
+            "logaddexp",
+            lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
+            *everywhere(0, 50),
+            operands=2,
+            note="near results of 0 the error is absolute",
+        ),
+        Case(
+            "logaddexp2",
+            lambda x, y: mp.log(mp.mpf(2) ** x + mp.mpf(2) ** y, 2),
+            *everywhere(0, 50),
+            operands=2,
+            note="near results of 0 the error is absolute",
+        ),
+    ]
+
+
+FAST = ("exp", "sigmoid", "log", "sin", "cos", "tan", "tanh")
+FAST_RANGE = {"sin": 100.0, "cos": 100.0, "tan": 100.0, "exp": 80.0, "sigmoid": 80.0, "tanh": 10.0, "log": 1e30}
+
+
+def points(case: Case, dtype: str) -> list[Any]:
+    """All numbers of a narrow type; of others random ones by bits, and evenly over everyday sizes."""
+    import numpy as np
+
+    kind = jit().NUMPY_TYPES[dtype]
+    bits = np.dtype(f"u{kind.itemsize}")
+    low, high = case.low[dtype], case.high[dtype]
+    arrays = []
+    for seed in range(case.operands):
+        rng = np.random.default_rng(seed)
+        if kind.itemsize == 2 and case.operands == 1:
+            array = np.arange(1 << 16, dtype=bits).view(kind)
+        else:
+            patterns = rng.integers(0, np.iinfo(bits).max, POINTS, dtype=bits, endpoint=True).view(kind)
+            evenly = rng.uniform(max(low, -700), min(high, 700), POINTS)
+            arrays_of = [patterns, evenly.astype(kind), rng.uniform(max(low, -3), min(high, 3), POINTS).astype(kind)]
+            array = np.concatenate(arrays_of)
+        wide_array = array.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            inside = (wide_array >= low) & (wide_array <= high)
+        arrays.append(np.where(inside, array, kind.type(min(high, 1.5) if high > 0.5 else low)))
+    return arrays
+
+
+def measure(case: Case, dtype: str, fast_math: bool = False) -> float:
+    """The largest error in ulp where the result is finite and not beyond the largest number."""
+    import ml_dtypes
+    import numpy as np
+
+    mp, run_intrinsic = mpmath(), jit().run_intrinsic
+
+    arrays = [np.unique(array) if case.operands == 1 else array for array in points(case, dtype)]
+    got = run_intrinsic(f"tir.{case.name}", *arrays, fast_math=fast_math)
+    info = ml_dtypes.finfo(got.dtype)
+    smallest, digits = mp.mpf(float(info.smallest_subnormal)), info.nmant
+    largest = mp.mpf(float(info.max))
+    worst = 0.0
+    for row in zip(got.astype(np.float64), *(array.astype(np.float64) for array in arrays), strict=True):
+        result, *operands = map(float, row)
+        exact = case.reference(*map(mp.mpf, operands))
+        if not mp.isfinite(exact) or abs(exact) > largest or exact == 0:
+            continue
+        _, exponent = mp.frexp(exact)
+        ulp = max(mp.ldexp(1, int(exponent) - digits - 1), smallest)
+        worst = max(worst, float(abs(mp.mpf(result) - exact) / ulp))
+    return worst
+
+
+def checksum() -> str:
+    """Of everything that decides what is computed."""
+    files = [
+        *(REPOSITORY / "targets" / "llvm").glob("intrinsics_*.py"),
+        *(REPOSITORY / "targets" / "default").glob("intrinsics*.py"),
+        REPOSITORY / "targets" / "llvm" / "expansion.py",
+        REPOSITORY / "targets" / "llvm" / "quarter_turns.py",
+        REPOSITORY / "targets" / "llvm" / "polynomials.json",
+        REPOSITORY / "passes" / "intrinsics" / "numbers.py",
+    ]
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.relative_to(REPOSITORY).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->
+<!-- Generated by tools/dev/gen_intrinsics_table.py; measured for the rules with the checksum
+     {checksum} -->
+# How exact tir's intrinsics are on llvm
+
+The largest error measured against mpmath, in units in the last place of the exact result: 0.5 is correct rounding.
+f16 and bf16 on every number, f32 and f64 on random bit patterns and evenly over everyday sizes, functions of two
+operands on random pairs. What overflows, vanishes or is undefined is as in C, which the tests check. None of
+these calls the C library unless a note says so; all are arithmetic that vectorizes.
+
+| intrinsic | f16 | bf16 | f32 | f64 | note |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+FAST_HEAD = """
+## With fast math
+
+Variants of their own, fewer instructions each. Results below the smallest normal number may become 0; sine, cosine,
+tangent and tanh have an absolute error, which is large in ulp near their zeros; log takes positive normal numbers only.
+Ranges: {ranges}.
+
+| intrinsic | f32 | f64 |
+| --- | --- | --- |
+"""
+
+
+def table() -> str:
+    mpmath().mp.prec = 160
+    sys.path.insert(0, str(REPOSITORY / "test" / "python"))
+    lines = []
+    for case in cases():
+        errors = " | ".join(f"{measure(case, dtype):.2f}" for dtype in DTYPES)
+        lines.append(f"| `tir.{case.name}` | {errors} | {case.note} |\n")
+    fast = []
+    for case in cases():
+        if case.name in FAST:
+            bound = FAST_RANGE[case.name]
+            low = 1e-30 if case.name == "log" else -bound
+            bounded = case._replace(low=dict.fromkeys(DTYPES, low), high=dict.fromkeys(DTYPES, bound))
+            errors = " | ".join(f"{measure(bounded, dtype, fast_math=True):.3g}" for dtype in ("f32", "f64"))
+            fast.append(f"| `tir.{case.name}` | {errors} |\n")
+    ranges = ", ".join(f"{name} up to {FAST_RANGE[name]:g}" for name in FAST)
+    return HEAD.format(checksum=checksum()) + "".join(lines) + FAST_HEAD.format(ranges=ranges) + "".join(fast)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="gen_intrinsics_table.py", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only compare the rules' checksum")
+    if not parser.parse_args().check:
+        FILE.write_text(table(), encoding="utf-8")
+        return 0
+    if checksum() in FILE.read_text(encoding="utf-8"):
+        return 0
+    print(f"{FILE.name} was measured for other rules: run tools/dev/gen_intrinsics_table.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

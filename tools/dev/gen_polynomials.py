@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes targets/llvm/polynomials.json: the polynomials that stand for functions on their reduced ranges.
+
+Each interpolates its function at Chebyshev's nodes, in 60 digits, which is within a factor of two of the best
+possible; coefficients are then rounded to the element type. Needs mpmath. `--check` compares with the file only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# Without types, and not among the project's dependencies.
+mp: Any = importlib.import_module("mpmath")
+FILE = Path(__file__).resolve().parents[2] / "targets" / "llvm" / "polynomials.json"
+
+
+class Fit(NamedTuple):
+    """A function on [low, high], and the polynomial's degree for each element type."""
+
+    function: Callable[[Any], Any]
+    low: Any
+    high: Any
+    degrees: dict[str, int]
+
+
+def in_square(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function of z = x**2 that `function` is of x."""
+    return lambda z: function(mp.sqrt(z))
+
+
+def scaled_erfc(t: Any) -> Any:
+    """erfc(x) * exp(x**2) * (1 + 2x) where t = (x - 4) / (x + 4), which maps [0, inf) to [-1, 1)."""
+    if t == 1:
+        return 2 / mp.sqrt(mp.pi)
+    x = 4 * (1 + t) / (1 - t)
+    # Far out, where erfc and exp are too small and too large, by the asymptotic series.
+    if x > 60:
+        series = mp.mpf(1)
+        term = mp.mpf(1)
+        for k in range(1, 25):
+            term *= -(2 * k - 1) / (2 * x * x)
+            series += term
+        return series / (x * mp.sqrt(mp.pi)) * (1 + 2 * x)
+    return mp.erfc(x) * mp.exp(x * x) * (1 + 2 * x)
+
+
+def scaled_i0(t: Any) -> Any:
+    """i0(x) * exp(-x) * sqrt(x)."""
+    x = 16 / (t + 1)
+    return mp.besseli(0, x) * mp.exp(-x) * mp.sqrt(x)
+
+
+def fits() -> dict[str, Fit]:
+    half_ln2 = mp.log(2) / 2 * mp.mpf("1.001")
+    half_log10_2 = mp.log10(2) / 2 * mp.mpf("1.001")
+    quarter_pi = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
+    s = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
+    return {
+        "exp": Fit(lambda r: (mp.exp(r) - 1 - r) / r**2, -half_ln2, half_ln2, {"f32": 4, "f64": 10}),
+        "exp2": Fit(lambda r: (mp.mpf(2) ** r - 1) / r, -mp.mpf("0.501"), mp.mpf("0.501"), {"f32": 6, "f64": 12}),
+        "exp10": Fit(lambda r: (mp.mpf(10) ** r - 1) / r, -half_log10_2, half_log10_2, {"f32": 6, "f64": 12}),
+        "log_ratio": Fit(
+            in_square(lambda x: (mp.log((1 + x) / (1 - x)) - 2 * x) / x**3), mp.mpf(0), s**2, {"f32": 3, "f64": 7}
+        ),
+        "log_ratio_tail": Fit(
+            in_square(lambda x: (mp.log((1 + x) / (1 - x)) - 2 * x - 2 * x**3 / 3) / x**5),
+            mp.mpf(0),
+            s**2,
+            {"f64": 7},
+        ),
+        "log1p": Fit(
+            lambda f: (mp.log1p(f) - f + f * f / 2) / f**3,
+            1 / mp.sqrt(2) - 1,
+            mp.sqrt(2) - 1,
+            {"f32": 8, "f64": 20},
+        ),
+        "sin": Fit(in_square(lambda r: (mp.sin(r) - r) / r**3), mp.mpf(0), quarter_pi, {"f32": 3, "f64": 6}),
+        "cos": Fit(
+            in_square(lambda r: (mp.cos(r) - 1 + r * r / 2) / r**4), mp.mpf(0), quarter_pi, {"f32": 3, "f64": 6}
+        ),
+        "atan": Fit(
+            in_square(lambda t: (mp.atan(t) - t) / t**3),
+            mp.mpf(0),
+            (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.0001"),
+            {"f32": 5, "f64": 12},
+        ),
+        "asin": Fit(in_square(lambda x: (mp.asin(x) - x) / x**3), mp.mpf(0), mp.mpf("0.25"), {"f32": 6, "f64": 14}),
+        "erf_near_0": Fit(in_square(lambda x: mp.erf(x) / x - 1), mp.mpf(0), mp.mpf(1), {"f32": 7, "f64": 12}),
+        "log_erfc": Fit(lambda x: mp.log(mp.erfc(x)), mp.mpf("0.999"), mp.mpf("4.001"), {"f32": 8}),
+        "scaled_erfc": Fit(scaled_erfc, mp.mpf(-1), mp.mpf(1), {"f64": 26}),
+        "cbrt": Fit(mp.cbrt, mp.mpf("0.7"), mp.mpf("5.7"), {"f64": 4}),
+        "i0_near_0": Fit(in_square(lambda x: mp.besseli(0, x)), mp.mpf(0), mp.mpf(64), {"f64": 24}),
+        # Of t = 16 / x - 1, which maps [8, inf) to (-1, 1].
+        "i0_far": Fit(scaled_i0, mp.mpf(-1), mp.mpf(1), {"f64": 26}),
+    }
+
+
+def interpolate(function: Callable[[Any], Any], low: Any, high: Any, degree: int) -> list[Any]:
+    """Coefficients, the constant one first, of the polynomial through the function at Chebyshev's nodes."""
+    count = degree + 1
+    middle, half = (low + high) / 2, (high - low) / 2
+    nodes = [middle + half * mp.cos(mp.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
+    # Newton's divided differences, then Horner's scheme over them.
+    # A node may be all but 0, where most of these functions cancel nearly all digits.
+    with mp.workdps(400):
+        table = [function(node) for node in nodes]
+    for level in range(1, count):
+        for k in range(count - 1, level - 1, -1):
+            table[k] = (table[k] - table[k - 1]) / (nodes[k] - nodes[k - level])
+    coefficients = [table[-1]]
+    for k in range(count - 2, -1, -1):
+        shifted = [mp.mpf(0), *coefficients]
+        for index, value in enumerate(coefficients):
+            shifted[index] -= nodes[k] * value
+        shifted[0] += table[k]
+        coefficients = shifted
+    return coefficients
+
+
+def rounded(value: Any, dtype: str) -> float:
+    bits = {"f32": 24, "f64": 53}[dtype]
+    with mp.workprec(bits):
+        return float(+value)
+
+
+def generate() -> str:
+    mp.mp.dps = 60
+    tables = {
+        name: {
+            dtype: [rounded(value, dtype) for value in interpolate(fit.function, fit.low, fit.high, degree)]
+            for dtype, degree in fit.degrees.items()
+        }
+        for name, fit in fits().items()
+    }
+    return json.dumps(tables, indent=1) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="gen_polynomials.py", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    text = generate()
+    if not parser.parse_args().check:
+        FILE.write_text(text, encoding="utf-8")
+        return 0
+    if FILE.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"{FILE.name} is not current: run tools/dev/gen_polynomials.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
