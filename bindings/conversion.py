@@ -215,19 +215,20 @@ class _Run:
         return False
 
     def _convert(self, candidates: list[_Pattern], op: Any, adaptor: Any, mlir_rewriter: Any) -> bool:
-        operation = op.operation
-        self._rewriter.op = operation
+        operation = self._rewriter.op = op.operation
         reasons: list[tuple[str, str]] = []
-        for name, function, _ in candidates:
-            try:
-                outcome = self._call.run(function, name, op, list(adaptor.operands), self._rewriter)
-            except Decline as decline:
-                outcome = decline
-            if not isinstance(outcome, Decline):
-                self._replace(name, operation, outcome, mlir_rewriter)
-                return True
-            reasons.append((name, outcome.reason))
-            self._call.discard()
+        with self._call.start(op):
+            for name, function, _ in candidates:
+                self._call.pattern = name
+                try:
+                    outcome = function(op, list(adaptor.operands), self._rewriter)
+                except Decline as decline:
+                    outcome = decline
+                if not isinstance(outcome, Decline):
+                    self._replace(name, operation, outcome, mlir_rewriter)
+                    return True
+                reasons.append((name, outcome.reason))
+                self._call.discard()
         self._declined[operation] = reasons
         return False
 

@@ -15,7 +15,7 @@ from typing import Any
 from .errors import RelaxError
 from .mlir import ir
 
-_BASE = ir.Operation.__mro__[1]
+_BASE = ir._OperationBase
 _mlir_erase = _BASE.erase
 _mlir_detach = _BASE.detach_from_parent
 _mlir_symbol_erase = ir.SymbolTable.erase

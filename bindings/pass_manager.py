@@ -67,11 +67,11 @@ def _explain(text: str, anchor: str, lines: list[str]) -> str:
 def run_upstream(operation: Any, texts: list[str], *, verify: bool = True) -> None:
     """Runs upstream passes on an operation, in one pass manager. Raises RelaxError with every diagnostic."""
     context = operation.context
-    names = ", ".join(text.partition("{")[0] for text in texts)
+    what = f"pass {texts[0]} failed" if len(texts) == 1 else f"one of the passes {', '.join(texts)} failed"
     with context:
         manager = passmanager.PassManager.parse(f"{operation.name}({','.join(texts)})")
         manager.enable_verifier(verify)
-        with errors_as_relax_error(context, f"pass {names} failed"):
+        with errors_as_relax_error(context, what):
             manager.run(operation)
 
 

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .diagnostics import Diagnostic, failure, locate
 from .errors import RelaxError
 from .mlir import ir, rewrite
 from .rewriting import (
@@ -27,6 +26,7 @@ from .rewriting import (
     PatternCall,
     function_name,
     is_used,
+    located_error,
     op_name,
     pattern_error,
     replacement,
@@ -118,7 +118,7 @@ class _Driver:
         #: 0 for a walk, which goes over everything once.
         self._rounds = rounds
         self._total, self._most, self._is_counted = 0, rounds * _FEW, False
-        self._last: tuple[str, str] | None = None
+        self._last: tuple[str, str, Any] | None = None
         self._changed_others = False
         self._error: BaseException | None = None
         self._by_name = _sorted_by_name(patterns)
@@ -151,7 +151,11 @@ class _Driver:
                 return True
             self._rewriter.mlir_rewriter = mlir_rewriter
             try:
-                return not any(self._apply(name, function, op) for name, function in candidates)
+                with self._call.start(op):
+                    for name, function in candidates:
+                        if self._apply(name, function, op):
+                            return False
+                return True
             except BaseException as error:
                 self._error = error
                 self._call.discard()
@@ -160,8 +164,8 @@ class _Driver:
         return match
 
     def _apply(self, name: str, function: Any, op: Any) -> bool:
-        self._changed_others = False
-        outcome = self._call.run(function, name, op, self._rewriter)
+        self._changed_others, self._call.pattern = False, name
+        outcome = function(op, self._rewriter)
         if outcome is None and not self._changed_others:
             self._call.discard()
             return False
@@ -175,6 +179,7 @@ class _Driver:
 
     def _replace(self, mlir_rewriter: Any, operation: Any, outcome: Any) -> None:
         if isinstance(outcome, tuple) and not outcome and not is_used(operation):
+            self._call.discard()
             mlir_rewriter.erase_op(operation)
             return
         values = replacement(outcome, operation.results.types, self._call.pattern, operation)
@@ -199,7 +204,7 @@ class _Driver:
 
     def _count(self, name: str, op: str) -> None:
         self.applied[name, op] += 1
-        self._last = (name, op)
+        self._last = (name, op, self._call.location)
         self._total += 1
         if self._total <= self._most or not self._rounds:
             return
@@ -209,12 +214,12 @@ class _Driver:
         self._is_counted = True
         self._most = self._rounds * max(_count_ops(self.root), _FEW)
 
-    def _endless(self, last: tuple[str, str]) -> RelaxError:
-        name, op = last
-        count = self.applied[last]
-        message = f"patterns still apply after {self._rounds} rounds: '{name}' was applied to '{op}' {count} times"
-        file, line, column, node = locate(self._call.location)
-        return failure(self._what, [Diagnostic("error", message, file, line, column, node)])
+    def _endless(self, last: tuple[str, str, Any]) -> RelaxError:
+        name, op, location = last
+        count, rounds = self.applied[name, op], self._rounds
+        message = f"{self._what}: patterns still apply after {rounds} round{'' if rounds == 1 else 's'}"
+        message += f"; last applied: '{name}' to '{op}' ({count} in all)"
+        return located_error(message, location)
 
 
 def _count_ops(root: Any) -> int:

@@ -2,7 +2,8 @@
 """What conversions and pattern drivers share: how a pattern is called, what it may return.
 
 A pattern's operations are made in a block of their own and moved before the matched operation when the pattern has
-succeeded. So a pattern that gives up or raises leaves nothing behind, and the C++ drivers never see half of one.
+succeeded. So a pattern that gives up or raises leaves nothing behind, and the C++ drivers never see half of one. It
+also means that a pattern finds the function around through `op`, not through the insertion point.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class PatternCall:
         self._entered = ExitStack()
         self._buried: set[Any] = set()
         self._burials: list[Any] = []
-        #: What the pattern that runs was called for, the pattern's name, the operation's location.
+        #: What patterns are called for, its location, and the name of the pattern that runs.
         self.matched: Any = None
-        self.pattern = ""
         self.location: Any = None
+        self.pattern = ""
 
     def __enter__(self) -> PatternCall:
         if self._outermost in _being_rewritten.get():
@@ -88,13 +89,11 @@ class PatternCall:
         erase(operation)
         return True
 
-    def run(self, function: Any, name: str, op: Any, *arguments: Any) -> Any:
-        """What the function returns."""
-        operation = op.operation
-        self.matched, self.pattern = operation, name
-        self.location = location = operation.location
-        with location:
-            return function(op, *arguments)
+    def start(self, op: Any) -> Any:
+        """Begins with an operation; its location is to be entered while patterns are called for it."""
+        self.matched = op.operation
+        self.location = self.matched.location
+        return self.location
 
     def _first_made(self) -> Any:
         # A new insertion point each time: one at a block's begin remembers the operation that was there.
@@ -211,8 +210,12 @@ def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Any) -
 
 def pattern_error(name: str, operation: Any, problem: str) -> RelaxError:
     """What is wrong with a pattern, at the location of the operation that showed it."""
-    message = f"pattern '{name}' for '{operation.name}' {problem}"
-    file, line, column, node = locate(operation.location)
+    return located_error(f"pattern '{name}' for '{operation.name}' {problem}", operation.location)
+
+
+def located_error(message: str, location: Any) -> RelaxError:
+    """An error at a location, for the tool to print there."""
+    file, line, column, node = locate(location)
     diagnostic = Diagnostic("error", message, file, line, column, node)
     return RelaxError(message, location=diagnostic.place, diagnostics=[diagnostic])
 

@@ -25,7 +25,7 @@ def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregiste
     An operation that is no module, or several of them, are put into one.
     """
     if isinstance(source, bytes) and not source.startswith(BYTECODE_MAGIC):
-        source = _decode(source, name)
+        source = decode_source(source, name)
     if isinstance(source, str):
         if not is_encodable(source):
             raise RelaxError("the text is not UTF-8", location=name)
@@ -34,11 +34,14 @@ def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregiste
             # MLIR's lexer takes a NUL byte for the end of the text.
             raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
     try:
+        try:
+            return _parse(source, name, allow_unregistered)
+        except RelaxError:
+            if not _load_dialect_plugins(source):
+                raise
         return _parse(source, name, allow_unregistered)
     except RelaxError as error:
-        if not _load_dialect_plugins(source):
-            raise _explained(error, source, name) from None
-    return _parse(source, name, allow_unregistered)
+        raise _explained(error, source, name) from None
 
 
 def _parse(source: str | bytes, name: str, allow_unregistered: bool) -> Any:
@@ -96,7 +99,7 @@ def _explained(error: RelaxError, source: str | bytes, name: str) -> RelaxError:
     custom = None if placed or isinstance(source, bytes) else _custom_form(source)
     if custom is None:
         return with_suggestions(_without_consequences(error))
-    problem = f'custom op \'{custom[0]}\' has only the generic form: "{custom[0]}"(...) {{...}} : (...) -> (...)'
+    problem = f"custom op '{custom[0]}' has only the generic form: \"{custom[0]}\"(...) {{...}} : (...) -> (...)"
     return RelaxError(problem, location=_place(source, custom[1], name))  # type: ignore[arg-type]
 
 
@@ -142,7 +145,8 @@ def _first_word(source: str) -> str:
     return source[start : start + 32]
 
 
-def _decode(source: bytes, name: str) -> str:
+def decode_source(source: bytes, name: str) -> str:
+    """The text in a file. Raises RelaxError with the place that is not UTF-8."""
     try:
         return source.decode()
     except UnicodeDecodeError as error:

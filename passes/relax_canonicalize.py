@@ -23,12 +23,13 @@ class Canonicalize(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     fold_limit: int = 1024
-    max_iterations: int = 10
+    max_iterations: int = 32
 
     def __post_init__(self) -> None:
-        for option in ("fold_limit", "max_iterations"):
-            if getattr(self, option) < (option == "max_iterations"):
-                raise RelaxError(f"{self.name}: {option.replace('_', '-')} is {getattr(self, option)}")
+        if self.fold_limit < 0:
+            raise RelaxError(f"pass '{self.name}': fold-limit must be 0 or more, got {self.fold_limit}")
+        if self.max_iterations < 1:
+            raise RelaxError(f"pass '{self.name}': max-iterations must be 1 or more, got {self.max_iterations}")
 
     def run(self, op: Any) -> None:
         apply_greedy(op, self.patterns(), max_iterations=self.max_iterations, what=self.name)

@@ -94,7 +94,6 @@ class Module:
         debug_info: bool = False,
         pretty_debug_info: bool = False,
         local_scope: bool = False,
-        value_users: bool = False,
         elide_elements: int | None = None,
         elide_resources: int | None = None,
         assume_verified: bool = False,

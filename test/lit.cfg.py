@@ -30,9 +30,7 @@ lit_inprocess.configure(
             "relax_mlir.tools.relax_opt:run",
             lit_inprocess.python_tool("relax_mlir.tools.relax_opt", "relax-opt"),
         ),
-        "FileCheck": lit_inprocess.Tool(
-            "lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")
-        ),
+        "FileCheck": lit_inprocess.Tool("lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")),
     },
     # What relax-opt imports only when it is needed; loaded here it is loaded once for all tests.
     preload=["relax_mlir.bindings.mlir", "relax_mlir.dialects.relax", "relax_mlir.dialects.tir"],

@@ -7,9 +7,11 @@ from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
-from ..core.attributes import AttributeProblem, DType
-from ..core.codec import TypeProblem, element_type
-from ..core.infos import DTYPE_BY_NAME
+from ..core.attributes import AttributeProblem, AttrKind, DType
+from ..core.codec import TypeProblem, decode, element_type
+from ..core.infos import DTYPE_BY_NAME, Info, is_unsigned
+from ..core.opdef import Call
+from .dialect import op
 
 # Larger constants are resources: their bytes stay where they are and out of the printed text.
 _MOST_INLINE_BYTES = 1024
@@ -18,6 +20,42 @@ _NATIVE.update(
     {f"{sign}{bits}": f"{name}{bits}" for sign, name in (("i", "int"), ("ui", "uint")) for bits in (8, 16, 32, 64)}
 )
 _NUMPY_NAME = {mlir: name for name, mlir in DTYPE_BY_NAME.items()}
+
+
+class Elements(AttrKind):
+    """The elements of a constant tensor, in place or as a resource; the Python value is MLIR's attribute."""
+
+    expects = "an elements attribute"
+    label = "elements"
+
+    def normalize(self, value: Any) -> Any:
+        return self.decode(value)
+
+    def encode(self, value: Any, context: Any) -> Any:
+        return value
+
+    def decode(self, attribute: Any) -> Any:
+        if isinstance(attribute, ir.DenseElementsAttr):
+            return attribute
+        try:
+            # The bindings hand resources out as plain attributes.
+            return ir.DenseResourceElementsAttr(attribute)
+        except (TypeError, ValueError):
+            raise self.refuse(attribute) from None
+
+
+def _constant(call: Call) -> Info:
+    return decode(call.value.type)
+
+
+op(
+    "constant",
+    "",
+    attrs={"value": Elements()},
+    infer=_constant,
+    own=True,
+    doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.",
+)
 
 
 def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> Any:
@@ -34,10 +72,12 @@ def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> 
     location = loc or ir.Location.current or ir.Location.unknown(context)
     with context, location:
         attribute = elements_attribute(array, element)
-        op = ir.Operation.create(
-            "arith.constant", results=[attribute.type], attributes={"value": attribute}, loc=location, ip=ip
+        # Upstream's constants are folded and shared by upstream's passes, but they are signless.
+        name = "relax.constant" if is_unsigned(name) else "arith.constant"
+        created = ir.Operation.create(
+            name, results=[attribute.type], attributes={"value": attribute}, loc=location, ip=ip
         )
-    return op.result
+    return created.result
 
 
 def _context(loc: Any, ip: Any) -> Any:

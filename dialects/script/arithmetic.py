@@ -52,7 +52,7 @@ def _unsigned(printer: Printer, value: Any) -> Expr:
     return call("unsigned", printer.text(value))
 
 
-@expression("arith.constant", shown="value", always=True)
+@expression("arith.constant", "relax.constant", shown="value", always=True)
 def _constant(printer: Printer, op: Any) -> Expr | None:
     """Numbers and single-element constants stand where they are used; others are lines (see _constant_line)."""
     try:
@@ -155,7 +155,7 @@ def _bitcast(printer: Printer, op: Any) -> Expr | None:
     return call("reinterpret", printer.text(op.operands[0]), quote(dtype_name(_element(op.results[0].type))))
 
 
-@statement("arith.constant", shown="value")
+@statement("arith.constant", "relax.constant", shown="value")
 def _constant_line(printer: Printer, op: Any) -> bool:
     try:
         text = elements_text(op.attributes["value"])

@@ -81,8 +81,12 @@ def _item_text(array: Any, index: int, depth: int) -> str:
 def _dense_array_text(attribute: Any) -> str:
     is_double = isinstance(attribute, ir.DenseF64ArrayAttr)
     values = [attribute[index] for index in range(min(len(attribute), _MOST_ITEMS))]
-    items = [float_text(value, is_double) if isinstance(value, float) else str(value) for value in values]
+    items = [float_text(value, is_double) if isinstance(value, float) else _integer_text(value) for value in values]
     return as_tuple(items if len(attribute) <= _MOST_ITEMS else [*items, "..."])
+
+
+def _integer_text(value: int) -> str:
+    return "?" if value == ir.ShapedType.get_dynamic_size() else str(value)
 
 
 def value_text(value: Any) -> str:

@@ -149,7 +149,12 @@ def _last(printer: Printer, op: Any) -> None:
 @statement("func.return")
 def _return(printer: Printer, op: Any) -> bool:
     items = printer.texts(op.operands)
-    printer.emit_call("return " if items else "return", items, printer.notes(op), "")
+    notes = printer.notes(op)
+    line = f"return {', '.join(items)}".rstrip() + notes
+    if printer.writer.fits(line):
+        printer.emit(line)
+    else:
+        printer.emit_call("return (", items, f"){notes}", "")
     return True
 
 

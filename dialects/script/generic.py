@@ -104,7 +104,7 @@ def _write_header(
 ) -> None:
     """The call with its region's arguments: `my.loop(x) with (i: index):`."""
     arguments = f" with ({', '.join(parameters)})" if parameters else ""
-    if not parameters or printer.writer.fits(f"{head}{', '.join(items)}{tail}{arguments}:"):
+    if not parameters or (items and printer.writer.fits(f"{tail}{arguments}:")):
         printer.emit_call(head, items, f"{tail}{arguments}:", comment)
     else:
         printer.emit_call(head, items, f"{tail} with (", comment)

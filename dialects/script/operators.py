@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.mlir import ir
@@ -112,17 +111,22 @@ def _types_text(op: Any) -> str:
     return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
 
-def _sizes(attribute: Any) -> Iterator[str]:
-    for item in attribute:
-        yield item.value if isinstance(item, ir.StringAttr) else str(item.value)
-
-
 @expression("relax.shape_expr", shown="dims", always=True)
 def _shape(printer: Printer, op: Any) -> Expr | None:
-    return Expr(f"shape{dims_text(list(_sizes(op.attributes['dims'])))}")
+    dims = op.attributes["dims"]
+    if not isinstance(dims, ir.ArrayAttr):
+        return None
+    return Expr(f"shape{dims_text([_size_text(item) for item in dims])}")
+
+
+def _size_text(attribute: Any) -> str:
+    return shorten(attribute.value) if isinstance(attribute, ir.StringAttr) else attribute_text(attribute)
 
 
 @expression("relax.prim_value", shown="value", always=True)
 def _prim_value(printer: Printer, op: Any) -> Expr | None:
-    text = shorten(op.attributes["value"].value)
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, ir.StringAttr):
+        return None
+    text = shorten(attribute.value)
     return Expr(text, Level.ATOM if text.isidentifier() else Level.SUM)

@@ -9,7 +9,6 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
 from ...dialects.core.codec import element_type
-from ...dialects.core.infos import is_float
 from .support import dtype_of
 
 # Element types whose arithmetic numpy does exactly as the compiled program does.
@@ -32,9 +31,8 @@ def splat(value: Any) -> int | float | bool | None:
     owner = defining_op(value)
     name = owner.operation.name if owner is not None else ""
     if name in _NUMBERS:
-        dtype = dtype_of(value)
         number = _NUMBERS[name]
-        return bool(number) if dtype == "i1" else float(number) if is_float(dtype) else number
+        return bool(number) if dtype_of(value) == "i1" else number
     if name in _FILLED:
         filling = owner.fill_value
         return splat(filling) if filling.type.element_type == value.type.element_type else None
@@ -69,11 +67,16 @@ def can_be_constant(type_: Any) -> bool:
 
 
 def make_constant(array: Any, type_: Any) -> Any:
-    """A constant of this type; None where the array does not fit it."""
+    """A constant of this type; None where the array does not fit it, or there is none of the type."""
     import numpy
 
     dtype = str(type_.element_type)
-    if list(array.shape) != list(type_.shape) or dtype not in NUMPY_NAME or array.dtype != NUMPY_NAME[dtype]:
+    if (
+        not can_be_constant(type_)
+        or list(array.shape) != list(type_.shape)
+        or dtype not in NUMPY_NAME
+        or array.dtype != NUMPY_NAME[dtype]
+    ):
         return None
     contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
     attribute = ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type)

@@ -11,9 +11,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...bindings.patterns import Pattern, Rewriter
-from .constants import NUMPY_NAME, array_of, can_be_constant, make_constant, splat
-from .support import normal_axis, result_type
+from ...bindings.mlir import ir
+from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...dialects.core.infos import is_float
+from .constants import NUMPY_NAME, array_of, can_be_constant, is_constant, make_constant, splat
+from .support import dtype_of, make, normal_axis, result_type
 
 #: Computes the result from the operation and its operands' arrays; None where numpy cannot tell what it is.
 Fold = Callable[..., Any]
@@ -28,27 +30,60 @@ def fold_patterns(limit: int) -> tuple[Pattern, ...]:
     def fill(op: Any, rewriter: Rewriter) -> Any:
         return _fill(op, limit)
 
-    return (Pattern(tuple(_FOLDS), fold, name="fold_constants"), Pattern(_FILLED, fill, name="fill_constant"))
+    def regroup(op: Any, rewriter: Rewriter) -> Any:
+        return _regroup(op, limit)
+
+    return (
+        Pattern(tuple(_FOLDS), fold, name="fold_constants"),
+        Pattern(_FILLED, fill, name="fill_constant"),
+        Pattern(_ASSOCIATIVE, regroup, name="regroup_constants"),
+    )
 
 
 def _fold(op: Any, limit: int) -> Any:
+    """What an operation on constants gives is a constant."""
     type_ = result_type(op)
     if not can_be_constant(type_) or math.prod(type_.shape) > limit:
         return None
-    arrays = []
-    for operand in op.operation.operands:
-        if str(operand.type).startswith("!relax.shape"):
-            continue  # what a shape says, the static result type says too
-        array = array_of(operand, limit)
-        if array is None:
-            return None
-        arrays.append(array)
+    # What a shape says, the static result type says too.
+    tensors = [operand for operand in op.operation.operands if not str(operand.type).startswith("!relax.shape")]
+    arrays = [array_of(operand, limit) for operand in tensors]
+    if any(array is None for array in arrays):
+        return None
+    result = _compute(op, *arrays)
+    return None if result is None else make_constant(result, type_)
+
+
+def _compute(op: Any, *arrays: Any) -> Any:
     import numpy
 
     # Overflow wraps around, and NaN and infinity are results like others.
     with numpy.errstate(all="ignore"):
         result = _FOLDS[op.OPERATION_NAME](op, *arrays)
-    return None if result is None else make_constant(numpy.asarray(result), type_)
+    return None if result is None else numpy.asarray(result)
+
+
+_ASSOCIATIVE = tuple(
+    f"relax.{name}"
+    for name in "add multiply logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor".split()
+)
+
+
+def _regroup(op: Any, limit: int) -> Any:
+    """(x + c) + d is x + (c + d): integers wrap around, so that sums, products and bits may be grouped at will."""
+    inner = defining_op(op.x1, op.OPERATION_NAME)
+    if inner is None or is_float(dtype_of(op.x1)) or is_constant(inner.x1):
+        return None
+    one, other = array_of(inner.x2, limit), array_of(op.x2, limit)
+    if one is None or other is None:
+        return None
+    both = _compute(op, one, other)
+    # Where neither covers the other, what they give together is larger than both.
+    if both.shape not in (one.shape, other.shape):
+        return None
+    type_ = ir.RankedTensorType.get(list(both.shape), result_type(op).element_type)
+    constant = make_constant(both, type_)
+    return None if constant is None else make(op, op.OPERATION_NAME, [inner.x1, constant.result])
 
 
 _FILLED = ("relax.full", "relax.full_like", "relax.zeros", "relax.zeros_like", "relax.ones", "relax.ones_like")

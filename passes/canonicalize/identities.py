@@ -9,7 +9,6 @@ from typing import Any
 
 from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
-from ...dialects.relax import dialect
 from .constants import can_be_constant, is_constant, make_splat, splat
 from .support import as_result, dtype_of, keeps_shape, make, result_type
 
@@ -183,18 +182,6 @@ def _is_filled(value: Any) -> bool:
     return is_constant(value) or splat(value) is not None
 
 
-def regroup_constants(op: Any, rewriter: Rewriter) -> Any:
-    """(x + c) + d is x + (c + d): integers wrap around, so that sums, products and bits may be grouped at will."""
-    inner = defining_op(op.x1, op.OPERATION_NAME)
-    if inner is None or is_float(dtype_of(op.x1)) or not is_constant(inner.x2) or not is_constant(op.x2):
-        return None
-    # Where neither covers the other, their sum is larger than both.
-    if not keeps_shape(inner.x2, op.x2) and not keeps_shape(op.x2, inner.x2):
-        return None
-    constants = dialect.ops[op.OPERATION_NAME.removeprefix("relax.")](inner.x2, op.x2)
-    return make(op, op.OPERATION_NAME, [inner.x1, constants])
-
-
 def undo_involution(op: Any, rewriter: Rewriter) -> Any:
     """-(-x) is x, not (not x) is x."""
     inner = defining_op(op.x, op.OPERATION_NAME)
@@ -251,7 +238,6 @@ PATTERNS = (
     Pattern(tuple(_ABSORBING), take_absorbing),
     Pattern(_SELF, combine_with_itself),
     Pattern(tuple(_SELF_NUMBER), number_with_itself),
-    Pattern(("relax.add", "relax.multiply", *_COMMUTATIVE[4:]), regroup_constants),
     Pattern(_INVOLUTIONS, undo_involution),
     Pattern((*_ROUNDINGS, *_IDEMPOTENT), keep_idempotent),
     Pattern(_ROUNDINGS, skip_rounding_of_integers),

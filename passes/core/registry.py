@@ -23,6 +23,9 @@ def register_pass(cls: PassClass) -> PassClass:
     name = cls.name
     if not name or not all(char.isalnum() or char in "-_." for char in name):
         raise RelaxError(f"{cls.__name__}.name = '{name}' is no pass name: letters, digits, '-', '_' and '.' only")
+    own_module = own_pass_files().get(name, cls.__module__)
+    if own_module != cls.__module__:
+        raise RelaxError(f"pass '{name}' is registered twice: by {own_module} and by {cls.__module__}")
     taken = _PASSES.get(name)
     if taken is not None and taken.__qualname__ + taken.__module__ != cls.__qualname__ + cls.__module__:
         raise RelaxError(f"pass '{name}' is registered twice: by {taken.__module__} and by {cls.__module__}")
@@ -44,8 +47,8 @@ def find_pass(name: str) -> type[Pass] | None:
         module = own_pass_files().get(name)
         if module:
             importlib.import_module(module)
-        else:
-            load_plugins("pass", name)
+        elif load_plugins("pass", name) and name not in _PASSES:
+            raise RelaxError(f"a plug-in announces the pass '{name}', but does not register it")
     return _PASSES.get(name)
 
 

@@ -31,11 +31,11 @@ class Element(NamedTuple):
 def parse_pipeline(text: str) -> tuple[Element, ...]:
     """The elements of a pipeline. Raises RelaxError with the column and a caret for malformed text."""
     if not text.isprintable() and any(not (char.isprintable() or char.isspace()) for char in text):
-        raise RelaxError(f"the pass pipeline {ascii(text)} holds characters that cannot be printed")
+        raise RelaxError(f"the pass pipeline {text!a} holds characters that cannot be printed")
     parser = _Parser(text)
     elements = parser.elements(0)
     if parser.position < len(text):
-        raise parser.problem("unbalanced ')'")
+        raise parser.problem("unbalanced ')'" if text[parser.position] == ")" else "expected ','")
     return elements
 
 

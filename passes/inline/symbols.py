@@ -20,16 +20,15 @@ from ...dialects.core.symbols import Dim, SymExpr, sym
 def fresh_names(callee: Any, taken: set[str]) -> dict[str, SymExpr]:
     """New names for the symbols inside a function that the caller uses for something else."""
     own = symbols_in(callee)
-    clashing = (own & taken) - _signature_symbols(callee)
-    names: dict[str, SymExpr] = {}
     used = own | taken
-    for name in sorted(clashing):
-        number = 1
-        while f"{name}_{number}" in used:
-            number += 1
-        names[name] = sym(f"{name}_{number}")
-        used.add(f"{name}_{number}")
-    return names
+    return {name: sym(_unused(name, used)) for name in sorted((own & taken) - _signature_symbols(callee))}
+
+
+def _unused(name: str, used: set[str]) -> str:
+    number = 1
+    while f"{name}_{number}" in used:
+        number += 1
+    return f"{name}_{number}"
 
 
 def can_be_renamed(callee: Any, names: dict[str, SymExpr]) -> bool:

@@ -125,11 +125,7 @@ def _run_here(case: Case, tool: Callable[[Sequence[str]], int]) -> Outcome:
         descriptor = os.open(name, flags, 0o666)
         os.dup2(descriptor, number)
         os.close(descriptor)
-    sys.stdin, sys.stdout, sys.stderr = (  # noqa: SIM115
-        open(0, closefd=False),
-        open(1, "w", closefd=False),
-        open(2, "w", errors="backslashreplace", closefd=False),
-    )
+    sys.stdin, sys.stdout, sys.stderr = (_stream(0, "r"), _stream(1, "w"), _stream(2, "w"))
     signal.signal(signal.SIGALRM, _complain)
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
     try:
@@ -144,6 +140,10 @@ def _run_here(case: Case, tool: Callable[[Sequence[str]], int]) -> Outcome:
     return Outcome(_problem(case, code, errors, left), crash.group() if crash else "", code, errors)
 
 
+def _stream(descriptor: int, mode: str) -> Any:
+    return open(descriptor, mode, errors="backslashreplace", closefd=False)
+
+
 def _complain(number: int, frame: Any) -> None:
     raise TimeoutError(f"no result after {_PATIENCE_S} s")
 
@@ -152,7 +152,9 @@ def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
     """What breaks the tool's promise; empty if nothing does."""
     if code not in (0, 1):
         return f"exit code {code}"
-    if ("Traceback (most recent call last)" in errors or "Exception ignored" in errors) and "--traceback" not in case.arguments:
+    if (
+        "Traceback (most recent call last)" in errors or "Exception ignored" in errors
+    ) and "--traceback" not in case.arguments:
         return "a traceback"
     internal = re.search(r"internal error[^\n]*", errors)
     if internal:

@@ -34,57 +34,43 @@ class SampleOp(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """`texts` are the functions of the tests, invalid ones included; `modules` those that are valid alone, printed."""
+    """`texts` are the functions of the tests, invalid ones included; `modules` those of valid files, printed."""
 
     texts: list[str]
     modules: list[str]
-    bytecodes: list[bytes]
     operations: list[SampleOp]
 
 
 @functools.cache
 def load() -> Corpus:
     """From the tests under test/dialects and test/passes."""
-    corpus = Corpus([], [], [], [])
+    corpus = Corpus([], [], [])
     operations: dict[SampleOp, None] = {}
     for folder in ("dialects", "passes"):
         for path in sorted((TEST_FOLDER / folder).rglob("*.mlir")):
             text = _COMMENT.sub("", path.read_text())
-            functions = _FUNCTION.findall(text)
-            corpus.texts.extend(functions)
-            operations.update(dict.fromkeys(_operations(text)))
-            # One after the other: each module has a context of megabytes, and every case is a fork of all this.
-            for function in functions:
-                _add_module(corpus, function)
+            corpus.texts.extend(_FUNCTION.findall(text))
+            # One after the other: a module has a context of megabytes, and every case is a fork of all this.
+            _add_valid(corpus, operations, text)
     corpus.operations.extend(operations)
     gc.collect()
     return corpus
 
 
-def _add_module(corpus: Corpus, text: str) -> None:
+def _add_valid(corpus: Corpus, operations: dict[SampleOp, None], text: str) -> None:
+    names = {definition.full_name for dialect in registered_dialects().values() for definition in dialect.ops.values()}
+
+    def visit(op: Any) -> Any:
+        if op.operation.name in names:
+            operations[_sample(op.operation)] = None
+        return ir.WalkResult.ADVANCE
+
     try:
         module = Module.parse(text)
     except RelaxError:
         return
-    corpus.modules.append(str(module))
-    corpus.bytecodes.append(module.bytecode())
-
-
-def _operations(text: str) -> list[SampleOp]:
-    """The operations of dialects defined in Python; none if the file is not valid as a whole."""
-    names = {definition.full_name for dialect in registered_dialects().values() for definition in dialect.ops.values()}
-    found: list[SampleOp] = []
-
-    def visit(op: Any) -> Any:
-        if op.operation.name in names:
-            found.append(_sample(op.operation))
-        return ir.WalkResult.ADVANCE
-
-    try:
-        Module.parse(text).operation.walk(visit)
-    except RelaxError:
-        return []
-    return found
+    module.operation.walk(visit)
+    corpus.modules.extend(op.operation.get_asm(use_local_scope=True) for op in module.body.operations)
 
 
 def _sample(operation: Any) -> SampleOp:

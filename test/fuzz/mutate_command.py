@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # lists of words
 """Command lines: random ones, misspelt ones, malformed pipelines."""
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from random import Random
 
 from case import INPUT, OUTPUT
 from mutate_text import mutate_bytes
+from relax_mlir.tools.opt.arguments import OPTIONS
 
 from relax_mlir import all_passes
-from relax_mlir.tools.opt.arguments import OPTIONS
 
 # Upstream passes that neither print, write files nor need a target.
 _UPSTREAM = (
@@ -24,7 +25,27 @@ _PIECES = (
     "{max-iterations=x} {nope=1} {} {a={b c}} {relax.codegen=dnnl} builtin.module{relax.codegen=dnnl}( csee canonicalise é \0"
 ).split(" ")
 
-_VALUES = ("", "-", "0", "1", "-1", "true", "x", "99999999999999999999", "all", "cse", "a,b", "=", "é", INPUT, OUTPUT, ".", "/nonexistent/x", "/dev/null", "/dev/full")
+_VALUES = (
+    "",
+    "-",
+    "0",
+    "1",
+    "-1",
+    "true",
+    "x",
+    "99999999999999999999",
+    "all",
+    "cse",
+    "a,b",
+    "=",
+    "é",
+    INPUT,
+    OUTPUT,
+    ".",
+    "/nonexistent/x",
+    "/dev/null",
+    "/dev/full",
+)
 
 # Their output is long, and the same every time.
 _INFORMATION = frozenset({"help", "list-passes", "list-ops", "dump-irdl"})
@@ -45,9 +66,13 @@ def harmless_arguments(random: Random) -> tuple[str, ...]:
     elif choice == 2:
         arguments += ["-o", OUTPUT]
     elif choice == 3:
-        arguments.append(random.choice(("--mlir-print-op-generic", "--mlir-print-debuginfo", "--verify-roundtrip", "--print-script")))
+        arguments.append(
+            random.choice(("--mlir-print-op-generic", "--mlir-print-debuginfo", "--verify-roundtrip", "--print-script"))
+        )
     elif choice == 4:
-        arguments.append(random.choice(("--split-input-file", "--verify-diagnostics", "--irdl-names", "--mlir-print-ir-after-all")))
+        arguments.append(
+            random.choice(("--split-input-file", "--verify-diagnostics", "--irdl-names", "--mlir-print-ir-after-all"))
+        )
     elif choice < 7:
         names = [*own_passes() * 3, *_UPSTREAM]
         arguments += [f"--{name}" for name in random.choices(names, k=random.choice((1, 1, 2)))]
@@ -92,4 +117,8 @@ def _joined(random: Random, pieces: Sequence[str], count: int) -> str:
 
 def _misspelt(random: Random, text: str) -> str:
     """With a few bytes changed; a process's arguments hold no NUL."""
-    return mutate_bytes(random, text.encode("utf-8", "surrogateescape")).replace(b"\0", b"").decode("utf-8", "surrogateescape")
+    return (
+        mutate_bytes(random, text.encode("utf-8", "surrogateescape"))
+        .replace(b"\0", b"")
+        .decode("utf-8", "surrogateescape")
+    )

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # lists of words
 """Mutations of single operations that the parser lets pass, so that they reach the verifiers."""
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from corpus import Operand, SampleOp
+
 from relax_mlir import find_op
 
 _TYPES = (
@@ -25,7 +27,7 @@ _TYPES = (
 ).split(" ")
 
 _ATTRIBUTES = (
-    'unit true false 0 -1 1 9223372036854775807 -9223372036854775808 340282366920938463463374607431768211455:i128 3:i8 255:ui8 -1:si8 0:index 1:i0 '
+    "unit true false 0 -1 1 9223372036854775807 -9223372036854775808 340282366920938463463374607431768211455:i128 3:i8 255:ui8 -1:si8 0:index 1:i0 "
     '1.0 -0.0 0x7FC00000:f32 0x7FF0000000000000:f64 1.0e400 1.0:f16 1.0:bf16 "" "x" "NCHW" "NCHW4c" "\\00" "\\FF" "é" "n+" "float32" "?" '
     '[] [1] [-1] [1,"a"] [[1],[2]] [[]] [1.0] [unit] [0,1,2,3] [9223372036854775807,9223372036854775807] [@a] '
     "array<i64> array<i64:0> array<i64:-1> array<i64:1,1> array<i64:9223372036854775807> array<i64:1,2,3,4,5,6,7> array<i32> array<i32:1,1> "

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # lists of words
 """Mutations of bytes and of text token by token."""
 
 from __future__ import annotations
@@ -20,7 +21,24 @@ TOKENS = (
     '"relax.add" "tir.exp" "relax.nn.conv2d" "relax.no" "no.op" relax.exp relax.sym builtin dtype axis // ----- /* {-# #-}'
 ).split(" ")
 
-_BYTES = (b"\0", b"\xff", b"\n", b"\r", b'"', b"\\", b"(", b")", b"<", b"{", b"%", b"#", b"-", b"9", b"\xc3", b"\xe2\x80\xa8")
+_BYTES = (
+    b"\0",
+    b"\xff",
+    b"\n",
+    b"\r",
+    b'"',
+    b"\\",
+    b"(",
+    b")",
+    b"<",
+    b"{",
+    b"%",
+    b"#",
+    b"-",
+    b"9",
+    b"\xc3",
+    b"\xe2\x80\xa8",
+)
 
 
 def mutate_bytes(random: Random, data: bytes) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mutates valid inputs of relax-opt and checks its promise: exit code 0 or 1, one error, no traceback, no half-written file.
+"""Mutates valid inputs of relax-opt and checks its promise: exit code 0 or 1, one error, no half-written file.
 
     run.py --seconds 60               new cases for a minute
     run.py --seed 7 --case 1234       one case again
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import functools
 import itertools
 import json
@@ -31,6 +32,8 @@ from case import INPUT, Case, Outcome, run_case, run_cases
 from mutate_command import harmless_arguments, mutated_arguments
 from mutate_ops import mutate_operation
 from mutate_text import mutate_bytes, mutate_tokens
+
+from relax_mlir import Module, RelaxError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SAVED = REPOSITORY / "build" / "fuzz"
@@ -63,14 +66,23 @@ def _bytes(random: Random) -> Case:
 
 
 def _bytecode(random: Random) -> Case:
-    return Case("bytecode", mutate_bytes(random, random.choice(corpus.load().bytecodes)), harmless_arguments(random))
+    while True:
+        with contextlib.suppress(RelaxError):  # some functions need their neighbours
+            data = Module.parse(random.choice(corpus.load().modules)).bytecode()
+            return Case("bytecode", mutate_bytes(random, data), harmless_arguments(random))
 
 
 def _command(random: Random) -> Case:
     return Case("command", random.choice(corpus.load().modules).encode(), mutated_arguments(random))
 
 
-_MAKERS = {"operation": (_operation, 8), "tokens": (_tokens, 5), "bytes": (_bytes, 2), "bytecode": (_bytecode, 3), "command": (_command, 3)}
+_MAKERS = {
+    "operation": (_operation, 8),
+    "tokens": (_tokens, 5),
+    "bytes": (_bytes, 2),
+    "bytecode": (_bytecode, 3),
+    "command": (_command, 3),
+}
 
 
 def _preload() -> None:
@@ -171,7 +183,9 @@ def show(case: Case) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, help="stop after this time")
     parser.add_argument("--cases", type=int, help="stop after this many cases")
     parser.add_argument("--seed", type=int, help="the same seed gives the same cases")

@@ -66,6 +66,9 @@ class Interpreter:
         operation = op.operation
         if operation.name == "arith.constant":
             results = [numpy.array(operation.attributes["value"])]
+        elif operation.name == "func.call":
+            callee = function_of(outermost(operation), operation.attributes["callee"].value)
+            results = run_function(callee, [self.values[operand] for operand in operation.operands])
         elif operation.name == "relax.shape_expr":
             results = [tuple(self.size(dim) for dim in op.dims)]
         else:
@@ -98,6 +101,10 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _keep_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda op, *operands: numpy.asarray(function(*operands)).astype(operands[0].dtype)
+
+
+def _rounding(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda op, x: function(x) if x.dtype.kind == "f" else x
 
 
 def _divide(op: Any, left: Any, right: Any) -> Any:
@@ -152,10 +159,10 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "relax.floor_divide": _keep_dtype(numpy.floor_divide),
     "relax.bitwise_not": _plain(numpy.invert),
     "relax.abs": _plain(numpy.absolute),
-    "relax.ceil": _keep_dtype(numpy.ceil),
-    "relax.floor": _keep_dtype(numpy.floor),
-    "relax.trunc": _keep_dtype(numpy.trunc),
-    "relax.round": _keep_dtype(numpy.rint),
+    "relax.ceil": _rounding(numpy.ceil),
+    "relax.floor": _rounding(numpy.floor),
+    "relax.trunc": _rounding(numpy.trunc),
+    "relax.round": _rounding(numpy.rint),
     "relax.nn.relu": lambda op, x: numpy.maximum(x, x.dtype.type(0)),
     "relax.astype": lambda op, x: x.astype(_element_dtype(op)),
     "relax.reshape": lambda op, x, shape: x.reshape(shape),
@@ -180,6 +187,12 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "relax.tensor_to_shape": lambda op, x: tuple(int(size) for size in x),
     "relax.match_cast": _match_cast,
 }  # fmt: skip
+
+
+def outermost(operation: Any) -> Any:
+    while operation.parent is not None:
+        operation = operation.parent.operation
+    return operation
 
 
 def function_of(module: Any, name: str = "main") -> Any:

@@ -7,8 +7,8 @@ import io
 from typing import Any
 
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.context import create_context
+from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.dialects.core.infos import Info
 

@@ -91,8 +91,7 @@ CASES = {
     "not-not": Case("RUN: not not tool %s\n", "PASS"),
     "stderr-is-not-piped": Case("RUN: not tool --fail | FileCheck %s\nCHECK: asked\n", "FAIL"),
     "stderr-to-file": Case(
-        "RUN: not tool --fail 2> %t\nRUN: FileCheck %s < %t\nRUN: FileCheck %s --input-file=%t\n"
-        "CHECK: asked\n",
+        "RUN: not tool --fail 2> %t\nRUN: FileCheck %s < %t\nRUN: FileCheck %s --input-file=%t\nCHECK: asked\n",
         "PASS",
     ),
     "prefix-and-variable": Case(

@@ -45,9 +45,7 @@ def run(*command: str | Path, cwd: Path, status: int = 0) -> subprocess.Complete
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE", "MFLAGS"))
     }
     environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    done = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == status, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 
@@ -80,10 +78,7 @@ def top_folders() -> list[Path]:
 
 def test_every_package_folder_is_listed() -> None:
     folders = {
-        folder
-        for top in top_folders()
-        for folder in subfolders(top)
-        if (REPOSITORY / folder / "__init__.py").is_file()
+        folder for top in top_folders() for folder in subfolders(top) if (REPOSITORY / folder / "__init__.py").is_file()
     }
     assert {folder_of(package) for package in PACKAGES} == folders
 
@@ -118,9 +113,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_holds_every_file_of_the_packages(wheel: Path) -> None:
     expected = {
-        "/".join((*package.split("."), path.name))
-        for package in PACKAGES
-        for path in files_in(folder_of(package))
+        "/".join((*package.split("."), path.name)) for package in PACKAGES for path in files_in(folder_of(package))
     }
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -198,8 +191,7 @@ def normalized(name: str) -> str:
 def declared_dependencies() -> set[str]:
     extras = PROJECT["optional-dependencies"].values()
     names = {
-        requirement_name(text)
-        for text in (*PROJECT["dependencies"], *(line for extra in extras for line in extra))
+        requirement_name(text) for text in (*PROJECT["dependencies"], *(line for extra in extras for line in extra))
     }
     return names - {normalized(PROJECT["name"])}
 
@@ -207,9 +199,7 @@ def declared_dependencies() -> set[str]:
 def readme_dependencies() -> dict[str, str]:
     """Name to reason, from the README's table whose first column is headed "dependency"."""
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    table = re.search(
-        r"^\| *dependency *\|.*\n\|[-:| ]+\|\n((?:\|.*\n)+)", readme, re.IGNORECASE | re.MULTILINE
-    )
+    table = re.search(r"^\| *dependency *\|.*\n\|[-:| ]+\|\n((?:\|.*\n)+)", readme, re.IGNORECASE | re.MULTILINE)
     assert table, 'README.md has no table whose first column is headed "dependency"'
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.group(1).splitlines()]
     return {normalized(name): row[-1] for row in rows for name in re.findall(r"[A-Za-z][\w.-]*", row[0])}
@@ -235,9 +225,7 @@ def test_changelog_has_this_version() -> None:
 )
 def test_make_refuses_an_old_python(tmp_path: Path, python: str, messages: list[str]) -> None:
     old = tmp_path / "old-python"
-    old.write_text(
-        '#!/bin/sh\n[ "$1" != --version ] || { echo Python 3.9.18; exit 0; }\nexit 1\n', encoding="utf-8"
-    )
+    old.write_text('#!/bin/sh\n[ "$1" != --version ] || { echo Python 3.9.18; exit 0; }\nexit 1\n', encoding="utf-8")
     old.chmod(0o755)
     place = tmp_path / "venv"
     done = run("make", "env", f"PYTHON={tmp_path / python}", f"VENV={place}", cwd=REPOSITORY, status=2)

@@ -24,9 +24,7 @@ def main() -> int:
     if parser.parse_args().write:
         statuses = [run(generator) for generator in GENERATORS]
     else:
-        statuses = [run(checker) for checker in CHECKERS] + [
-            run(generator, "--check") for generator in GENERATORS
-        ]
+        statuses = [run(checker) for checker in CHECKERS] + [run(generator, "--check") for generator in GENERATORS]
     return 1 if any(statuses) else 0
 
 

@@ -146,9 +146,7 @@ def _check_layers(source: Source, folder: str) -> Iterator[Violation]:
         return
     for node, name in _absolute_names(source.tree):
         if _top(name) == PACKAGE:
-            yield source.violation(
-                node, f"absolute import of `{name}`: imports inside the package are relative"
-            )
+            yield source.violation(node, f"absolute import of `{name}`: imports inside the package are relative")
 
 
 def _imported_folders(source: Source) -> Iterator[tuple[ast.AST, str]]:
@@ -218,11 +216,7 @@ def _names_in_strings(node: ast.AST) -> list[str]:
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
     elif isinstance(node, ast.Subscript) and _is_sys_modules(node.value):
         arguments = [node.slice]
-    elif (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and _is_sys_modules(node.func.value)
-    ):
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_sys_modules(node.func.value):
         arguments = list(node.args[:1])
     else:
         return []

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from relax_mlir.dialects.core.opdef import OpDef, OperandDef
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-GENERATED = (
-    "<!-- Written by tools/dev/gen_operators.py from the operator tables (`make generate`): do not edit. -->"
-)
+GENERATED = "<!-- Written by tools/dev/gen_operators.py from the operator tables (`make generate`): do not edit. -->"
 LEGEND = """\
 Operands come first: `*name` takes any number, `name?` may be left out, what is no tensor names its kind.
 Attributes have a kind and, where they may be left out, a default. Operators marked + are this project's
@@ -52,7 +50,8 @@ def description(op: OpDef) -> str:
     """The operator's own sentence, then one for each attribute that has more to say than its kind."""
     sentences = [op.doc]
     for name, kind in op.attrs.items():
-        choices = f"one of {', '.join(kind.choices)}" if getattr(kind, "choices", ()) else ""
+        allowed = getattr(kind, "choices", ())
+        choices = f"one of {', '.join(allowed)}" if allowed else ""
         if kind.doc or choices:
             sentences.append(f"`{name}`: {kind.doc or choices}")
     return cell(" ".join(f"{sentence.rstrip('.')}." for sentence in sentences))
@@ -96,13 +95,9 @@ def pages() -> dict[Path, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="compare only; exit code 1 if a page is not current"
-    )
+    parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if a page is not current")
     check_only = parser.parse_args().check
-    stale = {
-        path: text for path, text in pages().items() if not path.is_file() or path.read_text("utf-8") != text
-    }
+    stale = {path: text for path, text in pages().items() if not path.is_file() or path.read_text("utf-8") != text}
     if not check_only:
         for path, text in stale.items():
             path.write_text(text, encoding="utf-8")

@@ -50,8 +50,7 @@ def symbol_addresses(library: Path, wanted: set[str]) -> dict[str, int]:
         (section_headers,) = struct.unpack_from("<Q", data, 0x28)
         entry_size, count = struct.unpack_from("<HH", data, 0x3A)
         sections = [
-            struct.unpack_from("<IIQQQQIIQQ", data, section_headers + index * entry_size)
-            for index in range(count)
+            struct.unpack_from("<IIQQQQIIQQ", data, section_headers + index * entry_size) for index in range(count)
         ]
         table = next((section for section in sections if section[1] == 2), None)  # SHT_SYMTAB
         if table is None:

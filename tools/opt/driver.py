@@ -13,7 +13,7 @@ from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugin, load_plugins
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
-from ...dialects.parsing import BYTECODE_MAGIC
+from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
 from ..split_input import split_input
 from ..verify_diagnostics import DiagnosticVerifier
@@ -50,7 +50,10 @@ class Driver:
             self._print_error(RelaxError(f"out of memory{_doing()}"), {})
         except BrokenPipeError:
             raise
-        except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in's pass: users get a line, not a traceback
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a bug of ours or of a plug-in's pass: users get a line, not a traceback
             self._print_internal(error)
         return 1
 
@@ -70,7 +73,7 @@ class Driver:
             if arguments["verify-diagnostics"]:
                 raise RelaxError("--verify-diagnostics needs text: bytecode has no comments", location=name)
             return self._process(job, [data], arguments)
-        text = _decode(data, name)
+        text = decode_source(data, name)
         marker = arguments["split-input-file"]
         chunks: list[str | bytes] = [chunk.text for chunk in split_input(text, marker)] if marker else [text]
         return self._process(job, chunks, arguments)
@@ -213,15 +216,6 @@ def _as_diagnostic(error: RelaxError) -> Diagnostic:
     line, column = (int(match["line"]), int(match["column"])) if match else (0, 0)
     notes = tuple(Diagnostic("note", note, file) for note in error.notes)
     return Diagnostic("error", error.message, file, line, column, notes=notes)
-
-
-def _decode(data: bytes, name: str) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        raise RelaxError("neither UTF-8 text nor MLIR bytecode", location=f"{name}:{line}:{column}") from None
 
 
 def _join(outputs: Sequence[str | bytes], marker: str) -> str | bytes:

@@ -20,6 +20,12 @@ _stage: mmap.mmap | None = None
 _legacy: mmap.mmap | None = None
 _NOTE_BYTES = 8192
 
+_CAUSES: dict[int, str] = {
+    # Nobody but the system kills without a word.
+    signal.SIGKILL: "was killed (out of memory?)",
+    signal.SIGALRM: "gave up, because MLIR did not come to an end",
+}
+
 # How long a child that is told to end may take before it is killed: inside of C++ it does not hear.
 _GRACE_S = 1.0
 
@@ -41,6 +47,20 @@ def renamed_on_death(temporary: str, path: str) -> Iterator[None]:
         yield
     finally:
         _leave_note(_legacy, b"")
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Ends the guarded process if what runs inside takes longer, in C++ too; does nothing without a guard."""
+    if _stage is None:
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _leave_note(place: mmap.mmap | None, note: bytes) -> None:
@@ -65,7 +85,7 @@ def open_missing_streams() -> None:
     ):
         if getattr(sys, name) is None:
             os.open(os.devnull, flags)  # gets the lowest free number
-            setattr(sys, name, open(number, mode, closefd=False))
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  # open as long as the process
 
 
 def run_guarded(name: str, work: Callable[[], int]) -> int:
@@ -146,8 +166,7 @@ def _report_death(name: str, number: int, was_told_to_end: bool) -> None:
         return
     stage = current_stage()
     doing = f" while {stage}" if stage else ""
-    # Nobody but the system kills without a word, mostly for want of memory.
-    what = "was killed" if number == signal.SIGKILL else f"MLIR crashed ({signal.Signals(number).name})"
+    what = _CAUSES.get(number) or f"MLIR crashed ({signal.Signals(number).name})"
     sys.stderr.write(f"{name}: error: {what}{doing}\n")
     if temporary:
         os.replace(temporary, path)

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from ...bindings.diagnostics import locate
 from ...bindings.errors import RelaxError
 from ...bindings.irdl import RUNS, irdl_name
+from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 from ...dialects.core.dialect import registered_dialects
 from ...dialects.core.opdef import OpDef, OperandDef
@@ -43,14 +45,12 @@ def add_run_sizes(root: Any) -> None:
     """Adds the sizes of runs to every operation with a variadic operand or result."""
     by_name = {definition.full_name: definition for definition in _definitions()}
 
-    def visit(op: Any) -> Any:
-        definition = by_name.get(op.operation.name)
+    # A list first, because what is raised inside of MLIR's walk comes out as another exception.
+    for operation in operations_in(root):
+        definition = by_name.get(operation.name)
         if definition is not None:
-            _add_sizes(op.operation, _OPERANDS, definition.operands, [value.type for value in op.operation.operands])
-            _add_sizes(op.operation, _RESULTS, definition.results, list(op.operation.results.types))
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
+            _add_sizes(operation, _OPERANDS, definition.operands, [value.type for value in operation.operands])
+            _add_sizes(operation, _RESULTS, definition.results, list(operation.results.types))
 
 
 def _add_sizes(operation: Any, attribute: str, declared: Sequence[OperandDef], types: list[Any]) -> None:
@@ -68,10 +68,9 @@ def _add_sizes(operation: Any, attribute: str, declared: Sequence[OperandDef], t
 def _run_lengths(types: list[Any], operation: Any) -> list[int]:
     runs = [len(list(run)) for _, run in groupby(types)]
     if len(runs) > RUNS:
-        raise RelaxError(
-            f"--irdl-names: '{operation.name}' has {len(runs)} runs of values of the same type, more than {RUNS}",
-            location=str(operation.location),
-        )
+        file, line, column, _ = locate(operation.location)
+        problem = f"'{operation.name}' has {len(runs)} runs of values of the same type, more than {RUNS}"
+        raise RelaxError(f"--irdl-names: {problem}", location=f"{file}:{line}:{column}" if file else "")
     return runs + [0] * (RUNS - len(runs))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, TextIO
 
 from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
@@ -15,8 +16,10 @@ from ...bindings.text import print_asm
 from ...passes.core.registry import find_pass
 from .arguments import Arguments
 from .files import write_whole
-from .guard import announce
+from .guard import announce, limited
 from .reproducer import kept_on_failure, reproducer_pipeline, reproducer_text, without_reproducer
+
+_PATIENCE_S = 20
 
 
 class Job:
@@ -62,7 +65,10 @@ class Job:
             from .irdl_names import from_irdl
 
             source = from_irdl(source)
-        return Module.parse(source, self.name, allow_unregistered=self.arguments["allow-unregistered-dialect"])
+        # Malformed bytecode can have MLIR's reader loop for ever; a large file gets its time.
+        limit = limited(_PATIENCE_S + len(source) / 10_000) if isinstance(source, bytes) else nullcontext()
+        with limit:
+            return Module.parse(source, self.name, allow_unregistered=self.arguments["allow-unregistered-dialect"])
 
     def _make_pipeline(self) -> Pipeline:
         arguments = self.arguments
@@ -102,9 +108,16 @@ class Job:
                 only_changes=arguments["mlir-print-ir-after-change"],
                 after_failure=arguments["mlir-print-ir-after-failure"],
                 module_scope=arguments["mlir-print-ir-module-scope"],
-                show=lambda op: print_asm(op, **self._print_options()),
+                show=self._show,
             )
         ]
+
+    def _show(self, op: Any) -> str:
+        if self.arguments["print-script"]:
+            from ...dialects.script import print_script
+
+            return print_script(op)
+        return str(print_asm(op, **self._print_options()))
 
     def _print_options(self) -> dict[str, Any]:
         arguments = self.arguments

@@ -55,9 +55,7 @@ def parse_layout(text: str, dimensions: str) -> Layout:
         axes.append(_axis(letter, size, dimensions))
         size = ""
     if size:
-        raise LayoutProblem(
-            f"ends in the size {size[:_MAX_BLOCK_DIGITS]}, which needs the letter of its block"
-        )
+        raise LayoutProblem(f"ends in the size {size[:_MAX_BLOCK_DIGITS]}, which needs the letter of its block")
     whole = [axis.dimension for axis in axes if axis.block is None]
     for dimension in dimensions:
         if whole.count(dimension) > 1:
@@ -103,8 +101,7 @@ def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:
         return (None,) * len(layout.dimensions)
     if len(shape) != len(layout.axes):
         raise call.fail(
-            f"{call.describe(name)} must be {len(layout.axes)}-D to have layout '{layout.text}', "
-            f"but is {len(shape)}-D"
+            f"{call.describe(name)} must be {len(layout.axes)}-D to have layout '{layout.text}', but is {len(shape)}-D"
         )
     outer: dict[str, Dim] = {}
     for position, (axis, size) in enumerate(zip(layout.axes, shape, strict=True)):

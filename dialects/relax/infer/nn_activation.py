@@ -33,8 +33,7 @@ def prelu(call: Call) -> TensorInfo:
     size = call.data.shape[normalize_axis(call, "axis", call.data.rank, call.axis)]
     if slopes != 1 and equal(slopes, size) is False:
         raise call.fail(
-            f"{call.describe('alpha')} must have 1 element or {size}, "
-            f"the size of the data along axis {call.axis}"
+            f"{call.describe('alpha')} must have 1 element or {size}, the size of the data along axis {call.axis}"
         )
     return call.data
 

@@ -41,9 +41,7 @@ def _padded(call: Call, axis: int, size: Dim, before: int, after: int) -> Dim:
     padded = dim_add(size, before + after)
     if isinstance(padded, int) and padded < 0:
         removed = -before - after
-        raise call.fail(
-            f"{call.describe('pad_width')} removes {removed} of {size} elements along axis {axis}"
-        )
+        raise call.fail(f"{call.describe('pad_width')} removes {removed} of {size} elements along axis {axis}")
     return padded
 
 

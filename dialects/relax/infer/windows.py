@@ -53,9 +53,7 @@ def positions(call: Call, dimension: str, size: Dim, window: Dim, padding: Paddi
     return _at_least_one(call, dimension, count, padded, window)
 
 
-def covering_positions(
-    call: Call, dimension: str, size: Dim, window: int, padding: Padding, stride: int
-) -> Dim:
+def covering_positions(call: Call, dimension: str, size: Dim, window: int, padding: Padding, stride: int) -> Dim:
     """How many windows cover a padded dimension: the last may reach over the end, but not start behind it.
 
     Where the padding behind is wider than the window, Relax leaves out one such window, not all.

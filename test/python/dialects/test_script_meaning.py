@@ -7,6 +7,8 @@ Random programs are made once as a tree, from which come their IR and, independe
 from __future__ import annotations
 
 import operator
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -66,13 +68,14 @@ class Emitter:
 
 
 def pick(pool: Sequence[Any], number: int) -> Any:
-    return pool[number % len(pool)]
+    """From the end: what is new is often used, and once."""
+    return pool[-1 - number % len(pool)]
 
 
 # ---- scalars and memory ----
 
-_numbers = st.integers(0, 50)
-_places = st.integers(0, _SIZE - 1)
+_numbers = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7])
+_places = st.sampled_from([0, 0, 0, 1, 2, 3])
 _scalar_leaves = st.one_of(
     st.tuples(st.sampled_from(sorted(_BINARY)), _numbers, _numbers),
     st.tuples(st.sampled_from(_UNARY), _numbers),
@@ -80,6 +83,7 @@ _scalar_leaves = st.one_of(
     st.tuples(st.just("load"), _places),
     st.tuples(st.just("load"), _places),
     st.tuples(st.just("store"), _places, _numbers),
+    st.tuples(st.just("overtake"), _places, _numbers, st.sampled_from(_UNARY)),
 )
 
 
@@ -115,6 +119,13 @@ class ScalarProgram:
                 pool.append(self.emitter.define(f"arith.select {less}, {c}, {d} : i64"))
             elif kind == "load":
                 pool.append(self.emitter.define(f"memref.load %a[%c{rest[0]}] : memref<4xi64>"))
+            elif kind == "overtake":
+                # Written where it is used, the load would come after the store.
+                place, number, unary = rest
+                value = pick(pool, number)
+                pool.append(self.emitter.define(f"memref.load %a[%c{place}] : memref<4xi64>"))
+                self.emit([(unary, 0)], pool)
+                self.emitter.lines.append(f"memref.store {value}, %a[%c{place}] : memref<4xi64>")
             elif kind == "store":
                 self.emitter.lines.append(f"memref.store {pick(pool, rest[1])}, %a[%c{rest[0]}] : memref<4xi64>")
             else:
@@ -161,6 +172,11 @@ class ScalarProgram:
                 pool.append(c if a < b else d)
             elif kind == "load":
                 pool.append(self.memory[rest[0]])
+            elif kind == "overtake":
+                place, number, _ = rest
+                value = pick(pool, number)
+                pool.extend([self.memory[place], abs(self.memory[place])])
+                self.memory[place] = value
             elif kind == "store":
                 self.memory[rest[0]] = pick(pool, rest[1])
             elif kind == "if":
@@ -188,16 +204,24 @@ def script_of(header: str, lines: Sequence[str], returned: Sequence[str], types:
     return print_script(module.operation)
 
 
-@given(st.lists(_scalar_nodes, min_size=1, max_size=10), st.lists(st.integers(-9, 9), min_size=4, max_size=4))
-@settings(max_examples=60, deadline=None)
+def unused(names: Sequence[str], lines: Sequence[str]) -> list[int]:
+    """Which values nobody uses. They are what is returned: what is used once can then stand where it is used."""
+    counts = Counter(word for line in lines for word in re.findall(r"%\w+(?:#\d)?", line))
+    return [index for index, name in enumerate(names) if counts[name] <= ("#" not in name)]
+
+
+@given(st.lists(_scalar_nodes, min_size=4, max_size=14), st.lists(st.integers(-9, 9), min_size=4, max_size=4))
+@settings(max_examples=100, deadline=None)
 def test_scalars_and_memory(nodes: list[Node], memory: list[int]) -> None:
     program = ScalarProgram(Emitter(), list(memory))
-    values = program.run(nodes, [3, -5])[-2:]
-    names = program.emit(nodes, ["%x", "%y"])[-2:]
-    header = "func.func @f(%a: memref<4xi64>, %x: i64, %y: i64) -> (i64, i64)"
-    text = script_of(header, program.emitter.lines, names, "i64, i64")
+    values = program.run(nodes, [3, -5])
+    names = program.emit(nodes, ["%x", "%y"])
+    kept = [0, 1, *(index for index in unused(names, program.emitter.lines) if index > 1)]
+    types = ", ".join(["i64"] * len(kept))
+    header = f"func.func @f(%a: memref<4xi64>, %x: i64, %y: i64) -> ({types})"
+    text = script_of(header, program.emitter.lines, [names[index] for index in kept], types)
     seen = list(memory)
-    assert list(run_script(text, seen, 3, -5)) == values, text
+    assert list(run_script(text, seen, 3, -5)) == [values[index] for index in kept], text
     assert seen == program.memory, text
 
 
@@ -357,17 +381,20 @@ def replaced(tensor: tuple[int, ...], offset: int, part: Sequence[int]) -> tuple
     return (*tensor[:offset], *part, *tensor[offset + len(part) :])
 
 
-@given(st.lists(_tensor_nodes, min_size=1, max_size=10))
-@settings(max_examples=60, deadline=None)
+@given(st.lists(_tensor_nodes, min_size=3, max_size=12))
+@settings(max_examples=100, deadline=None)
 def test_tensors_are_values(nodes: list[Node]) -> None:
     first, second = (1, 2, 3, 4), (-7, 0, 5, 9)
     tensors, scalars = run_tensors(nodes, ([first, second], [3, -5]))
     program = TensorProgram()
     names = program.emit(nodes, (["%a", "%b"], ["%x", "%y"]))
-    header = f"func.func @f(%a: {_T}, %b: {_T}, %x: i64, %y: i64) -> ({_T}, {_T}, i64)"
-    returned = [*names[0][-2:], names[1][-1]]
-    text = script_of(header, program.emitter.lines, returned, f"{_T}, {_T}, i64")
+    kept, kept_scalars = ([0, *(i for i in unused(pool, program.emitter.lines) if i)] for pool in names)
+    types = ", ".join([_T] * len(kept) + ["i64"] * len(kept_scalars))
+    header = f"func.func @f(%a: {_T}, %b: {_T}, %x: i64, %y: i64) -> ({types})"
+    returned = [*(names[0][i] for i in kept), *(names[1][i] for i in kept_scalars)]
+    text = script_of(header, program.emitter.lines, returned, types)
     arrays = [numpy.array(values, dtype=object) for values in (first, second)]
     got = run_script(text, *arrays, 3, -5)
-    assert tuple(got[0]) == tensors[-2] and tuple(got[1]) == tensors[-1] and got[2] == scalars[-1], text
+    assert [tuple(array) for array in got[: len(kept)]] == [tensors[i] for i in kept], text
+    assert list(got[len(kept) :]) == [scalars[i] for i in kept_scalars], text
     assert tuple(arrays[0]) == first and tuple(arrays[1]) == second, f"an argument was written to\n{text}"

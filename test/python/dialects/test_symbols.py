@@ -224,9 +224,7 @@ def test_sym(name: str) -> None:
     assert sym(name).variables == {name}
 
 
-@pytest.mark.parametrize(
-    "name", ["", "0n", ".n", "n-1", "n m", "é", "n\n", "min", "max", "ceildiv", "n" * 5000]
-)
+@pytest.mark.parametrize("name", ["", "0n", ".n", "n-1", "n m", "é", "n\n", "min", "max", "ceildiv", "n" * 5000])
 def test_sym_refuses(name: str) -> None:
     with pytest.raises(SymbolError):
         sym(name)
@@ -357,7 +355,5 @@ def test_imports_only_light_parts_of_the_standard_library(tmp_path: Path) -> Non
     heavy = "{'dataclasses', 'enum', 'numpy', 're', 'typing', 'torch_mlir', 'mlir', 'relax_mlir'}"
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import alone.symbols"
     code += f"; print(sorted({heavy} & set(sys.modules)))"
-    result = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
     assert (result.stdout.strip(), result.stderr) == ("[]", "")

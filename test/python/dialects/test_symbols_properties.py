@@ -81,9 +81,7 @@ def _symbolic(tree: Tree) -> Size:
 def as_text(tree: Tree) -> str:
     if isinstance(tree, tuple):
         operation, left, right = tree[0], as_text(tree[1]), as_text(tree[2])
-        return (
-            f"{operation}({left}, {right})" if operation in FUNCTIONS else f"({left}) {operation} ({right})"
-        )
+        return f"{operation}({left}, {right})" if operation in FUNCTIONS else f"({left}) {operation} ({right})"
     return str(tree)
 
 

@@ -124,3 +124,37 @@ def test_reshapes_of_each_other() -> None:
         return [second(first(x)) for first, second in product(makers, makers)] + [relax.flatten(relax.squeeze(x, [0]))]
 
     assert changes_nothing(TYPES[0], X, build) > 15
+
+
+def test_unknown_sizes_may_be_one() -> None:
+    """Types with unknown sizes are equal although shapes are not."""
+
+    def build(x: Any) -> list[Any]:
+        longer = relax.shape_of(relax.concat([x, x, x], 0))
+        zeros, ones = relax.zeros(longer, "f32"), relax.ones(longer, "f32")
+        truth = relax.equal(zeros, zeros)
+        return [
+            relax.subtract(x, zeros),
+            relax.multiply(x, ones),
+            relax.where(truth, x, x),
+            relax.where(relax.const(True), x, zeros),
+            relax.broadcast_to(x, longer),
+            relax.strided_slice(relax.broadcast_to(x, longer), [0], [0], [1]),
+            relax.strided_slice(relax.broadcast_to(x, longer), [0], [1], [100]),
+        ]
+
+    assert changes_nothing("tensor<?xf32>", X.reshape(-1)[:1], build) == 0
+
+
+def test_reshapes_between_unknown_sizes() -> None:
+    def build(x: Any) -> list[Any]:
+        return [relax.reshape(x, relax.shape_of(relax.permute_dims(x)))]
+
+    assert changes_nothing("tensor<?x?xf32>", X.reshape(2, 3), build) == 0
+
+
+def test_reshapes_of_nothing() -> None:
+    def build(x: Any) -> list[Any]:
+        return [relax.reshape(x, relax.shape_of(relax.concat([x, x], 0)))]
+
+    assert changes_nothing("tensor<?x0xf32>", X.reshape(-1, 2)[:, :0], build) == 0

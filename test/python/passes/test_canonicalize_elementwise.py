@@ -27,7 +27,7 @@ BITS = "bitwise_and bitwise_or bitwise_xor".split()
 LOGICAL = "logical_and logical_or logical_xor".split()
 UNARY = "abs negative square sign ceil floor round trunc nn.relu".split()
 OPERATORS = {
-    "f": [*ARITHMETIC, *COMPARISONS],
+    "f": [*ARITHMETIC, *COMPARISONS, "floor_divide"],
     "i": [*ARITHMETIC[:3], "maximum", "minimum", *COMPARISONS, *BITS],
     "b": [*COMPARISONS, *BITS, *LOGICAL],
 }
@@ -57,10 +57,10 @@ def test_constants_on_either_side(dtype: str, fixed: bool) -> None:
         results = []
         for name in OPERATORS[class_of(dtype)]:
             for number in array:
-                constant = relax.const(number)
-                results.append(operator(name)(x, constant))
-                if name != "power":
-                    results.append(operator(name)(constant, x))
+                for constant in (relax.const(number), relax.const(numpy.full(array.shape, number))):
+                    results.append(operator(name)(x, constant))
+                    if name != "power":
+                        results.append(operator(name)(constant, x))
         return results
 
     size = str(len(array)) if fixed else "?"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from interpreter import DTYPES, Interpreter, function_of, run_function, same
@@ -384,3 +385,31 @@ def test_results_and_types_stay(data: Any) -> None:
     once = str(module)
     Canonicalize()(module)
     assert str(module) == once
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"fold_limit": -1}, "pass 'relax-canonicalize': fold-limit must be 0 or more, got -1"),
+        ({"max_iterations": 0}, "pass 'relax-canonicalize': max-iterations must be 1 or more, got 0"),
+    ],
+)
+def test_options_are_checked(options: dict[str, int], problem: str) -> None:
+    with pytest.raises(rx.RelaxError, match=problem):
+        Canonicalize(**options)
+    (name, value), *_ = options.items()
+    with pytest.raises(rx.RelaxError, match=problem):
+        rx.Pipeline(f"relax-canonicalize{{{name.replace('_', '-')}={value}}}")
+
+
+def test_fold_limit_counts_elements() -> None:
+    for limit, folded in [(3, False), (4, True)]:
+        module = rx.Module.parse("""
+func.func @main() -> tensor<4xi32> {
+  %a = arith.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %b = arith.constant dense<2> : tensor<i32>
+  %0 = "relax.multiply"(%a, %b) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}""")
+        Canonicalize(fold_limit=limit)(module)
+        assert ("relax.multiply" not in str(module)) is folded

@@ -10,8 +10,9 @@ from typing import ClassVar, Literal, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir import Pass, RelaxError
 from relax_mlir.passes.core.options import format_options, make_pass, option_fields, quoted, split_options
+
+from relax_mlir import Pass, RelaxError
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,7 @@ def test_every_line_keeps_its_number(lines):
     assert seen == sum(line.strip() != SPLIT_MARKER for line in lines)
 
 
-@given(
-    st.lists(st.lists(plain_line, max_size=4).map(lambda lines: "".join(f"{x}\n" for x in lines)), min_size=1)
-)
+@given(st.lists(st.lists(plain_line, max_size=4).map(lambda lines: "".join(f"{x}\n" for x in lines)), min_size=1))
 def test_joined_chunks_are_the_text(parts):
     chunks = split_input(f"{SPLIT_MARKER}\n".join(parts))
     assert [chunk.text[chunk.first_line - 1 :] for chunk in chunks] == parts

@@ -71,9 +71,7 @@ def test_one_expectation_meets_several_diagnostics():
 def test_missing_diagnostic_is_reported_where_it_was_expected():
     (report,) = disagreements("op\n  // expected-error @above {{bad}}\n")
     assert report == (
-        'a.mlir:2:6: error: expected error "bad" was not produced\n'
-        "  // expected-error @above {{bad}}\n"
-        "     ^~~"
+        'a.mlir:2:6: error: expected error "bad" was not produced\n  // expected-error @above {{bad}}\n     ^~~'
     )
 
 
@@ -167,21 +165,13 @@ def test_malformed_expectations_are_reported(text, problem):
     assert not any("was not produced" in report for report in reports)
 
 
-@pytest.mark.parametrize(
-    "text", ["// the expected-error form", "// expected results", "// CHECK: expected-type"]
-)
+@pytest.mark.parametrize("text", ["// the expected-error form", "// expected results", "// CHECK: expected-type"])
 def test_prose_is_no_expectation(text):
     assert expected_diagnostics(text) == []
 
 
 def test_chunks_of_a_split_file_have_the_lines_of_the_file():
-    text = (
-        "a // expected-error {{one}}\n"
-        "// -----\n"
-        "b\n"
-        "// expected-error @above {{two}}\n"
-        "c // expected-error {{three}}\n"
-    )
+    text = "a // expected-error {{one}}\n// -----\nb\n// expected-error @above {{two}}\nc // expected-error {{three}}\n"
     first, second = split_input(text)
     assert disagreements(first.text, ("error", 1, "one")) == []
     assert disagreements(second.text, ("error", 3, "two"), ("error", 5, "three")) == []

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Who calls whom, in which order to inline, and which functions are needed afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+from ...bindings.rewriting import located_error
+
+#: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.
+UNITS = ("tir.prim_func", "relax.codegen", "relax.composite")
+
+
+class CallGraph:
+    """The calls that are to be inlined, by the function that makes them."""
+
+    def __init__(self, functions: Mapping[str, Any], can_inline: Callable[[Any], bool], leave_recursion: bool):
+        self._leave_recursion = leave_recursion
+        self.calls: dict[str, list[tuple[Any, str]]] = {}
+        self._order: list[str] = []
+        inlinable = {name for name, function in functions.items() if can_inline(function)}
+        for name, function in functions.items():
+            is_unit = any(attribute in function.attributes for attribute in UNITS)
+            self.calls[name] = [] if is_unit else list(_calls_in(function, inlinable))
+
+    def bottom_up(self) -> list[str]:
+        """The functions' names, callees before callers. A call that closes a cycle is an error, or is left alone."""
+        done: set[str] = set()
+        for name in self.calls:
+            self._visit(name, done)
+        return self._order
+
+    def _visit(self, start: str, done: set[str]) -> None:
+        # Not by recursion: chains of calls may be longer than Python's stack.
+        path: dict[str, None] = {}
+        pending: list[tuple[str, Iterator[tuple[Any, str]]]] = []
+
+        def enter(name: str) -> None:
+            if name not in done:
+                path[name] = None
+                pending.append((name, iter(list(self.calls[name]))))
+
+        enter(start)
+        while pending:
+            name, calls = pending[-1]
+            call, callee = next(calls, (None, ""))
+            if call is None:
+                pending.pop()
+                path.popitem()
+                done.add(name)
+                self._order.append(name)
+            elif callee in path:
+                names = list(path)
+                self._close_cycle(call, [*names[names.index(callee) :], callee])
+            else:
+                enter(callee)
+
+    def _close_cycle(self, call: Any, cycle: list[str]) -> None:
+        if self._leave_recursion:
+            caller = cycle[-2]
+            self.calls[caller] = [(other, name) for other, name in self.calls[caller] if other != call]
+            return
+        shown = " calls ".join(f"@{name}" for name in cycle)
+        raise located_error(
+            f"cannot inline @{cycle[-1]}, which is recursive: {shown} (recursion=leave keeps it)", call.location
+        )
+
+
+def _calls_in(function: Any, inlinable: set[str]) -> Iterator[tuple[Any, str]]:
+    """Calls in a function, nested modules left out: their calls are about their own functions."""
+    for operation in operations_in(function, _is_module):
+        if operation.name == "func.call" and "no_inline" not in operation.attributes:
+            callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+            if callee in inlinable:
+                yield operation, callee
+
+
+def _is_module(operation: Any) -> bool:
+    return operation.name == "builtin.module"
+
+
+def functions_in(module: Any) -> Iterator[Any]:
+    """The functions of a module, those of modules inside it left out."""
+    for op in module.regions[0].blocks[0].operations:
+        if op.operation.name == "func.func":
+            yield op.operation
+
+
+def symbol_name(function: Any) -> str:
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def is_private(function: Any) -> bool:
+    attributes = function.attributes
+    return "sym_visibility" in attributes and attributes["sym_visibility"].value == "private"
+
+
+def remove_dead(module: Any, candidates: list[Any]) -> None:
+    """Erases the functions to which nothing refers. Callers stand before callees among the candidates."""
+    references = Counter(_references_in(module))
+    for function in candidates:
+        if not references[symbol_name(function)]:
+            references.subtract(Counter(_references_in(function)))
+            function.erase()
+
+
+def _references_in(operation: Any) -> Iterator[str]:
+    for inside in (operation.operation, *operations_in(operation)):
+        for name, attribute in inside.attributes.items():
+            if name not in ("sym_name", "function_type"):
+                yield from _symbol_names(attribute)
+
+
+def _symbol_names(attribute: Any) -> Iterator[str]:
+    if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)):
+        value = attribute.value
+        yield value if isinstance(value, str) else value[0]
+    elif isinstance(attribute, ir.ArrayAttr):
+        for item in attribute:
+            yield from _symbol_names(item)
+    elif isinstance(attribute, ir.DictAttr):
+        for item in attribute:
+            yield from _symbol_names(item.attr)

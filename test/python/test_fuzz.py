@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A short run of the fuzzer, always with the same seed; `make fuzz` runs it longer with a new one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+FUZZER = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
+CASES = 1500
+
+
+def run_fuzzer(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(FUZZER), *arguments], capture_output=True, text=True, timeout=300)
+
+
+def test_mutated_inputs_are_refused_cleanly() -> None:
+    done = run_fuzzer("--seed", "20", "--cases", str(CASES), "--jobs", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = re.match(r"seed 20: (\d+) cases, (\d+) accepted, (\d+) refused, 0 failures", done.stdout)
+    assert summary is not None, done.stdout
+    total, accepted, refused = map(int, summary.groups())
+    assert total == CASES
+    # Were all of one kind, the mutations would test nothing.
+    assert accepted > CASES / 50
+    assert refused > CASES / 2
+
+
+def test_a_case_is_made_again_from_its_seed() -> None:
+    first, second = (run_fuzzer("--seed", "3", "--case", "7") for _ in range(2))
+    assert first.stdout == second.stdout != ""
+    assert first.returncode == 0
+
+
+def test_a_failure_is_found_saved_and_replayed(tmp_path: Path) -> None:
+    # A tool that breaks its promise for some inputs stands in for relax-opt.
+    code = f"""
+import sys
+sys.path.insert(0, {str(FUZZER.parent)!r})
+import case, run
+from pathlib import Path
+def broken(arguments, *streams):
+    sys.stderr.write("Traceback (most recent call last):\\n" if "--emit-bytecode" in arguments else "error: x\\n")
+    return 1
+case.run = broken
+run.SAVED = Path({str(tmp_path)!r})
+sys.exit(run.main(["--seed", "1", "--cases", "64", "--jobs", "1"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stderr
+    assert "a traceback" in done.stdout
+    (saved,) = tmp_path.iterdir()
+    replayed = run_fuzzer("--replay", str(saved))
+    assert replayed.returncode == 0, "the real tool keeps its promise"
+    assert "as promised" in replayed.stdout
+    assert "--emit-bytecode" in replayed.stdout

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""rx.Module: reading, building, printing, verifying, writing, and who keeps what alive."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+
+import relax_mlir as rx
+
+SYMBOLIC = """\
+module {
+  func.func @f(%arg0: tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xf32, #relax.sym<["n", 4]>> {
+    %0 = "relax.exp"(%arg0) : (tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xf32, #relax.sym<["n", 4]>>
+    return %0 : tensor<?x4xf32, #relax.sym<["n", 4]>>
+  }
+}
+"""
+INVALID = 'func.func @f(%a: tensor<4xf32>) {\n  "relax.add"(%a) : (tensor<4xf32>) -> tensor<4xf32>\n  return\n}\n'
+
+
+def test_text_and_bytecode_read_back_to_the_same_text() -> None:
+    module = rx.Module.parse(SYMBOLIC)
+    assert str(module) == SYMBOLIC
+    assert str(rx.Module.parse(str(module).encode())) == SYMBOLIC
+    assert str(rx.Module.parse(module.bytecode())) == SYMBOLIC
+    assert rx.Module.parse(module.bytecode()).bytecode() == module.bytecode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func.func @f() {\n  return\n}",
+        "\nfunc.func @f() {\n  return\n}",
+        "// a comment\nfunc.func @f() {\n  return\n}",
+        "module {\n  func.func @f() {\n    return\n  }\n}",
+        '"builtin.module"() ({\n  func.func @f() {\n    return\n  }\n}) : () -> ()',
+        "#a = 1\nfunc.func @f() {\n  return\n}",
+        "// c\n#a = 1\nmodule {\n  func.func @f() {\n    return\n  }\n}",
+    ],
+)
+def test_a_module_is_put_around_what_is_none(text: str) -> None:
+    assert str(rx.Module.parse(text)) == "module {\n  func.func @f() {\n    return\n  }\n}\n"
+
+
+def test_several_modules_are_put_into_one() -> None:
+    module = rx.Module.parse("module @a {}\nmodule @b {}")
+    assert [op.operation.name for op in module.body.operations] == ["builtin.module", "builtin.module"]
+    assert str(rx.Module.parse("")) == "module {\n}\n"
+
+
+@pytest.mark.parametrize("prefix", ["", "\n", "// comment\n"])
+def test_locations_name_the_source(prefix: str) -> None:
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.Module.parse(prefix + INVALID, "model.mlir")
+    line = 2 + prefix.count("\n")
+    assert caught.value.location == f"model.mlir:{line}:3"
+    assert str(caught.value) == (
+        f"model.mlir:{line}:3: cannot parse model.mlir: 'relax.add' op expects 2 operands (x1, x2), got 1: missing 'x2'"
+    )
+
+
+def test_every_invalid_operation_is_told() -> None:
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.Module.parse(INVALID + INVALID.replace("@f", "@g"))
+    assert [diagnostic.line for diagnostic in caught.value.diagnostics] == [2, 6]
+    assert "(and 1 more errors)" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @f( {", "expected non-function type"),
+        ("func.func @f() {\n  return\n", "expected operation name in quotes"),
+        ("// c\nfunc.func @f() {\n  return\n}\n}", "expected operation name in quotes"),
+        ("module {} module {} }", "expected operation name in quotes"),
+        ("\0", "the text contains a NUL byte"),
+        ("module {}\n  \0", "<string>:2:3: the text contains a NUL byte"),
+        ("module {} // \udcff", "the text is not UTF-8"),
+        (b"module {\xff}", "<string>:1:9: neither UTF-8 text nor MLIR bytecode"),
+        (b"ML\xefR", "attempting to parse a byte at the end of the bytecode"),
+        ("module {" * 5000 + "}" * 5000, "<string>:1:8008: nested more than 1000 levels deep"),
+        ('"relax.nope"() : () -> ()', "unregistered operation 'relax.nope'"),
+        ('"nobody.op"() : () -> ()', "unregistered dialect"),
+        ("%0 = relax.exp %0 : f32", "<string>:1:6: custom op 'relax.exp' has only the generic form"),
+    ],
+)
+def test_what_is_no_module_is_refused(text: str | bytes, message: str) -> None:
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.Module.parse(text)
+    assert message in str(caught.value)
+
+
+def test_strings_that_are_not_utf_8_are_an_error_at_most() -> None:
+    text = (
+        'func.func @f(%a: tensor<4xf32>) {\n  "relax.add"(%a) : (tensor<4xf32>) -> tensor<4xf32> loc({})\n  return\n}'
+    )
+    for location, place in (
+        (r'"a\FF\22\\é":3:4', 'a\\xff"\\é:3:4'),
+        (r'"n\FF"', '"n\\xff"'),
+        (r'"n"("m\FF":5:6)', '"n" at m\\xff:5:6'),
+    ):
+        with pytest.raises(rx.RelaxError) as caught:
+            rx.Module.parse(text.replace("{}", location))
+        assert caught.value.location == place
+    module = rx.Module.parse(r'func.func private @f() attributes {x.y = "\FF", x.z = loc("\FF")}')
+    assert str(rx.Module.parse(str(module))) == str(module)
+
+
+def test_unregistered_dialects_are_read_on_demand() -> None:
+    module = rx.Module.parse('"nobody.op"() : () -> ()', allow_unregistered=True)
+    assert '"nobody.op"()' in str(module)
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_text(SYMBOLIC)
+    assert str(rx.Module.from_file(path)) == SYMBOLIC
+    path.write_bytes(rx.Module.parse(SYMBOLIC).bytecode())
+    assert str(rx.Module.from_file(str(path))) == SYMBOLIC
+    path.write_text(INVALID)
+    with pytest.raises(rx.RelaxError, match=r"m.mlir:2:3: "):
+        rx.Module.from_file(path)
+    with pytest.raises(rx.RelaxError, match=r"cannot read .*none.mlir: No such file or directory"):
+        rx.Module.from_file(tmp_path / "none.mlir")
+    with pytest.raises(rx.RelaxError, match=r"cannot read .*: Is a directory"):
+        rx.Module.from_file(tmp_path)
+
+
+def test_building_in_a_module() -> None:
+    module = rx.Module()
+    with module:
+        rx.relax.shape_expr((2, "n"))
+        with module:  # entering it again is fine
+            rx.relax.shape_expr((3,))
+    assert [op.operation.name for op in module.body.operations] == ["relax.shape_expr", "relax.shape_expr"]
+    assert rx.ir.Context.current is None
+    with pytest.raises(ZeroDivisionError), module:
+        raise ZeroDivisionError
+    assert rx.ir.Context.current is None
+
+
+def test_verification_tells_the_operation() -> None:
+    module = rx.Module.parse(SYMBOLIC, "m.mlir")
+    module.verify()
+    function = module.body.operations[0].operation
+    block = function.regions[0].blocks[0]
+    block.operations[0].operation.attributes["extra"] = rx.ir.UnitAttr.get(module.context)
+    with pytest.raises(
+        rx.RelaxError, match=r"m.mlir:3:10: the module is not valid: 'relax.exp' op has no attribute 'extra'"
+    ):
+        module.verify()
+
+
+def test_printing() -> None:
+    module = rx.Module.parse(
+        'func.func @f() {\n  %0 = arith.constant dense<[1, 2, 3]> : tensor<3xi32> loc("here")\n  return\n}'
+    )
+    assert '"func.func"() <{' in module.print(generic=True)
+    assert 'loc("here")' in module.print(debug_info=True, local_scope=True)
+    assert '"here"' in module.print(pretty_debug_info=True)
+    assert "loc(" not in module.print()
+    assert "dense<[1, 2, 3]>" in module.print(elide_elements=3)
+    assert "dense_resource<__elided__>" in module.print(elide_elements=2)
+
+
+def test_bytecode_versions() -> None:
+    module = rx.Module.parse(SYMBOLIC)
+    assert str(rx.Module.parse(module.bytecode(4))) == SYMBOLIC
+    with pytest.raises(rx.RelaxError, match="cannot write bytecode: unsupported version requested 1000"):
+        module.bytecode(1000)
+
+
+def test_a_module_keeps_what_its_handles_point_into() -> None:
+    def body() -> rx.Module:
+        return rx.Module.parse(SYMBOLIC)
+
+    operations = [list(module.body.operations) for module in [body() for _ in range(5)]]
+    del operations
+    gc.collect()
+    modules = [body() for _ in range(20)]  # more than the caches of contexts hold
+    gc.collect()
+    assert all(str(module) == SYMBOLIC for module in modules)
+    assert len({id(module.context) for module in modules}) == 20

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Other packages' passes and dialects: found by entry point, imported when used and not before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+PASSES = '''
+    """The plug-in's passes."""
+    from dataclasses import dataclass
+    from typing import Any, ClassVar
+
+    import relax_mlir as rx
+
+
+    @rx.register_pass
+    @dataclass(frozen=True)
+    class Tile(rx.Pass):
+        """Marks the module as tiled."""
+
+        name: ClassVar[str] = "mynpu-tile"
+        size: int = 8
+
+        def run(self, op: Any) -> None:
+            op.attributes["mynpu.tile"] = rx.ir.Attribute.parse(f"{self.size} : i64", op.context)
+'''
+OPS = '''
+    """The plug-in's dialect."""
+    import relax_mlir as rx
+
+    mynpu = rx.Dialect("mynpu", doc="Operators of my accelerator.")
+    mynpu.op("relu6", "x", infer=lambda call: call.x, doc="min(max(x, 0), 6).")
+'''
+MODULE = 'func.func @f(%a: tensor<4xf32>) {\n  %0 = "mynpu.relu6"(%a) : (tensor<4xf32>) -> tensor<4xf32>\n  return\n}\n'
+POINTS = {"pass.mynpu-tile": "mynpu.passes", "dialect.mynpu": "mynpu.ops"}
+
+
+def install(folder: Path, modules: Mapping[str, str], points: Mapping[str, str], package: str = "mynpu") -> None:
+    """A package with entry points as pip leaves it."""
+    (folder / package).mkdir()
+    (folder / package / "__init__.py").write_text("")
+    for name, text in modules.items():
+        # Each says when it is imported.
+        loud = f"import sys\nsys.stderr.write('[imported {package}.{name}]\\n')\n"
+        (folder / package / f"{name}.py").write_text(loud + textwrap.dedent(text))
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = [f"{name} = {value}" for name, value in points.items()]
+    (info / "entry_points.txt").write_text("[relax_mlir.plugins]\n" + "\n".join(lines) + "\n")
+
+
+def relax_opt(folder: Path, *arguments: str, text: str = "module {}") -> subprocess.CompletedProcess[str]:
+    """The tool in a process that sees the packages in the folder."""
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); from relax_mlir.tools.relax_opt import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], input=text, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    install(tmp_path, {"passes": PASSES, "ops": OPS}, POINTS)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--cse"], ["--pass-pipeline=builtin.module(func.func(canonicalize),relax-inline)"]]
+)
+def test_nothing_is_imported_that_is_not_asked_for(folder: Path, arguments: list[str]) -> None:
+    done = relax_opt(folder, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tile"),
+    [
+        (["--mynpu-tile"], 8),
+        (["--mynpu-tile=size=16"], 16),
+        (["--pass-pipeline=builtin.module(cse,mynpu-tile{size=4})"], 4),
+    ],
+)
+def test_a_pass_is_found_by_its_name(folder: Path, arguments: list[str], tile: int) -> None:
+    done = relax_opt(folder, *arguments)
+    assert (done.returncode, done.stderr) == (0, "[imported mynpu.passes]\n")
+    assert f"mynpu.tile = {tile} : i64" in done.stdout
+
+
+@pytest.mark.parametrize("bytecode", [False, True])
+def test_a_dialect_is_found_by_its_operators(folder: Path, bytecode: bool) -> None:
+    done = relax_opt(folder, text=MODULE)
+    assert (done.returncode, done.stderr) == (0, "[imported mynpu.ops]\n")
+    assert '"mynpu.relu6"(%arg0)' in done.stdout
+    if bytecode:
+        path = folder / "m.bc"
+        relax_opt(folder, "--emit-bytecode", "-o", str(path), text=MODULE)
+        again = relax_opt(folder, str(path))
+        assert (again.returncode, again.stderr, again.stdout) == (0, "[imported mynpu.ops]\n", done.stdout)
+
+
+def test_a_dialect_s_errors_are_its_own(folder: Path) -> None:
+    done = relax_opt(folder, text=MODULE.replace("relu6", "relu7"))
+    assert done.returncode == 1
+    assert "<stdin>:2:8: error: unregistered operation 'mynpu.relu7' found in dialect" in done.stderr
+    assert "did you mean 'mynpu.relu6'?" in done.stderr
+    done = relax_opt(folder, text=MODULE.replace("-> tensor<4xf32>", "-> tensor<5xf32>"))
+    assert "'mynpu.relu6' op result 'result' is stated as tensor<5xf32>" in done.stderr
+
+
+def test_lists_name_plug_ins(folder: Path) -> None:
+    assert "mynpu-tile" in relax_opt(folder, "--list-passes").stdout
+    assert "mynpu.relu6" in relax_opt(folder, "--list-ops").stdout
+    assert ", mynpu, " in relax_opt(folder, "--show-dialects").stdout
+    assert "irdl.dialect @mynpu" in relax_opt(folder, "--dump-irdl=mynpu").stdout
+    assert "did you mean 'mynpu-tile'?" in relax_opt(folder, "--mynpu-tyle").stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("def broken(:", "SyntaxError: invalid syntax"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise SystemError('no driver')", "SystemError: no driver"),
+        ("import relax_mlir as rx\nrx.Dialect('relax')", "dialect 'relax' is declared twice"),
+        (
+            "import relax_mlir as rx\n@rx.register_pass\nclass A(rx.Pass):\n    'Doc.'\n    name = 'relax-inline'",
+            "registered twice",
+        ),
+    ],
+)
+def test_a_broken_plug_in_is_one_error(tmp_path: Path, text: str, message: str) -> None:
+    install(tmp_path, {"passes": text, "ops": text}, POINTS)
+    for done in (relax_opt(tmp_path, "--mynpu-tile", "--relax-inline"), relax_opt(tmp_path, text=MODULE)):
+        assert done.returncode == 1
+        errors = [line for line in done.stderr.splitlines() if not line.startswith("[")]
+        assert len(errors) == 1, done.stderr
+        assert errors[0].startswith("relax-opt: error: cannot load plug-in 'mynpu.")
+        assert message in errors[0]
+    # It does not stand in the way of those who do not use it.
+    assert relax_opt(tmp_path, "--cse").returncode == 0
+
+
+@pytest.mark.parametrize("point", ["mynpu-tile", "pas.mynpu-tile", "pass.", "."])
+def test_a_misnamed_entry_point_is_told(tmp_path: Path, point: str) -> None:
+    install(tmp_path, {"passes": PASSES}, {point: "mynpu.passes"})
+    done = relax_opt(tmp_path, "--mynpu-tile")
+    assert done.returncode == 1
+    assert f"plug-in '{point} = mynpu.passes': its name must be one of dialect.NAME, pass.NAME" in done.stderr
+
+
+def test_a_plug_in_that_does_not_register_what_it_announces(tmp_path: Path) -> None:
+    install(tmp_path, {"passes": "", "ops": ""}, POINTS)
+    done = relax_opt(tmp_path, "--mynpu-tile")
+    assert done.returncode == 1
+    assert "error: a plug-in announces the pass 'mynpu-tile', but does not register it" in done.stderr
+
+
+def test_two_plug_ins_side_by_side(tmp_path: Path) -> None:
+    install(tmp_path, {"passes": PASSES, "ops": OPS}, POINTS)
+    other = PASSES.replace("mynpu", "other")
+    install(tmp_path, {"passes": other}, {"pass.other-tile": "other.passes"}, package="other")
+    done = relax_opt(tmp_path, "--other-tile")
+    assert (done.returncode, done.stderr) == (0, "[imported other.passes]\n")
+    done = relax_opt(tmp_path, "--other-tile", "--mynpu-tile=size=2")
+    assert "mynpu.tile = 2" in done.stdout
+    assert "other.tile = 8" in done.stdout

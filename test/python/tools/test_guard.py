@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The guard: whatever the work does, it ends with 0 or 1 and at most one line of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PRELUDE = """
+import os, signal, sys, time
+from relax_mlir.tools.opt.guard import announce, limited, renamed_on_death, run_guarded
+def work():
+    {body}
+    return 0
+sys.exit(run_guarded("tool", work))
+"""
+FOREVER = "[None for _ in iter(int, 1)]"
+
+
+def guarded(body: str, folder: Path) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a guarded function with this body."""
+    code = PRELUDE.replace("{body}", textwrap.indent(textwrap.dedent(body), "    ").strip())
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "out", "errors"),
+    [
+        ("print('done')", 0, "done\n", ""),
+        ("return 1", 1, "", ""),
+        ("return 77", 1, "", ""),
+        ("os._exit(77)", 1, "", ""),
+        ("raise KeyboardInterrupt", 1, "", "tool: error: interrupted\n"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", 1, "", "tool: error: MLIR crashed (SIGSEGV)\n"),
+        ("announce('parsing x'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while parsing x\n"),
+        ("announce('long ' * 9); announce('b'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while b\n"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 1, "", "tool: error: was killed (out of memory?)\n"),
+        (
+            f"announce('reading')\nwith limited(0.2): {FOREVER}",
+            1,
+            "",
+            "tool: error: gave up, because MLIR did not come to an end while reading\n",
+        ),
+        ("with limited(0.2): pass\ntime.sleep(0.4)", 0, "", ""),
+        ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(9)", 1, "", "tool: error: interrupted\n"),
+        ("os.kill(os.getppid(), signal.SIGINT); time.sleep(9)", 1, "", "tool: error: interrupted\n"),
+        # A process that does not listen is killed.
+        (
+            "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.kill(os.getppid(), signal.SIGTERM); time.sleep(9)",
+            1,
+            "",
+            "tool: error: interrupted\n",
+        ),
+    ],
+)
+def test_how_work_can_end(body: str, code: int, out: str, errors: str, tmp_path: Path) -> None:
+    assert guarded(body, tmp_path) == (code, out, errors)
+
+
+def test_a_file_for_the_case_of_death(tmp_path: Path) -> None:
+    temporary, final = tmp_path / "temporary", tmp_path / "final"
+    temporary.write_text("last words")
+    body = "with renamed_on_death('temporary', 'final'): {}"
+    assert guarded(body.replace("{}", "pass"), tmp_path)[0] == 0
+    assert temporary.exists()
+    code, _, errors = guarded(body.replace("{}", "os.abort()"), tmp_path)
+    assert (code, final.read_text()) == (1, "last words")
+    assert "tool: note: a reproducer was written to final" in errors
+    assert not temporary.exists()
+
+
+def test_an_exception_is_not_the_guard_s_business(tmp_path: Path) -> None:
+    code, _, errors = guarded("raise ValueError('x')", tmp_path)
+    assert code == 1
+    assert "Traceback" not in errors
