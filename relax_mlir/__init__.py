@@ -13,7 +13,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .bindings.conversion import Conversion as Conversion
-    from .bindings.conversion import Decline as Decline
     from .bindings.errors import RelaxError as RelaxError
     from .bindings.mlir import ir as ir
     from .bindings.patterns import UPDATED as UPDATED
@@ -40,10 +39,22 @@ if TYPE_CHECKING:
     from .passes.core.instruments import Instrument as Instrument
     from .passes.core.instruments import PrintIR as PrintIR
     from .passes.core.instruments import Timing as Timing
-    from .passes.core.pipeline import Pipeline as Pipeline
     from .passes.core.registry import all_passes as all_passes
     from .passes.core.registry import find_pass as find_pass
     from .passes.core.registry import register_pass as register_pass
+    from .pipeline import Decline as Decline
+    from .pipeline import LegalizeOps as LegalizeOps
+    from .pipeline import Pipeline as Pipeline
+    from .pipeline import Target as Target
+    from .pipeline import all_intrinsic_rules as all_intrinsic_rules
+    from .pipeline import all_rules as all_rules
+    from .pipeline import all_targets as all_targets
+    from .pipeline import find_target as find_target
+    from .pipeline import number as number
+    from .pipeline import register_legalize as register_legalize
+    from .pipeline import register_legalize_intrinsic as register_legalize_intrinsic
+    from .pipeline import register_lower_intrinsic as register_lower_intrinsic
+    from .pipeline import register_target as register_target
 
 # Public name -> the module that defines it.
 _EXPORTS = {
@@ -66,15 +77,27 @@ _EXPORTS = {
     "Callback": "passes.core.instruments",
     "Instrument": "passes.core.instruments",
     "Pass": "passes.core.base",
-    "Pipeline": "passes.core.pipeline",
+    "Pipeline": "pipeline",
     "PrintIR": "passes.core.instruments",
     "Timing": "passes.core.instruments",
     "all_passes": "passes.core.registry",
     "find_pass": "passes.core.registry",
     "register_pass": "passes.core.registry",
+    # Targets, and rules for them.
+    "Decline": "pipeline",
+    "LegalizeOps": "pipeline",
+    "Target": "pipeline",
+    "all_intrinsic_rules": "pipeline",
+    "all_rules": "pipeline",
+    "all_targets": "pipeline",
+    "find_target": "pipeline",
+    "number": "pipeline",
+    "register_legalize": "pipeline",
+    "register_legalize_intrinsic": "pipeline",
+    "register_lower_intrinsic": "pipeline",
+    "register_target": "pipeline",
     # Rewriting.
     "Conversion": "bindings.conversion",
-    "Decline": "bindings.conversion",
     "Pattern": "bindings.patterns",
     "UPDATED": "bindings.patterns",
     "apply_greedy": "bindings.patterns",

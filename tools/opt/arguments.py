@@ -62,6 +62,8 @@ OPTIONS: dict[str, Option] = {
     "list-passes": Option("flag", _LIST, "list the passes, this project's and upstream's", default=False),
     "show-dialects": Option("flag", _LIST, "list the dialects", default=False),
     "list-ops": Option("flag", _LIST, "list the operators of the dialects defined in Python", default=False),
+    "list-legalizations": Option("text", _LIST, "list the legalization rules, or those that a target tries first", "target", bare=""),
+    "list-intrinsics": Option("text", _LIST, "the same for intrinsics' rules", "target", bare=""),
     "dump-irdl": Option("text", _LIST, "print a dialect in IRDL, for upstream's --irdl-file", "dialect"),
     "version": Option("flag", _LIST, "print the versions", default=False),
     "help": Option("flag", _LIST, "print this help", default=False),

@@ -12,6 +12,7 @@ from ...bindings.diagnostics import Diagnostic, render, reporting, with_file_nam
 from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugin, load_plugins
 from ...bindings.upstream_passes import upstream_passes
+from ... import targets  # noqa: F401  # importing the package makes its targets known
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
