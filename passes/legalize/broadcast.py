@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elementwise loops over broadcast operands: what is known of sizes becomes indexing maps, the rest is asked at run time."""
+"""Elementwise loops over broadcast operands: known sizes become indexing maps, the others are asked at run time."""
 
 from __future__ import annotations
 

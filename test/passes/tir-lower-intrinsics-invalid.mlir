@@ -1,7 +1,7 @@
 // What is left is one error with a diagnostic for each operation: what it is, which rules were tried, and why not.
 
-// RUN: relax-opt %s --load-plugin=relax_mlir.targets --tir-lower-intrinsics --split-input-file --verify-diagnostics
-// RUN: not relax-opt %s --load-plugin=relax_mlir.targets --tir-lower-intrinsics=target=lvm 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: relax-opt %s --tir-lower-intrinsics --split-input-file --verify-diagnostics
+// RUN: not relax-opt %s --tir-lower-intrinsics=target=lvm 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: unknown target 'lvm'; did you mean 'llvm'? (known: cpu, default, llvm)
 
 func.func @two(%x: f8E5M2, %mask: i32) -> (f8E5M2, i32) {

@@ -1,6 +1,6 @@
-// RUN: relax-opt %s --load-plugin=relax_mlir.targets --tir-lower-intrinsics | FileCheck %s
-// RUN: relax-opt %s --load-plugin=relax_mlir.targets --pass-pipeline='builtin.module(tir-lower-intrinsics{fast-math=true})' | FileCheck %s --check-prefix=FAST
-// RUN: relax-opt %s --load-plugin=relax_mlir.targets --pass-pipeline='builtin.module(tir-lower-intrinsics{target=default})' --split-input-file --verify-diagnostics
+// RUN: relax-opt %s --tir-lower-intrinsics | FileCheck %s
+// RUN: relax-opt %s --pass-pipeline='builtin.module(tir-lower-intrinsics{fast-math=true})' | FileCheck %s --check-prefix=FAST
+// RUN: relax-opt %s --pass-pipeline='builtin.module(tir-lower-intrinsics{target=default})' --split-input-file --verify-diagnostics
 
 // A C function is declared once, however often it is called.
 // CHECK-DAG: func.func private @VTADepPop(i32) -> i32

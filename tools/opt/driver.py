@@ -8,11 +8,11 @@ import traceback
 from collections.abc import Sequence
 from typing import TextIO
 
+from ... import targets  # noqa: F401  # importing the package makes its targets known
 from ...bindings.diagnostics import Diagnostic, render, reporting, with_file_name
 from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugin, load_plugins
 from ...bindings.upstream_passes import upstream_passes
-from ... import targets  # noqa: F401  # importing the package makes its targets known
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
@@ -203,6 +203,12 @@ def _information(arguments: Arguments) -> str | None:
         return listing.version_text()
     if arguments["list-passes"]:
         return listing.passes_text()
+    for option, table in (
+        ("list-legalizations", listing.legalizations_text),
+        ("list-intrinsics", listing.intrinsics_text),
+    ):
+        if arguments[option] is not None:
+            return table(arguments[option] or None)
     if arguments["show-dialects"] or arguments["list-ops"] or arguments["dump-irdl"] is not None:
         load_plugins("dialect")
         if arguments["dump-irdl"] is not None:

@@ -18,6 +18,8 @@ from ...dialects.context import create_context
 from ...dialects.core.dialect import registered_dialects
 from ...passes.core.options import describe_type, format_value, option_fields
 from ...passes.core.registry import all_passes
+from ...passes.intrinsics.registry import intrinsics_table
+from ...passes.legalize.rules import all_rules
 from .arguments import OPTIONS
 
 _COLUMN = 46
@@ -118,6 +120,16 @@ def ops_text() -> str:
             mark = "  (own)" if definition.own else ""
             lines.append(f"{definition.full_name:<44} {definition.doc}{mark}".rstrip())
     return "\n".join(lines) + "\n"
+
+
+def legalizations_text(target: str | None) -> str:
+    """Operator, target that provides the rule, and where the rule is; for a target what it would try first."""
+    return "".join(f"{rule.op:<36} {rule.target:<12} {rule.place}\n" for rule in all_rules(target))
+
+
+def intrinsics_text(target: str | None) -> str:
+    """The same for the rules of intrinsics."""
+    return intrinsics_table(target).rstrip("\n") + "\n"
 
 
 def irdl_text(name: str) -> str:

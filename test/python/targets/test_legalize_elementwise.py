@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elementwise operators, legalized by the default rules, compiled for llvm and run, against numpy and scipy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import scipy.special
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prim_jit import run_op
+from relax_mlir.passes.legalize.rules import all_rules
+
+import relax_mlir as rx
+
+FLOATS = ("float16", "float32", "float64")
+INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 2.5, 3.5, 1e-3, 100.0, numpy.inf, -numpy.inf, numpy.nan]
+
+
+def floats(dtype: str) -> Any:
+    random = numpy.random.default_rng(7).normal(scale=3, size=51)
+    return numpy.array([*SPECIAL, *random], dtype)
+
+
+def integers(dtype: str) -> Any:
+    limits = numpy.iinfo(dtype)
+    random = numpy.random.default_rng(7).integers(limits.min, limits.max, 53, dtype, endpoint=True)
+    small = numpy.array([0, 1, 2, 3, 7, limits.min, limits.max, limits.max - 1], dtype)
+    return numpy.concatenate([small, small[::-1], random])
+
+
+def pairs(values: Any) -> tuple[Any, Any]:
+    """Every value against every other of the first 16, and the rest at random."""
+    left, right = numpy.meshgrid(values[:16], values[:16])
+    rest = values[16:]
+    return numpy.concatenate([left.ravel(), rest]), numpy.concatenate([right.ravel(), rest[::-1]])
+
+
+def ran(name: str, *arrays: Any, **options: Any) -> Any:
+    return numpy.from_dlpack(run_op(f"relax.{name}", *arrays, **options))
+
+
+def check(name: str, actual: Any, expected: Any, dtype: str) -> None:
+    expected = numpy.asarray(expected)
+    assert actual.shape == expected.shape
+    if actual.dtype.kind == "f":
+        # The intrinsics promise 4 ulp; f16 goes through f32.
+        tolerance = {"float16": 1e-3, "float32": 1e-6, "float64": 2e-15}[dtype]
+        numpy.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * 1e-2, err_msg=name)
+    else:
+        numpy.testing.assert_array_equal(actual, expected, err_msg=name)
+
+
+FLOAT_UNARY = {
+    **{name: getattr(numpy, name) for name in "cos cosh sin sinh tan tanh exp log sqrt ceil floor trunc".split()},
+    "acos": numpy.arccos, "acosh": numpy.arccosh, "asin": numpy.arcsin, "asinh": numpy.arcsinh,
+    "atan": numpy.arctan, "atanh": numpy.arctanh, "erf": scipy.special.erf, "sigmoid": scipy.special.expit,
+    "rsqrt": lambda x: 1 / numpy.sqrt(x), "round": numpy.round, "abs": numpy.abs, "negative": numpy.negative,
+    "square": numpy.square, "isfinite": numpy.isfinite, "isinf": numpy.isinf, "isnan": numpy.isnan,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", sorted(FLOAT_UNARY))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_one_float(name: str, dtype: str) -> None:
+    values = floats(dtype)
+    wide = values.astype("float64") if dtype == "float16" else values
+    expected = numpy.asarray(FLOAT_UNARY[name](wide))
+    check(name, ran(name, values), expected.astype(dtype) if expected.dtype.kind == "f" else expected, dtype)
+
+
+def divided(left: Any, right: Any) -> Any:
+    """Towards zero; by zero it is zero, and the lowest number by -1 wraps around."""
+    safe = numpy.where(right == 0, 1, right)
+    quotient = [
+        int(abs(int(a)) // abs(int(b))) * (-1 if (a < 0) != (b < 0) else 1) for a, b in zip(left, safe, strict=True)
+    ]
+    wrapped = numpy.array([value & (2 ** (left.dtype.itemsize * 8) - 1) for value in quotient], object)
+    return numpy.where(right == 0, 0, wrapped.astype(f"uint{left.dtype.itemsize * 8}").astype(left.dtype))
+
+
+def rest(left: Any, right: Any) -> Any:
+    return numpy.where(right == 0, 0, left - divided(left, right) * right)
+
+
+ARITHMETIC = {
+    "add": (numpy.add, numpy.add), "subtract": (numpy.subtract, numpy.subtract),
+    "multiply": (numpy.multiply, numpy.multiply), "divide": (numpy.divide, divided),
+    "floor_divide": (lambda a, b: numpy.floor(a / b), numpy.floor_divide), "mod": (numpy.fmod, rest),
+    "floor_mod": (numpy.mod, numpy.mod), "maximum": (numpy.maximum, numpy.maximum),
+    "minimum": (numpy.minimum, numpy.minimum),
+    **{name: (getattr(numpy, name),) * 2 for name in "equal not_equal less less_equal greater greater_equal".split()},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("name", sorted(ARITHMETIC))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_two_floats(name: str, dtype: str) -> None:
+    left, right = pairs(floats(dtype))
+    check(name, ran(name, left, right), ARITHMETIC[name][0](left, right), dtype)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.parametrize("name", sorted(ARITHMETIC))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_two_integers(name: str, dtype: str) -> None:
+    left, right = pairs(integers(dtype))
+    check(name, ran(name, left, right), ARITHMETIC[name][1](left, right), dtype)
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int64"))
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("bitwise_and", numpy.bitwise_and), ("bitwise_or", numpy.bitwise_or), ("bitwise_xor", numpy.bitwise_xor)],
+)
+def test_bits(name: str, reference: Any, dtype: str) -> None:
+    left, right = pairs(integers(dtype))
+    check(name, ran(name, left, right), reference(left, right), dtype)
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int32", "int64"))
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("abs", numpy.abs), ("negative", numpy.negative), ("square", numpy.square), ("bitwise_not", numpy.invert)],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_one_integer(name: str, reference: Any, dtype: str) -> None:
+    if (name, dtype) == ("abs", "uint8"):
+        pytest.skip("the absolute value of an unsigned number is the number: no PrimFunc is made")
+    values = integers(dtype)
+    check(name, ran(name, values), reference(values), dtype)
+
+
+def test_booleans() -> None:
+    left, right = numpy.array([True, True, False, False]), numpy.array([True, False, True, False])
+    for name in ("and", "or", "xor"):
+        check(name, ran(f"logical_{name}", left, right), getattr(numpy, f"logical_{name}")(left, right), "bool")
+    check("not", ran("logical_not", left), ~left, "bool")
+
+
+SHAPES = [
+    ([("n", 4), (4,)], [(3, 4), (4,)]),
+    ([("n", "m"), (1, "m")], [(2, 5), (1, 5)]),
+    ([("n", 4), ("m", 4)], [(3, 4), (3, 4)]),
+    ([(), ("n",)], [(), (7,)]),
+    ([("n", 0), (1, 1)], [(3, 0), (1, 1)]),
+    ([("n", 1, 3), (4, 3)], [(2, 1, 3), (4, 3)]),
+    ([("k", 3), (5, 3)], [(1, 3), (5, 3)]),
+    ([("k", 3), (5, 3)], [(5, 3), (5, 3)]),
+]
+
+
+@pytest.mark.parametrize(("symbols", "shapes"), SHAPES, ids=str)
+def test_broadcasting_with_symbols(symbols: Any, shapes: Any) -> None:
+    arrays = [numpy.random.default_rng(3).normal(size=shape).astype("float32") for shape in shapes]
+    if symbols == [("n", 4), ("m", 4)]:
+        with pytest.raises(rx.RelaxError, match="is not known before it is computed"):
+            run_op("relax.add", *arrays, symbols=symbols)
+        return
+    check("add", ran("add", *arrays, symbols=symbols), arrays[0] + arrays[1], "float32")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_broadcasting_as_numpy_does(data: Any) -> None:
+    full = data.draw(st.lists(st.integers(0, 3), max_size=3), label="full")
+    shapes = [
+        tuple(data.draw(st.sampled_from([size, 1])) for size in full[data.draw(st.integers(0, len(full))) :])
+        for _ in range(2)
+    ]
+    arrays = [numpy.random.default_rng(5).normal(size=shape).astype("float32") for shape in shapes]
+    check("multiply", ran("multiply", *arrays), arrays[0] * arrays[1], "float32")
+
+
+def test_every_rule_is_of_an_operator_that_is_run_here() -> None:
+    run = {*FLOAT_UNARY, *ARITHMETIC, "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "logical_and"}
+    run |= {"logical_or", "logical_xor", "logical_not", "power", "atan2", "ewise_fma"}
+    assert {rule.op.removeprefix("relax.") for rule in all_rules("llvm")} == run
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_power_atan2_and_fma() -> None:
+    left, right = pairs(floats("float64")[:40])
+    check("atan2", ran("atan2", left, right), numpy.arctan2(left, right), "float64")
+    base = numpy.abs(left)
+    check("power", ran("power", base, right), numpy.power(base, right), "float64")
+    finite = numpy.random.default_rng(1).normal(size=64)
+    check("ewise_fma", ran("ewise_fma", finite, finite, finite), finite * finite + finite, "float64")
+    small = numpy.arange(-8, 8, dtype="int8")
+    check("ewise_fma", ran("ewise_fma", small, small, small), small * small + small, "int8")

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules per target: who may register what, which rule is taken, what a rule may return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+PARENT = rx.register_target(rx.Target("test_npu", parents=("llvm",), legal=frozenset({"relax.nn.conv2d"})))
+CHILD = rx.register_target(rx.Target("test_npu_2", parents=("test_npu",)))
+
+
+@rx.register_legalize("relax.exp", target="test_npu")
+def exp_on_the_npu(op: Any, operands: list[Any], builder: Any) -> Any:
+    return relax.call_dps_packed("npu.exp", operands, out_ty=op.result.type)
+
+
+@rx.register_legalize("relax.sin", target="test_npu")
+def sin_of_vectors(op: Any, operands: list[Any], builder: Any) -> Any:
+    if len(operands[0].type.shape) != 1:
+        return builder.decline("the unit takes vectors only")
+    return relax.call_dps_packed("npu.sin", operands, out_ty=op.result.type)
+
+
+@rx.register_legalize("relax.nn.silu", target="test_npu")
+def silu_from_others(op: Any, operands: list[Any], builder: Any) -> Any:
+    return relax.multiply(operands[0], relax.sigmoid(operands[0]))
+
+
+def legalized(name: str, target: str, shape: tuple[Any, ...] = (4,), **options: Any) -> str:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape)]) as f:
+        f.returns(rx.find_op(name)(*f))
+    rx.LegalizeOps(target=target, **options)(module)
+    module.verify()
+    return str(module)
+
+
+@pytest.mark.parametrize(
+    ("target", "packed"), [("test_npu", True), ("test_npu_2", True), ("llvm", False), ("default", False)]
+)
+def test_a_target_s_rule_is_for_it_and_its_children(target: str, packed: bool) -> None:
+    assert ('func = "npu.exp"' in legalized("relax.exp", target)) is packed
+
+
+def test_the_next_rule_is_tried_when_one_declines() -> None:
+    assert 'func = "npu.sin"' in legalized("relax.sin", "test_npu_2")
+    assert '"tir.sin"' in legalized("relax.sin", "test_npu_2", shape=(2, 2))
+
+
+def test_what_a_rule_makes_is_legalized_in_turn() -> None:
+    text = legalized("relax.nn.silu", "test_npu")
+    assert text.count("relax.call_tir") == 2 and "relax.sigmoid" not in text
+
+
+def test_this_run_s_map_goes_first_and_skipped_operators_stay() -> None:
+    def mine(op: Any, operands: list[Any], builder: Any) -> Any:
+        return relax.call_pure_packed("mine", operands, ty_args=op.result.type)
+
+    assert 'func = "mine"' in legalized("relax.exp", "test_npu", customize_legalize_map={"relax.exp": mine})
+    assert '"relax.exp"' in legalized("relax.exp", "test_npu", skip_ops=("relax.exp",))
+
+
+def test_operators_that_a_target_takes_stay() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, 3, 8, 8)), rx.tensor((4, 3, 3, 3))]) as f:
+        f.returns(relax.exp(relax.nn.conv2d(*f)))
+    rx.LegalizeOps(target="test_npu_2")(module)
+    assert '"relax.nn.conv2d"' in str(module) and '"relax.exp"' not in str(module)
+
+
+def test_a_rule_that_returns_nothing_says_so() -> None:
+    with pytest.raises(rx.RelaxError, match="returned nothing"):
+        legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": lambda op, operands, builder: None})
+
+
+@pytest.mark.parametrize(
+    ("op", "target", "message"),
+    [
+        ("relax.expp", "llvm", r"unknown operator 'relax.expp'; did you mean 'relax.exp'\?"),
+        ("relax.exp", "lvm", r"unknown target 'lvm'; did you mean 'llvm'\?"),
+        ("relax.exp", "test_npu", "has a rule for target 'test_npu' already: .*test_legalize_rules.py"),
+    ],
+)
+def test_bad_registrations_are_refused(op: str, target: str, message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=message):
+        rx.register_legalize(op, target=target)(lambda op, operands, builder: operands)
+
+
+def test_bad_targets_are_refused() -> None:
+    with pytest.raises(rx.RelaxError, match="registered twice"):
+        rx.register_target(rx.Target("test_npu"))
+    with pytest.raises(rx.RelaxError, match="unknown target 'nobody'"):
+        rx.register_target(rx.Target("test_orphan", parents=("nobody",)))
+    with pytest.raises(rx.RelaxError, match="no target name"):
+        rx.register_target(rx.Target("a b"))
+
+
+def test_the_table_names_the_rule_that_is_tried_first() -> None:
+    first = {rule.op: rule for rule in rx.all_rules("test_npu_2")}
+    assert (first["relax.exp"].target, first["relax.add"].target) == ("test_npu", "default")
+    assert "test_legalize_rules.py" in first["relax.exp"].place
+    assert {rule.target for rule in rx.all_rules() if rule.op == "relax.exp"} == {"default", "test_npu"}
