@@ -42,7 +42,7 @@ def broadcast_generic(
     rank = linalg.rank_of(output)
     asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
     direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
-    maps = [linalg.select_dims(rank, plan) for plan, ask in zip(plans, asked, strict=True) if not ask]  # type: ignore[arg-type]
+    maps = [linalg.select_dims(rank, plan) for plan, ask in zip(plans, asked, strict=True) if not ask]
     sizes = {
         (position, axis): linalg.dim(value, axis)
         for position, (value, plan) in enumerate(zip(inputs, plans, strict=True))
