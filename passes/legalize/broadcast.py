@@ -66,5 +66,5 @@ def _index(place: Any, size: Any) -> Any:
         return linalg.constant_index(0)
     if not isinstance(place, tuple):
         return linalg.index(place)
-    is_one = scalar.compare("eq", size, linalg.constant_index(1), "index")
+    is_one = scalar.compare("==", size, linalg.constant_index(1), "index")
     return scalar.select(is_one, linalg.constant_index(0), linalg.index(place[1]))

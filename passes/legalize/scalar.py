@@ -1,66 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arithmetic on scalars inside of bodies, by element type: what signless MLIR types do not say, the caller does.
 
-Element types are named as in the graph ("f32", "i8", "ui8", "i1"); unsigned ones are signless in PrimFuncs.
+Element types are named as in the graph ("f32", "i8", "ui8", "i1"); unsigned ones are signless in PrimFuncs. The
+functions take and give SSA values; what is the same for every type stands in passes/intrinsics/numbers.py.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.tir import dialect as tir
+from ..intrinsics import numbers
+from ..intrinsics.numbers import number
+
+_COMPARISONS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
-def create(name: str, *operands: Any, type_: Any = None, **attributes: Any) -> Any:
+def create(name: str, *operands: Any, type_: Any = None) -> Any:
     """An operation with one result, of the first operand's type unless told."""
-    result = operands[0].type if type_ is None else type_
-    return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).result
+    return numbers.operation(name, operands, operands[0].type if type_ is None else type_).value
 
 
 def constant(value: int | float | bool, type_: Any) -> Any:
     """A constant of a scalar type; integers wrap to its width."""
-    if isinstance(type_, ir.FloatType):
-        attribute = ir.FloatAttr.get(type_, float(value))
-    else:
-        attribute = ir.IntegerAttr.get(type_, _wrapped(int(value), type_))
-    return ir.Operation.create("arith.constant", results=[type_], attributes={"value": attribute}).result
+    if not isinstance(type_, ir.FloatType):
+        value = _wrapped(int(value), 64 if isinstance(type_, ir.IndexType) else type_.width)
+    return numbers.constant(value, type_).value
 
 
-def _wrapped(value: int, type_: Any) -> int:
-    width = 64 if isinstance(type_, ir.IndexType) else type_.width
+def _wrapped(value: int, width: int) -> int:
     low = value & ((1 << width) - 1)
     return low - (1 << width) if width > 1 and low >> (width - 1) else low
 
 
-def compare(predicate: str, left: Any, right: Any, dtype: str) -> Any:
-    """`predicate`: eq, ne, lt, le, gt, ge. Comparisons with NaN are false, but ne is true."""
-    i1 = ir.IntegerType.get_signless(1)
-    i64 = ir.IntegerType.get_signless(64)
-    if is_float(dtype):
-        codes = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
-        return create("arith.cmpf", left, right, type_=i1, predicate=ir.IntegerAttr.get(i64, codes[predicate]))
-    signed = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
-    unsigned = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
-    codes = unsigned if is_unsigned(dtype) or is_bool(dtype) else signed
-    return create("arith.cmpi", left, right, type_=i1, predicate=ir.IntegerAttr.get(i64, codes[predicate]))
+def compare(sign: str, left: Any, right: Any, dtype: str) -> Any:
+    """`sign`: ==, !=, <, <=, >, >=. Comparisons with NaN are false, but != is true."""
+    if is_unsigned(dtype) or is_bool(dtype):
+        return number(left).unsigned(sign, number(right)).value
+    return _COMPARISONS[sign](number(left), number(right)).value
 
 
 def select(condition: Any, yes: Any, no: Any) -> Any:
-    return create("arith.select", condition, yes, no, type_=yes.type)
+    return numbers.select(number(condition), number(yes), number(no)).value
 
 
 def add(left: Any, right: Any, dtype: str) -> Any:
-    return create("arith.addf" if is_float(dtype) else "arith.addi", left, right)
+    return (number(left) + number(right)).value
 
 
 def subtract(left: Any, right: Any, dtype: str) -> Any:
-    return create("arith.subf" if is_float(dtype) else "arith.subi", left, right)
+    return (number(left) - number(right)).value
 
 
 def multiply(left: Any, right: Any, dtype: str) -> Any:
-    return create("arith.mulf" if is_float(dtype) else "arith.muli", left, right)
+    return (number(left) * number(right)).value
 
 
 def maximum(left: Any, right: Any, dtype: str) -> Any:
@@ -79,13 +82,13 @@ def minimum(left: Any, right: Any, dtype: str) -> Any:
 def _safe_divisor(left: Any, right: Any, dtype: str) -> tuple[Any, Any]:
     """A divisor that no machine traps on, and whether the real one was 0: x / 0 is 0 here, as in numpy."""
     one = constant(1, right.type)
-    is_zero = compare("eq", right, constant(0, right.type), dtype)
+    is_zero = compare("==", right, constant(0, right.type), dtype)
     safe = select(is_zero, one, right)
     if not is_unsigned(dtype):
         # The lowest number / -1 does not fit: dividing by 1 gives what wrapping around would.
         lowest = constant(1 << (bit_width(dtype) - 1), right.type)
-        is_lowest = compare("eq", left, lowest, dtype)
-        is_minus_one = compare("eq", right, constant(-1, right.type), dtype)
+        is_lowest = compare("==", left, lowest, dtype)
+        is_minus_one = compare("==", right, constant(-1, right.type), dtype)
         safe = select(create("arith.andi", is_lowest, is_minus_one), one, safe)
     return safe, is_zero
 
@@ -124,6 +127,6 @@ def floor_remainder(left: Any, right: Any, dtype: str) -> Any:
     if is_unsigned(dtype):
         return rest
     zero = constant(0, left.type)
-    is_rest = compare("ne", rest, zero, dtype)
-    signs_differ = create("arith.xori", compare("lt", rest, zero, dtype), compare("lt", right, zero, dtype))
+    is_rest = compare("!=", rest, zero, dtype)
+    signs_differ = create("arith.xori", compare("<", rest, zero, dtype), compare("<", right, zero, dtype))
     return select(create("arith.andi", is_rest, signs_differ), add(rest, right, dtype), rest)

@@ -32,12 +32,12 @@ _ARITHMETIC: dict[str, Callable[[Any, Any, str], Any]] = {
     "minimum": scalar.minimum,
 }
 _COMPARISONS = {
-    "equal": "eq",
-    "not_equal": "ne",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
 }
 _BITS = {
     **{f"{kind}_{name}": f"arith.{name}i" for kind in ("logical", "bitwise") for name in ("and", "or", "xor")},
@@ -77,8 +77,8 @@ def arithmetic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize([f"relax.{name}" for name in _COMPARISONS])
 def comparison(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    code, dtype = _COMPARISONS[op.definition.name], _dtype(builder)
-    return builder.elementwise(lambda x, y: scalar.compare(code, x, y, dtype))
+    sign, dtype = _COMPARISONS[op.definition.name], _dtype(builder)
+    return builder.elementwise(lambda x, y: scalar.compare(sign, x, y, dtype))
 
 
 @register_legalize([f"relax.{name}" for name in _BITS])

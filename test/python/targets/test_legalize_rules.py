@@ -105,3 +105,12 @@ def test_the_table_names_the_rule_that_is_tried_first() -> None:
     assert (first["relax.exp"].target, first["relax.add"].target) == ("test_npu", "default")
     assert "test_legalize_rules.py" in first["relax.exp"].place
     assert {rule.target for rule in rx.all_rules() if rule.op == "relax.exp"} == {"default", "test_npu"}
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("relax.abs", "uint8"), ("relax.round", "int32")])
+def test_what_changes_nothing_makes_no_prim_func(name: str, dtype: str) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,), dtype)]) as f:
+        f.returns(rx.find_op(name)(*f))
+    rx.LegalizeOps(target="llvm")(module)
+    assert "relax." not in str(module) and "tir.prim_func" not in str(module)
