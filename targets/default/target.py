@@ -7,7 +7,7 @@ from ...passes.legalize.targets import DEFAULT, Target
 
 _FAMILIES = ("", "_representation", "_integer", "_loops")
 
-_OPERATORS = ("elementwise",)
+_OPERATORS = ("activation", "elementwise")
 
 TARGET = Target(
     DEFAULT,

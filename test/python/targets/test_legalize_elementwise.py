@@ -178,7 +178,8 @@ def test_broadcasting_as_numpy_does(data: Any) -> None:
 def test_every_rule_is_of_an_operator_that_is_run_here() -> None:
     run = {*FLOAT_UNARY, *ARITHMETIC, "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "logical_and"}
     run |= {"logical_or", "logical_xor", "logical_not", "power", "atan2", "ewise_fma"}
-    assert {rule.op.removeprefix("relax.") for rule in all_rules("llvm")} == run
+    rules = [rule for rule in all_rules("llvm") if "legalize_elementwise" in rule.place]
+    assert {rule.op.removeprefix("relax.") for rule in rules} == run
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Activation functions as loops over scalars. Narrow floats are widened to f32 once, not at every step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import bit_width, is_float
+from ...dialects.tir import dialect as tir
+from ...passes.intrinsics.numbers import Number, convert, number, select, to_float
+from ...passes.legalize import scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
+
+_Function = Callable[[Number], Number]
+
+
+def _intrinsic(name: str, x: Number) -> Number:
+    return number(tir.ops[name](x.value))
+
+
+def _in_f32(function: _Function, dtype: str) -> Callable[[Any], Any]:
+    """The function on scalars of a float type; those narrower than f32 go through it."""
+
+    def body(value: Any) -> Any:
+        x = number(value)
+        if bit_width(dtype) >= 32:
+            return function(x).value
+        return to_float(function(convert("arith.extf", x, ir.F32Type.get())), dtype).value
+
+    return body
+
+
+def _apply(builder: RuleBuilder, function: _Function) -> Any:
+    dtype = str(builder.operands[0].type.element_type)
+    if not is_float(dtype):
+        return builder.decline("only floats are legalized; convert with relax.astype")
+    return builder.elementwise(_in_f32(function, dtype), builder.operands[:1])
+
+
+@register_legalize("relax.nn.relu")
+def relu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """max(x, 0); NaN stays NaN."""
+    dtype = str(builder.info(operands[0]).dtype)  # type: ignore[union-attr]
+    return builder.elementwise(lambda x: scalar.maximum(x, scalar.constant(0, x.type), dtype))
+
+
+@register_legalize("relax.nn.leakyrelu")
+def leakyrelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    alpha = op.alpha
+    return _apply(builder, lambda x: select(x > 0.0, x, x * alpha))
+
+
+@register_legalize("relax.nn.gelu")
+def gelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    # erfc, because 1 + erf(x) loses every digit where x is far below 0.
+    return _apply(builder, lambda x: x * 0.5 * _intrinsic("erfc", x * -math.sqrt(0.5)))
+
+
+@register_legalize("relax.nn.gelu_tanh")
+def gelu_tanh(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    scale = 2 * math.sqrt(2 / math.pi)
+    # (1 + tanh(y)) / 2 is sigmoid(2 * y), which keeps its digits for y far below 0.
+    return _apply(builder, lambda x: x * _intrinsic("sigmoid", (x * x * x * 0.044715 + x) * scale))
+
+
+@register_legalize("relax.nn.silu")
+def silu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    return _apply(builder, lambda x: x * _intrinsic("sigmoid", x))
+
+
+@register_legalize("relax.nn.selu")
+def selu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+
+    def function(x: Number) -> Number:
+        return select(x > 0.0, x, _intrinsic("expm1", x) * alpha) * scale
+
+    return _apply(builder, function)
+
+
+@register_legalize("relax.nn.softplus")
+def softplus(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    beta, threshold = op.beta, op.threshold
+
+    def function(x: Number) -> Number:
+        scaled = x * beta
+        return select(scaled > threshold, x, _intrinsic("log1p", _intrinsic("exp", scaled)) / beta)
+
+    return _apply(builder, function)

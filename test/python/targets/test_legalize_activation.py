@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Activation functions, legalized by the default rules, compiled for llvm and run, against numpy and scipy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import scipy.special
+from prim_jit import run_op
+
+import relax_mlir as rx
+
+ROOT_OF_HALF = numpy.sqrt(0.5)
+
+
+def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    return numpy.where(x * beta > threshold, x, numpy.log1p(numpy.exp(numpy.minimum(x * beta, 700))) / beta)
+
+
+def selu(x: Any) -> Any:
+    return 1.0507009873554805 * numpy.where(x > 0, x, 1.6732632423543772 * numpy.expm1(x))
+
+
+# The references in f64, in the form that loses no digits.
+REFERENCES = {
+    "relu": (lambda x: numpy.maximum(x, 0), {}),
+    "leakyrelu": (lambda x: numpy.where(x > 0, x, 0.2 * x), {"alpha": 0.2}),
+    "gelu": (lambda x: x * 0.5 * scipy.special.erfc(-x * ROOT_OF_HALF), {}),
+    "gelu_tanh": (lambda x: x * scipy.special.expit(2 * numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x**3)), {}),
+    "silu": (lambda x: x * scipy.special.expit(x), {}),
+    "selu": (selu, {}),
+    "softplus": (softplus, {}),
+}
+POINTS = [-30.0, -8.0, -3.0, -1.0, -0.5, -1e-3, -0.0, 0.0, 1e-3, 0.5, 1.0, 3.0, 8.0, 19.0, 25.0, numpy.nan]
+TOLERANCES = {"float16": 2e-3, "float32": 4e-6, "float64": 1e-13}
+
+
+@pytest.mark.parametrize("dtype", sorted(TOLERANCES))
+@pytest.mark.parametrize("name", sorted(REFERENCES))
+def test_values(name: str, dtype: str) -> None:
+    reference, attributes = REFERENCES[name]
+    x = numpy.array([*POINTS, *numpy.random.default_rng(3).normal(size=50)], dtype)
+    actual = numpy.from_dlpack(run_op(f"relax.nn.{name}", x, **attributes))
+    expected = numpy.asarray(reference(x.astype("float64")))
+    assert actual.dtype == x.dtype
+    smallest = numpy.finfo(dtype).tiny
+    numpy.testing.assert_allclose(actual, expected, rtol=TOLERANCES[dtype], atol=smallest, err_msg=name)
+
+
+def test_softplus_with_other_attributes() -> None:
+    x = numpy.linspace(-5, 5, 41)
+    actual = numpy.from_dlpack(run_op("relax.nn.softplus", x, beta=2.0, threshold=3.0))
+    numpy.testing.assert_allclose(actual, softplus(x, 2.0, 3.0), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_relu_of_integers(dtype: str) -> None:
+    x = numpy.array([-128, -1, 0, 1, 127], dtype)
+    numpy.testing.assert_array_equal(numpy.from_dlpack(run_op("relax.nn.relu", x)), numpy.maximum(x, 0))
+
+
+def test_infinities_stay_in_relu() -> None:
+    x = numpy.array([-numpy.inf, numpy.inf, numpy.nan], "float32")
+    numpy.testing.assert_array_equal(
+        numpy.from_dlpack(run_op("relax.nn.relu", x)), numpy.array([0, numpy.inf, numpy.nan], "float32")
+    )
+
+
+def test_symbolic_sizes() -> None:
+    x = numpy.random.default_rng(3).normal(size=(3, 5)).astype("float32")
+    actual = numpy.from_dlpack(run_op("relax.nn.silu", x, symbols=[("n", 5)]))
+    numpy.testing.assert_allclose(actual, x * scipy.special.expit(x), rtol=1e-6)
+
+
+def test_rules_are_listed() -> None:
+    rules = {rule.op for rule in rx.all_rules("llvm")}
+    assert {f"relax.nn.{name}" for name in REFERENCES} <= rules
