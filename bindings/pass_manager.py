@@ -75,13 +75,6 @@ def run_upstream(operation: Any, texts: list[str], *, verify: bool = True) -> No
             manager.run(operation)
 
 
-def upstream_pipeline_text(text: str, context: Any) -> str:
-    """What an upstream pass or pipeline expands to, with every option at its value."""
-    with context:
-        printed = str(passmanager.PassManager.parse(f"any({text})"))
-    return printed.removeprefix("any(").removesuffix(")")
-
-
 @contextmanager
 def _captured_stderr() -> Iterator[list[str]]:
     """Collects what LLVM's option parser writes to the process's stderr beside raising: it holds the reason."""

@@ -12,6 +12,7 @@ from ..bindings.errors import RelaxError
 from ..dialects.core.dialect import find_op
 from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
+from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.rules import Rule, RuleFunction, legalizable_ops, rules_for
@@ -34,8 +35,8 @@ class LegalizeOps(Pass):
 
     target: str = "default"
     skip_ops: tuple[str, ...] = ()
-    #: Rules of this run, tried before the target's: operator -> rule. Only from Python.
-    customize_legalize_map: Mapping[str, RuleFunction] = field(default_factory=dict)
+    #: Rules of this run, tried before the target's: operator -> rule.
+    customize_legalize_map: Mapping[str, RuleFunction] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:
         fallback_chain(self.target)

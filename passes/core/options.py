@@ -12,6 +12,9 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.suggest import suggest
 
+#: In a field's metadata: its values are Python objects, which a pipeline's text cannot spell.
+PYTHON_ONLY = "python only"
+
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 
@@ -68,8 +71,9 @@ def option_name(field_name: str) -> str:
 
 
 def option_fields(pass_class: type) -> dict[str, dataclasses.Field[Any]]:
-    """The options of a pass class by the name they have in a pipeline."""
-    return {option_name(field.name): field for field in dataclasses.fields(pass_class) if field.init}
+    """The options of a pass class by the name they have in a pipeline, fields without a text left out."""
+    fields = [field for field in dataclasses.fields(pass_class) if field.init and not field.metadata.get(PYTHON_ONLY)]
+    return {option_name(field.name): field for field in fields}
 
 
 def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> Any:

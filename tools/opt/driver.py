@@ -16,7 +16,7 @@ from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
-from ..split_input import split_input
+from ..split_input import near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier
 from .arguments import Arguments, parse_arguments
 from .files import write_whole
@@ -76,6 +76,9 @@ class Driver:
             return self._process(job, [data], arguments)
         text = decode_source(data, name)
         marker = arguments["split-input-file"]
+        for line in near_split_markers(text, marker) if marker else ():
+            warning = Diagnostic("warning", "near miss with file split marker", name, line, 1)
+            self._print_diagnostic(warning, {name: text})
         chunks: list[str | bytes] = [chunk.text for chunk in split_input(text, marker)] if marker else [text]
         return self._process(job, chunks, arguments)
 

@@ -154,19 +154,12 @@ class Job:
         arguments = self.arguments
         if arguments["emit-bytecode"]:
             return module.bytecode(arguments["emit-bytecode-version"])
-        if arguments["print-script"]:
-            from ...dialects.script import print_script
+        if arguments["irdl-names"]:
+            from .irdl_names import add_run_sizes, to_irdl
 
-            return print_script(module.operation)
-        if not arguments["irdl-names"]:
-            return self._text(module)
-        from .irdl_names import add_run_sizes, to_irdl
-
-        add_run_sizes(module.operation)
-        return to_irdl(self._text(module))
-
-    def _text(self, module: Module) -> str:
-        return print_asm(module.operation, **self._print_options()).rstrip("\n") + "\n"
+            add_run_sizes(module.operation)
+        text = self._show(module.operation).rstrip("\n") + "\n"
+        return to_irdl(text) if arguments["irdl-names"] and not arguments["print-script"] else text
 
 
 def _announce_pass(name: str, op: Any) -> None:

@@ -6,16 +6,6 @@ from __future__ import annotations
 from ...core.opdef import Call
 
 
-def require_rank(call: Call, name: str, *allowed: int) -> int:
-    """The rank of a tensor operand; refuses an unknown one, and one that is not among those allowed, if any."""
-    rank = call.operands[name].rank
-    if rank is None:
-        expected = _expected(allowed) if allowed else "of known rank"
-        raise call.fail(f"{call.describe(name)} must be {expected}, but its rank is unknown")
-    check_rank(call, name, *allowed)
-    return rank
-
-
 def check_rank(call: Call, name: str, *allowed: int) -> None:
     """Refuses a tensor operand whose rank is known and not allowed."""
     rank = call.operands[name].rank

@@ -114,3 +114,9 @@ def test_what_changes_nothing_makes_no_prim_func(name: str, dtype: str) -> None:
         f.returns(rx.find_op(name)(*f))
     rx.LegalizeOps(target="llvm")(module)
     assert "relax." not in str(module) and "tir.prim_func" not in str(module)
+
+
+def test_rules_of_a_run_are_no_option_of_the_pass_s_text() -> None:
+    with pytest.raises(rx.RelaxError, match="has no option 'customize-legalize-map'"):
+        rx.Pipeline("relax-legalize-ops{customize-legalize-map=relax.exp:x}")
+    assert rx.LegalizeOps(customize_legalize_map={"relax.exp": exp_on_the_npu}).text() == "relax-legalize-ops"
