@@ -15,13 +15,15 @@ from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .legalize.builder import PrimFuncs, RuleBuilder
+from .legalize.known_sizes import with_known_sizes
 from .legalize.rules import Rule, RuleFunction, legalizable_ops, rules_for
 from .legalize.targets import fallback_chain
 
 #: What crosses levels already, or belongs to the graph level: nothing is left to do for it here.
 GRAPH_LEVEL = frozenset(
     "relax.call_tir relax.call_tir_inplace relax.call_dps_packed relax.call_pure_packed relax.call_packed "
-    "relax.call_inplace_packed relax.match_cast relax.shape_expr relax.prim_value relax.shape_of".split()
+    "relax.call_inplace_packed relax.match_cast relax.shape_expr relax.prim_value relax.shape_of "
+    "relax.tensor_to_shape relax.shape_to_tensor relax.constant".split()
 )
 
 
@@ -65,8 +67,10 @@ class LegalizeOps(Pass):
 
 
 def _pattern(rule: Rule, prim_funcs: PrimFuncs) -> Any:
+    function = with_known_sizes(rule.function)
+
     def legalize(op: Any, operands: list[Any], _: Any) -> Any:
-        values = rule.function(op, operands, RuleBuilder(op, operands, prim_funcs))
+        values = function(op, operands, RuleBuilder(op, operands, prim_funcs))
         if values is None:
             raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")
         return values

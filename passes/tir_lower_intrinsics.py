@@ -16,8 +16,8 @@ from .intrinsics.numbers import Number, element_type, to_float, with_element
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_for, intrinsics_with_rules
 from .legalize.targets import find_target
 
-# Calls are no intrinsics: they stay, unless the target has a rule for them.
-_CALLS = frozenset({"tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})
+# Calls and assertions are no intrinsics: they stay, unless the target has a rule for them.
+_CALLS = frozenset({"tir.assert", "tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})
 _NARROW = frozenset({"f16", "bf16"})
 
 

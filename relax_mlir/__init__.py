@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .bindings.patterns import apply_greedy as apply_greedy
     from .bindings.patterns import apply_walk as apply_walk
     from .bindings.patterns import defining_op as defining_op
+    from .compiling import compile as compile
+    from .compiling import lower as lower
+    from .compiling import stages as stages
     from .dialects import relax as relax
     from .dialects import tir as tir
     from .dialects.core import attributes as attrs  # noqa: F401
@@ -72,6 +75,9 @@ _EXPORTS = {
     "tensor": "dialects.core.infos",
     # Modules.
     "Module": "module",
+    "compile": "compiling",
+    "lower": "compiling",
+    "stages": "compiling",
     "print_script": "dialects.script",
     # Passes: writing them, running them, watching them.
     "Callback": "passes.core.instruments",
@@ -105,7 +111,12 @@ _EXPORTS = {
     "defining_op": "bindings.patterns",
 }
 # Public name -> the module that it is.
-_MODULES = {"relax": "dialects.relax", "tir": "dialects.tir", "attrs": "dialects.core.attributes"}
+_MODULES = {
+    "relax": "dialects.relax",
+    "tir": "dialects.tir",
+    "attrs": "dialects.core.attributes",
+    "runtime": "runtime",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -35,6 +35,7 @@ class Module:
         # MLIR's handles do not hold what they point into: this reference does.
         self._owner = owner
         self._entered: list[ExitStack] = []
+        self._original: Module | None = None
         weakref.finalize(self, drop, id(self.context))
 
     @classmethod
@@ -50,6 +51,25 @@ class Module:
         except OSError as error:
             raise RelaxError(f"cannot read {path}: {error.strerror}") from None
         return cls.parse(source, str(path), allow_unregistered=allow_unregistered)
+
+    def copy(self) -> Module:
+        """The same IR once more, in the same context."""
+        source = self.operation
+        with self.context, source.location:
+            owner = ir.Module.create()
+            for op in self.body.operations:
+                op.operation.clone(ip=ir.InsertionPoint(owner.body))
+            for name in source.attributes:
+                owner.operation.attributes[name] = source.attributes[name]
+        copied = Module(owner)
+        # What is remembered of the context is forgotten with its first owner.
+        copied._original = self
+        return copied
+
+    @property
+    def owner(self) -> Any:
+        """MLIR's module."""
+        return self._owner
 
     @property
     def operation(self) -> Any:

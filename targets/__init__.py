@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..passes.core.registry import add_pass_folder
 from ..passes.legalize.targets import Target, add_target_source
 
 _FOLDER = Path(__file__).parent
@@ -23,3 +24,6 @@ def _find(name: str | None) -> Iterable[Target]:
 
 
 add_target_source(_find)
+for _passes in sorted(_FOLDER.glob("*/passes")):
+    _target = _passes.parent.name
+    add_pass_folder(_passes, f"{__name__}.{_target}.passes", f"{_target}_")

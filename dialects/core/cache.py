@@ -27,7 +27,7 @@ class Table(dict[Any, Any]):
 class ContextCache:
     """The memo tables of one context, by what they remember."""
 
-    __slots__ = ("attributes", "encoded", "inferred", "infos", "verified")
+    __slots__ = ("attributes", "encoded", "inferred", "infos", "resources", "verified")
 
     def __init__(self) -> None:
         self.infos = Table()
@@ -35,6 +35,8 @@ class ContextCache:
         self.attributes = Table()
         self.inferred = Table()
         self.verified = Table()
+        #: The arrays behind large constants, by resource name: the bindings do not give their bytes back.
+        self.resources: dict[str, Any] = {}
 
 
 # Keyed by identity: a cached context cannot die, so its id cannot be taken by another.

@@ -9,6 +9,7 @@ from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, DType
 from ..core.codec import TypeProblem, decode, element_type
+from ..core.elements import resource_attribute
 from ..core.infos import DTYPE_BY_NAME, Info, is_unsigned
 from ..core.opdef import Call
 from .dialect import op
@@ -122,11 +123,11 @@ def elements_attribute(array: Any, element: Any) -> Any:
 
     shape = list(array.shape)
     # Types that numpy does not know itself (bf16, float8, int4) pass as integers of the same width.
-    plain = array if array.dtype.kind in "biuf" else array.view(numpy.dtype(f"uint{array.dtype.itemsize * 8}"))
+    plain = array if array.dtype.isbuiltin == 1 else array.view(numpy.dtype(f"uint{array.dtype.itemsize * 8}"))
     if str(element) in ("i4", "i2"):
         plain = array.astype(numpy.int8)
     elif str(element) in ("ui4", "ui2"):
         plain = array.astype(numpy.uint8)
     if plain.nbytes <= _MOST_INLINE_BYTES or plain.dtype == bool:
         return ir.DenseElementsAttr.get(plain, shape=shape, type=element)
-    return ir.DenseResourceElementsAttr.get_from_buffer(plain, "const", ir.RankedTensorType.get(shape, element))
+    return resource_attribute(plain, ir.RankedTensorType.get(shape, element))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.namespace import OpNamespace
 from . import (  # noqa: F401  # importing a family declares its operators
+    assertion,
     calls,
     float_binary,
     float_unary,
@@ -14,6 +15,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     memory,
     numeric,
     predicates,
+    results,
     warp,
 )
 from .declare import declare_intrinsic

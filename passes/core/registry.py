@@ -12,8 +12,10 @@ from ...bindings.plugins import load_plugins
 from .base import Pass
 
 _PASSES: dict[str, type[Pass]] = {}
-_FOLDER = Path(__file__).parent.parent
-_PACKAGE = __name__.rsplit(".", 2)[0]
+#: Folders of this project that hold one pass a file, named after the pass, and the packages that they are.
+_FOLDERS: list[tuple[Path, str, tuple[str, ...]]] = [
+    (Path(__file__).parent.parent, __name__.rsplit(".", 2)[0], ("relax_", "tir_"))
+]
 
 PassClass = TypeVar("PassClass", bound=type[Pass])
 
@@ -35,10 +37,19 @@ def register_pass(cls: PassClass) -> PassClass:
     return cls
 
 
+def add_pass_folder(folder: Path, package: str, prefix: str) -> None:
+    """Passes of a target stand in its own folder; their names begin with its prefix."""
+    _FOLDERS.append((folder, package, (prefix,)))
+
+
 def own_pass_files() -> dict[str, str]:
     """The passes of this project: name -> module. One pass a file, named after the pass."""
-    files = sorted(_FOLDER.glob("relax_*.py")) + sorted(_FOLDER.glob("tir_*.py"))
-    return {path.stem.replace("_", "-"): f"{_PACKAGE}.{path.stem}" for path in files}
+    return {
+        path.stem.replace("_", "-"): f"{package}.{path.stem}"
+        for folder, package, prefixes in _FOLDERS
+        for prefix in prefixes
+        for path in sorted(folder.glob(f"{prefix}*.py"))
+    }
 
 
 def find_pass(name: str) -> type[Pass] | None:

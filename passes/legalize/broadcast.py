@@ -9,7 +9,7 @@ from typing import Any, Union
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import Dim, equal
-from . import linalg, scalar
+from . import linalg, loops, scalar
 
 #: Where a dimension of an operand is read: at the loop's dimension, at 0, or at 0 where its size is 1.
 AT_ZERO = None
@@ -68,3 +68,21 @@ def _index(place: Any, size: Any) -> Any:
         return linalg.index(place)
     is_one = scalar.compare("==", size, linalg.constant_index(1), "index")
     return scalar.select(is_one, linalg.constant_index(0), linalg.index(place[1]))
+
+
+def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: int) -> Any:
+    """The size of the result's dimension: that of the operands there which is not 1, or 1.
+
+    Where two that are not 1 differ, the program raises an error.
+    """
+    size, one = linalg.constant_index(1), linalg.constant_index(1)
+    for value, plan in zip(inputs, plans, strict=True):
+        for position, place in enumerate(plan):
+            if place in (axis, (MAYBE, axis)):
+                own = linalg.dim(value, position)
+                is_one, own_is_one = (scalar.compare("==", each, one, "index") for each in (size, own))
+                fits = scalar.create("arith.ori", is_one, scalar.compare("==", size, own, "index"))
+                message = f"sizes {{}} and {{}} of the result's dimension {axis} do not broadcast"
+                loops.require(scalar.create("arith.ori", fits, own_is_one), "ValueError", message, size, own)
+                size = scalar.select(is_one, own, size)
+    return size

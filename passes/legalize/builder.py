@@ -5,26 +5,34 @@
     def silu(op, operands, builder):
         return builder.elementwise(lambda x: tir.sigmoid(x) * x)
 
-A PrimFunc is in destination-passing style on tensors without symbols: the inputs, then one parameter a result.
-Operations of one kind with equal attributes and types share one.
+A PrimFunc is in destination-passing style on tensors without symbols: the inputs, then one parameter a result. Or
+it is on memrefs (`loops`), where a loop that writes here and there says more than values do. Operations of one kind
+with equal attributes and types share one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
-from ...dialects.core.infos import Info, TensorInfo, describe, signless
-from ...dialects.core.symbols import SymExpr
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe, signless
+from ...dialects.core.operands import operand_info
+from ...dialects.core.symbols import Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern, make_prim_func
-from .broadcast import broadcast_generic, broadcast_plan
+from . import linalg
+from .broadcast import broadcast_generic, broadcast_plan, broadcast_size
+from .fresh_symbols import FreshSymbols
 
 Body = Callable[..., Any]
+
+#: The operator that a PrimFunc computes, for messages.
+OPERATOR = "relax.operator"
 
 
 class PrimFuncs:
@@ -34,6 +42,7 @@ class PrimFuncs:
         self.module = module
         self._names = {name.value for op in _symbols(module) for name in [op.attributes["sym_name"]]}
         self._by_key: dict[Any, str] = {}
+        self.symbols = FreshSymbols(module)
 
     def get(self, key: Any, wanted: str, make: Callable[[str], Any]) -> str:
         """The name of the PrimFunc for a key; `make(name)` builds it the first time."""
@@ -65,6 +74,8 @@ class RuleBuilder:
         self.operands = list(operands)
         self._prim_funcs = prim_funcs
         self._count = 0
+        #: Values that bodies may have in them, so that PrimFuncs are shared only where they are equal.
+        self._read: list[Any] = []
 
     @property
     def result_infos(self) -> list[Info]:
@@ -82,6 +93,21 @@ class RuleBuilder:
     def info(self, value: Any) -> Info:
         return decode(value.type)
 
+    def dtype(self, value: Any) -> str:
+        """A tensor's or scalar's element type with its sign, "ui8", which PrimFuncs do not have."""
+        return str(self.info(value).dtype)  # type: ignore[union-attr]
+
+    def scalar_value(self, value: Any) -> int | float | bool | SymExpr | None:
+        """What a scalar operand is known to be: a number that a body may use, an expression, or None."""
+        info = operand_info(value)
+        known = info.value if isinstance(info, ScalarInfo) else None
+        self._read.append(str(known))
+        return known
+
+    def symbol(self, size: Size | str) -> Any:
+        """The value of an expression over the function's symbols, an i64 to pass to a PrimFunc."""
+        return relax.ops["prim_value"](size)
+
     def prim(
         self,
         body: Body,
@@ -90,30 +116,105 @@ class RuleBuilder:
         *,
         pattern: OpPattern | str = OpPattern.OPAQUE,
         name: str = "",
+        sizes: Body | None = None,
     ) -> list[Any]:
         """Calls a PrimFunc with this body; its values. `body(*inputs, *outputs)` returns the outputs' values.
 
-        Inputs default to the operation's operands, outputs to its results.
+        Inputs default to the operation's operands, outputs to its results. Where outputs have unknown sizes,
+        `sizes(*inputs)` computes them, in order, in a PrimFunc that is called before.
         """
+        return self._call(body, inputs, outputs, pattern, name, sizes, on_memrefs=False)
+
+    def loops(
+        self,
+        body: Body,
+        inputs: Sequence[Any] | None = None,
+        outputs: Sequence[TensorInfo] | None = None,
+        *,
+        name: str = "",
+        sizes: Body | None = None,
+    ) -> list[Any]:
+        """As `prim`, but the body gets memrefs and writes the outputs' elements; it returns nothing."""
+        return self._call(body, inputs, outputs, OpPattern.OPAQUE, name, sizes, on_memrefs=True)
+
+    def _call(
+        self,
+        body: Body,
+        inputs: Sequence[Any] | None,
+        outputs: Sequence[TensorInfo] | None,
+        pattern: OpPattern | str,
+        name: str,
+        sizes: Body | None,
+        *,
+        on_memrefs: bool,
+    ) -> list[Any]:
         values = self.operands if inputs is None else list(inputs)
-        infos: list[Any] = self.result_infos if outputs is None else list(outputs)
-        for index, info in enumerate(infos):
-            if not isinstance(info, TensorInfo) or info.shape is None or None in info.shape:
-                raise Decline(f"the size of result #{index} ({describe(info)}) is not known before it is computed")
-        parameters = [encode(parameter_info(decode(value.type)), self.op.context) for value in values]
-        results = [encode(parameter_info(info), self.op.context) for info in infos]
+        wanted: list[Any] = self.result_infos if outputs is None else list(outputs)
+        if sizes is not None:
+            infos = self._with_sizes(wanted, values, sizes, name)
+        else:
+            infos = wanted
+            _require_sizes(infos)
+        parameters = [self._parameter(decode(value.type), on_memrefs) for value in values]
+        results = [self._parameter(info, on_memrefs) for info in infos]
         operation = self.op.operation
-        key = (operation.name, *operation.attributes.items(), None, *parameters, None, *results, self._count)
+        types = [str(value.type) for value in (*self.operands, *values)] + [
+            str(encode(info, self.op.context)) for info in infos
+        ]
+        key = (operation.name, *operation.attributes.items(), _renamed(types), *self._read, self._count)
         self._count += 1
-        wanted = name or operation.name.partition(".")[2].replace(".", "_")
+        symbol = name or operation.name.partition(".")[2].replace(".", "_")
 
         def make(symbol: str) -> None:
             with ir.InsertionPoint(self._prim_funcs.module.regions[0].blocks[0]):
-                make_prim_func(symbol, parameters, results, body, pattern=pattern)
+                attributes = {OPERATOR: ir.StringAttr.get(operation.name)}
+                make_prim_func(symbol, parameters, results, body, pattern=pattern, attributes=attributes)
 
-        symbol = self._prim_funcs.get(key, wanted, make)
+        symbol = self._prim_funcs.get(key, symbol, make)
         called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
-        return list(called)
+        pairs = zip(called, wanted, infos, strict=True)
+        return [value if have == info else self.cast(value, info) for value, info, have in pairs]
+
+    def cast(self, value: Any, info: Info) -> Any:
+        """The value with another type, checked at run time where it says more than its own."""
+        return relax.ops["match_cast"](value, encode(info, self.op.context))
+
+    def new_symbols(self, count: int) -> list[SymExpr]:
+        """Symbols that nobody uses, for sizes that a match_cast defines."""
+        return [sym(self._prim_funcs.symbols.next()) for _ in range(count)]
+
+    def sized(self, infos: Sequence[Any], inputs: Sequence[Any], sizes: Body, *, name: str = "") -> list[Any]:
+        """The infos with a new symbol for each unknown size, whose value `sizes(*inputs)` computes first."""
+        return self._with_sizes(infos, inputs, sizes, name)
+
+    def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Any], sizes: Body, name: str) -> list[Any]:
+        unknown = sum(dim is None for info in infos for dim in info.shape)
+        if not unknown:
+            return list(infos)
+
+        def write(*parameters: Any) -> Any:
+            *given, output = parameters
+            for position, size in enumerate(sizes(*given)):
+                output = linalg.insert(linalg.as_i64(size), output, [linalg.constant_index(position)])
+            return output
+
+        base = name or self.op.operation.name.partition(".")[2].replace(".", "_")
+        (computed,) = self.prim(write, inputs, [TensorInfo((unknown,), "i64")], name=f"{base}_sizes")
+        new = iter(self.define_sizes(computed, unknown))
+        return [info.with_shape(next(new) if dim is None else dim for dim in info.shape) for info in infos]
+
+    def define_sizes(self, sizes: Any, count: int) -> list[SymExpr]:
+        """New symbols for the elements of a 1-D i64 tensor of `count` elements."""
+        symbols = self.new_symbols(count)
+        shape = relax.ops["tensor_to_shape"](sizes)
+        relax.ops["match_cast"](shape, encode(ShapeInfo(tuple(symbols)), self.op.context))
+        return symbols
+
+    def _parameter(self, info: Info, on_memrefs: bool) -> Any:
+        type_ = encode(parameter_info(info), self.op.context)
+        if not on_memrefs or not isinstance(info, TensorInfo):
+            return type_
+        return ir.MemRefType.get(type_.shape, type_.element_type, loc=ir.Location.unknown(self.op.context))
 
     def elementwise(self, body: Body, operands: Sequence[Any] | None = None, *, name: str = "") -> list[Any]:
         """Each element of the only result from the operands' elements there, broadcast: `body(*scalars)`."""
@@ -122,13 +223,38 @@ class RuleBuilder:
         if not isinstance(result, TensorInfo) or result.shape is None:
             raise Decline(f"the rank of the result ({describe(result)}) is not known")
         plans = [broadcast_plan(self.info(value), result) for value in values]
+        unknown = [axis for axis, dim in enumerate(result.shape) if dim is None]
         is_plain = all(plan == list(range(len(result.shape))) for plan in plans)
         pattern = OpPattern.ELEMWISE if is_plain else OpPattern.BROADCAST
 
         def write(*parameters: Any) -> Any:
             return broadcast_generic(parameters[:-1], parameters[-1], plans, body)
 
-        return self.prim(write, values, pattern=pattern, name=name)
+        def sizes(*parameters: Any) -> list[Any]:
+            return [broadcast_size(parameters, plans, axis) for axis in unknown]
+
+        return self.prim(write, values, pattern=pattern, name=name, sizes=sizes if unknown else None)
+
+
+def _require_sizes(infos: Sequence[Any]) -> None:
+    for index, info in enumerate(infos):
+        if not isinstance(info, TensorInfo) or info.shape is None or None in info.shape:
+            raise Decline(f"the size of result #{index} ({describe(info)}) is not known before it is computed")
+
+
+_QUOTED = re.compile(r'"[^"]*"')
+_SYMBOL = re.compile(r"[A-Za-z_]\w*")
+
+
+def _renamed(types: Sequence[str]) -> tuple[str, ...]:
+    """The types with symbols by order of appearance: their names mean nothing outside of the function."""
+    names: dict[str, str] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = found.group()
+        return name if name in ("min", "max") else names.setdefault(name, f"s{len(names)}")
+
+    return tuple(_QUOTED.sub(lambda quoted: _SYMBOL.sub(number, quoted.group()), type_) for type_ in types)
 
 
 def parameter_info(info: Info) -> Info:

@@ -22,7 +22,7 @@ def generic(
     iterators: Sequence[str],
     body: ScalarBody,
 ) -> list[Any]:
-    """A linalg.generic; its results, one for each output. `maps` are affine maps, inputs' first."""
+    """A linalg.generic; its results, one for each output that is a tensor. `maps` are affine maps, inputs' first."""
     attributes = {
         "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
         "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{it}>") for it in iterators]),
@@ -30,12 +30,12 @@ def generic(
     }
     op = ir.Operation.create(
         "linalg.generic",
-        results=[output.type for output in outputs],
+        results=[output.type for output in outputs if not isinstance(output.type, ir.MemRefType)],
         operands=[*inputs, *outputs],
         attributes=attributes,
         regions=1,
     )
-    scalars = [value.type.element_type for value in (*inputs, *outputs)]
+    scalars = [getattr(value.type, "element_type", value.type) for value in (*inputs, *outputs)]
     block = op.regions[0].blocks.append(*scalars)
     with ir.InsertionPoint(block):
         yielded = body(*block.arguments)
@@ -87,3 +87,38 @@ def fill(scalar: Any, output: Any) -> Any:
     rank = rank_of(output)
     maps = [ir.AffineMap.get(rank, 0, []), identity(rank)]
     return generic([scalar], [output], maps, [PARALLEL] * rank, lambda value, _: value)[0]
+
+
+def insert(scalar: Any, tensor: Any, indices: Sequence[Any]) -> Any:
+    return ir.Operation.create("tensor.insert", results=[tensor.type], operands=[scalar, tensor, *indices]).result
+
+
+def empty(sizes: Sequence[int | Any], element: Any) -> Any:
+    """A tensor with undefined elements, for what a body computes on its way; sizes are numbers or indices."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = [size if isinstance(size, int) else dynamic for size in sizes]
+    operands = [size for size in sizes if not isinstance(size, int)]
+    return ir.Operation.create(
+        "tensor.empty", results=[ir.RankedTensorType.get(shape, element)], operands=operands
+    ).result
+
+
+def sizes_of(value: Any) -> list[int | Any]:
+    """A tensor's sizes: numbers where its type has them, else indices."""
+    shape = list(value.type.shape)
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return [dim(value, axis) if size == dynamic else size for axis, size in enumerate(shape)]
+
+
+def as_index(value: Any) -> Any:
+    """An integer as an index, signed."""
+    return value if isinstance(value.type, ir.IndexType) else _cast("arith.index_cast", value, ir.IndexType.get())
+
+
+def as_i64(value: Any) -> Any:
+    i64 = ir.IntegerType.get_signless(64)
+    return value if value.type == i64 else _cast("arith.index_cast", value, i64)
+
+
+def _cast(name: str, value: Any, type_: Any) -> Any:
+    return ir.Operation.create(name, results=[type_], operands=[value]).result

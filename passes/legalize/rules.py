@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -53,7 +54,8 @@ def register_legalize(op: str | Sequence[str], target: str = "default") -> Calla
 
 
 def _place(function: RuleFunction) -> str:
-    code = getattr(function, "__code__", None)
+    # What decorators put around it tells nothing.
+    code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return getattr(function, "__module__", "?")
     path = Path(code.co_filename)

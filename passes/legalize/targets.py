@@ -26,7 +26,11 @@ class Target:
     legal: frozenset[str] = frozenset()
     #: Modules that register the target's rules; imported when the target is first used.
     rule_modules: tuple[str, ...] = ()
+    #: Modules that register the target's schedules; imported when something is scheduled for it.
+    schedule_modules: tuple[str, ...] = ()
     doc: str = ""
+    #: The module that says how code is made for it: STAGES, and build(); see targets/llvm/. Absent: its parents'.
+    code_module: str = ""
 
 
 _TARGETS: dict[str, Target] = {}
@@ -92,8 +96,16 @@ def fallback_chain(name: str) -> list[Target]:
 
 def load_rules(targets: Iterable[Target]) -> None:
     """Imports the modules that register these targets' rules."""
-    for target in targets:
-        for module in target.rule_modules:
-            if module not in _loaded_modules:
-                importlib.import_module(module)
-                _loaded_modules.add(module)
+    _import_once(module for target in targets for module in target.rule_modules)
+
+
+def load_schedules(targets: Iterable[Target]) -> None:
+    """Imports the modules that register these targets' schedules."""
+    _import_once(module for target in targets for module in target.schedule_modules)
+
+
+def _import_once(modules: Iterable[str]) -> None:
+    for module in modules:
+        if module not in _loaded_modules:
+            importlib.import_module(module)
+            _loaded_modules.add(module)

@@ -29,16 +29,18 @@ def merge(module: Any, text: str) -> None:
     """Adds the functions and globals of a text to a module, but those that it has already."""
     with module.context, ir.Location.unknown():
         parsed = ir.Module.parse(text)
+        body = module.operation.regions[0].blocks[0]
         known = {string_value(op.attributes["sym_name"]) for op in symbols_of(module)}
         for op in [view.operation for view in parsed.body]:
             if "sym_name" not in op.attributes or string_value(op.attributes["sym_name"]) not in known:
                 op.detach_from_parent()
-                module.body.append(op)
+                body.append(op)
 
 
 def symbols_of(module: Any) -> Iterable[Any]:
     """The operations of a module that have a name."""
-    return [view.operation for view in module.body if "sym_name" in view.operation.attributes]
+    operations = [view.operation for view in module.operation.regions[0].blocks[0].operations]
+    return [operation for operation in operations if "sym_name" in operation.attributes]
 
 
 def check_function(module: Any, name: str, function_type: str, reason: str) -> None:

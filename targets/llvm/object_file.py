@@ -22,14 +22,20 @@ def emit_object(module: Any, opt_level: int = 3) -> bytes:
         raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
     _check_translatable(module.operation)
     functions = [view.operation for view in module.body if view.operation.name == "llvm.func"]
-    defined = [_name(function) for function in functions if len(function.regions[0].blocks)]
+    defined = [_name(function) for function in functions if _is_exported(function)]
     if not defined:
-        raise RelaxError("the module defines no function: there is nothing to compile")
+        raise RelaxError("the module defines no function that can be called from outside: there is nothing to compile")
     declared = [_name(function) for function in functions if not len(function.regions[0].blocks)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
         compile_module(module, opt_level, defined[0], declared, path)
         return _read(path)
+
+
+def _is_exported(function: Any) -> bool:
+    attributes = function.attributes
+    is_internal = "linkage" in attributes and "internal" in str(attributes["linkage"])
+    return len(function.regions[0].blocks) > 0 and not is_internal
 
 
 def _name(function: Any) -> str:

@@ -82,7 +82,7 @@ llvm.func internal @__relax_wrap(%block: !llvm.ptr, %data: !llvm.ptr, %rank: i32
 }}
 """
 
-BORROWING = f"""{_WRAP}
+_BORROWING = f"""
 llvm.mlir.global internal constant @__relax_runtime_error("RuntimeError\\00")
 llvm.mlir.global internal constant @__relax_no_header("out of memory: %lld bytes needed\\00")
 llvm.mlir.global internal constant @__relax_kept(
@@ -130,7 +130,7 @@ llvm.func internal @{GIVE_BACK}(%tensor: !llvm.ptr) -> i32 attributes {{passthro
 """
 
 # The caller's framework allocates where it offers to (torch); otherwise the data lie in the same block.
-ALLOCATION = f"""{_WRAP}
+_ALLOCATION = f"""
 llvm.func @TVMFFIEnvGetDLPackManagedTensorAllocator() -> !llvm.ptr
 llvm.func @TVMFFIEnvTensorAlloc(!llvm.ptr, !llvm.ptr) -> i32
 llvm.mlir.global internal constant @__relax_no_memory("%s: out of memory, %lld bytes needed\\00")
@@ -224,3 +224,8 @@ llvm.func internal @{ALLOCATE}(%label: !llvm.ptr, %rank: i32, %dtype: i32, %byte
   llvm.return %status : i32
 }}
 """
+
+ALLOCATION = _WRAP + _ALLOCATION
+BORROWING = _WRAP + _BORROWING
+#: Both, as one text.
+TENSORS = _WRAP + _ALLOCATION + _BORROWING

@@ -16,16 +16,20 @@ Values = list[tuple[str, str]]  # (value, type) of what the kernel is called wit
 class ArgumentChecks:
     """Writes the checks of all arguments into a function, then those that need every symbol."""
 
-    def __init__(self, code: FunctionText, sizes: Sizes, function: str, alignment: int) -> None:
+    def __init__(
+        self, code: FunctionText, sizes: Sizes, function: str, alignment: int, *, what: str = "argument"
+    ) -> None:
         self._code = code
         self._sizes = sizes
         self._function = function
         self._alignment = alignment
+        self._what = what
         self._agreements: list[tuple[SymExpr, str, str, str, str]] = []
 
     def check(self, position: int, name: str, info: Info, args: str) -> Values:
         """Checks one argument but for what depends on later ones."""
-        where = f"{plain(self._function)}: argument #{position} '{plain(name)}'"
+        named = f" '{plain(name)}'" if name else ""
+        where = f"{plain(self._function)}: {self._what} #{position}{named}"
         slot = self._code.at(args, position * abi.ANY_SIZE)
         if isinstance(info, TensorInfo):
             return self._check_tensor(where, info, slot)

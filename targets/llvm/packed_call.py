@@ -12,7 +12,7 @@ from . import abi
 from .llvm_text import PTR, FunctionText, merge, symbol, text_global
 from .packed_allocate import ALLOCATION, BORROWING
 from .packed_fail import fail, fail_type
-from .packed_support import CALL_GLOBAL, FAIL, SUPPORT
+from .packed_support import CALL_GLOBAL, FAIL, FAIL_AT, SUPPORT
 
 CONSTANT_TABLE = "__relax_constants"
 SET_CONSTANTS = "__relax_set_constants"
@@ -69,6 +69,17 @@ def add_raise(module: Any, kind: str, message: str) -> str:
     code = FunctionText(name, [("%a", "i64"), ("%b", "i64"), ("%c", "i64")], "i32", linkage="internal")
     arguments = [(code.text(kind), PTR), (code.text(message), PTR), ("%a", "i64"), ("%b", "i64"), ("%c", "i64")]
     code.line(f"llvm.return {code.call(FAIL, arguments, 'i32')} : i32")
+    merge(module, SUPPORT + code.render())
+    return name
+
+
+def add_raise_at(module: Any, kind: str, message: str) -> str:
+    """As add_raise, but the function is `i32 (ptr where, i64, i64, i64)`: the text `where` begins the message."""
+    name = f"__relax_raise_at.{hashlib.sha256(f'{kind} {message}'.encode()).hexdigest()[:16]}"
+    numbers = [("%a", "i64"), ("%b", "i64"), ("%c", "i64")]
+    code = FunctionText(name, [("%where", PTR), *numbers], "i32", linkage="internal")
+    arguments = [(code.text(kind), PTR), (code.text(f"%s: {message}"), PTR), ("%where", PTR), *numbers]
+    code.line(f"llvm.return {code.call(FAIL_AT, arguments, 'i32')} : i32")
     merge(module, SUPPORT + code.render())
     return name
 

@@ -10,6 +10,8 @@ from .abi import ANY_PAYLOAD, DL_DTYPE, DL_RANK, DL_SHAPE, FIRST_OBJECT, OBJECT_
 
 # fail(kind, format, a, b, c): raises with up to three numbers in the message; -1.
 FAIL = "__relax_fail"
+# fail_at(kind, format, where, a, b, c): as fail, with the text `where` before the numbers.
+FAIL_AT = "__relax_fail_at"
 # fail_type(format, type index): the message names the type of the value that came; -1.
 FAIL_TYPE = "__relax_fail_type"
 # fail_dtype(format, tensor): the message names the element type that came; -1.
@@ -52,6 +54,16 @@ llvm.func internal @{FAIL}(%kind: !llvm.ptr, %format: !llvm.ptr, %a: i64, %b: i6
   %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
   %length = llvm.call @snprintf(%buffer, %size, %format, %a, %b, %c) {_SNPRINTF}
     : (!llvm.ptr, i64, !llvm.ptr, i64, i64, i64) -> i32
+  llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.return %status : i32
+}}
+llvm.func internal @{FAIL_AT}(%kind: !llvm.ptr, %format: !llvm.ptr, %where: !llvm.ptr, %a: i64, %b: i64, %c: i64)
+    -> i32 {_COLD} {{
+  %size = llvm.mlir.constant({_BUFFER} : i64) : i64
+  %status = llvm.mlir.constant(-1 : i32) : i32
+  %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
+  %length = llvm.call @snprintf(%buffer, %size, %format, %where, %a, %b, %c) {_SNPRINTF}
+    : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32
   llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return %status : i32
 }}

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
-from .abi import dlpack_name, element_bytes
+from .abi import dlpack_name, element_bytes, padded_name
 
 Result = TensorInfo | ObjectInfo
 
@@ -89,5 +89,7 @@ def _check_tensor(where: str, info: TensorInfo) -> None:
 def _describe(info: Info) -> dict[str, Any]:
     if isinstance(info, TensorInfo):
         sizes = [size if isinstance(size, int) else None if size is None else str(size) for size in info.shape or ()]
-        return {"kind": "tensor", "dtype": dlpack_name(info.dtype), "shape": sizes}
+        padded = padded_name(info.dtype)
+        holds = {"holds": padded} if padded else {}
+        return {"kind": "tensor", "dtype": dlpack_name(info.dtype), "shape": sizes, **holds}
     return {"kind": "scalar", "dtype": info.dtype} if isinstance(info, ScalarInfo) else {"kind": "object"}

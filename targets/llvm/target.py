@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from ...passes.legalize.targets import Target
+from ...passes.lower_calls.plan import VIEWS
 
 _FAMILIES = ("exponential", "logarithm", "trigonometric", "inverse", "hyperbolic", "special", "calls")
 
 TARGET = Target(
     "llvm",
     parents=("cpu",),
+    # The same memory under another shape: no kernel.
+    legal=VIEWS - {"relax.match_cast"},
     rule_modules=tuple(f"{__package__}.intrinsics_{family}" for family in _FAMILIES),
+    schedule_modules=(f"{__package__}.schedule",),
     doc="CPUs, by LLVM's code generators.",
+    code_module=f"{__package__}.pipeline",
 )

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The bytes of constant tensors: large ones are resources, whose bytes MLIR's bindings take but do not give back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...bindings.mlir import ir
+from .cache import cache_of
+
+_RESOURCE = re.compile(r"dense_resource<(\"?)(.*)\1> : ")
+# In the text of a module: the name and the bytes in hex, after a word with their alignment.
+_BLOB = r'^ *"?{name}"?: "0x[0-9a-fA-F]{{8}}([0-9a-fA-F]*)"'
+
+
+def resource_attribute(array: Any, type_: Any) -> Any:
+    """An elements attribute of a tensor type for an array's memory, which it holds on to, without a copy."""
+    attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, "const", type_)
+    cache_of(type_.context).resources[resource_name(attribute)] = array
+    return attribute
+
+
+def resource_name(attribute: Any) -> str:
+    """The name of the resource that an elements attribute stands for; empty for any other."""
+    found = _RESOURCE.match(str(attribute)) if is_resource(attribute) else None
+    return found.group(2) if found else ""
+
+
+def is_resource(attribute: Any) -> bool:
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return False
+    try:
+        # The bindings hand resources out as plain attributes.
+        ir.DenseResourceElementsAttr(attribute)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def elements_bytes(attribute: Any) -> Any:
+    """A resource's bytes in row-major order, a buffer; without a copy where it was made in this process."""
+    name = resource_name(attribute)
+    held = cache_of(attribute.context).resources.get(name)
+    if held is not None:
+        return memoryview(held).cast("B")
+    with attribute.context, ir.Location.unknown():
+        module = ir.Module.create()
+        module.operation.attributes["relax.value"] = attribute
+        found = re.search(_BLOB.format(name=re.escape(name)), str(module), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"the constant '{name}' has no bytes: its resource is not in the module")
+    return memoryview(bytes.fromhex(found.group(1)))
+
+
+def retyped(attribute: Any, type_: Any) -> Any:
+    """The same bytes as elements of another tensor type of the same shape and width."""
+    import numpy
+
+    width = type_.element_type.width
+    if is_resource(attribute):
+        plain = numpy.frombuffer(elements_bytes(attribute), f"int{max(width, 8)}")
+        return resource_attribute(plain, type_)
+    if 1 < width < 8:
+        # The bindings make no arrays of these.
+        return ir.Attribute.parse(f"{str(attribute).rpartition(' : ')[0]} : {type_}", attribute.context)
+    array = numpy.array(attribute)
+    plain = array if array.dtype.kind == "b" else array.view(numpy.dtype(f"int{array.dtype.itemsize * 8}"))
+    return ir.DenseElementsAttr.get(plain, shape=list(type_.shape), type=type_.element_type)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What lowered graph functions do with values of the packed-function ABI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from ..core.attributes import DType, Str
+from ..core.infos import Info
+from ..core.opdef import Call, OpProblem
+from .dialect import op
+
+
+def _nothing(call: Call) -> list[Info]:
+    return []
+
+
+def _verify_give_tensor(operation: Any, call: Call) -> None:
+    source = operation.operands[0].type
+    if not isinstance(source, ir.MemRefType):
+        raise OpProblem(f"operand 'source' ({source}) must be a memref")
+
+
+def _verify_packed(operation: Any, call: Call) -> None:
+    """tir.dtypes and tir.types say what memrefs and pointers do not: signs, and what is expected of the results."""
+    attributes = operation.attributes
+    for name, count in (("tir.dtypes", len(operation.operands)), ("tir.types", len(operation.results))):
+        if name not in attributes or not isinstance(attributes[name], ir.ArrayAttr) or len(attributes[name]) != count:
+            raise OpProblem(f"attribute '{name}' must be a list of {count}")
+
+
+op("packed", "*args:any", attrs={"func": Str(doc="the global name of the packed function")}, results="*results",
+   explicit="ty", signature="func args ty", verify=_verify_packed, pure=False,
+   doc="Calls a packed function with memrefs as tensors; the caller owns the results.")  # fmt: skip
+op("release", "value:any", results="", infer=_nothing, pure=False,
+   doc="Ends the ownership of an object that tir.packed gave.")  # fmt: skip
+op("give_tensor", "source:any place:any", attrs={"dtype": DType(doc="the element type with its sign")}, results="",
+   infer=_nothing, verify=_verify_give_tensor, pure=False,
+   doc="Leaves a new tensor with a copy of the elements at the place, for the caller to own.")  # fmt: skip
+op("give_object", "source:any place:any", results="", infer=_nothing, pure=False,
+   doc="Leaves a reference to an object at the place, for the caller to own.")  # fmt: skip
+op("return_unless_ok", "status:scalar *memory:any", results="", infer=_nothing, pure=False,
+   doc="Ends the function with the status unless it is 0; the memory is given back first.")  # fmt: skip

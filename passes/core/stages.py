@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a target lowers modules: stages by name, each a few passes. They are data: insert, replace or drop one.
+
+    stages = rx.find_target("llvm").stages()
+    stages = stages.replace("schedule", "my-schedule").insert_after("legalize", "count", MyPass())
+    rx.compile(module, pipeline=stages)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.suggest import suggest
+from .base import Pass
+from .pipeline import Pipeline
+
+#: In a stage's text, what stands for the name of the target that is compiled for.
+TARGET_PLACE = "@target"
+
+Passes = str | Pass | Sequence[str | Pass]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of lowering: a name and passes, as objects or as pipeline text."""
+
+    name: str
+    passes: tuple[str | Pass, ...]
+    doc: str = ""
+
+    def pipeline(self, target: str, **options: Any) -> Pipeline:
+        items = [item.replace(TARGET_PLACE, target) if isinstance(item, str) else item for item in self.passes]
+        return Pipeline(items, **options)
+
+
+def _stage(name: str, passes: Passes) -> Stage:
+    items = (passes,) if isinstance(passes, (str, Pass)) else tuple(passes)
+    return Stage(name, items)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Stages in their order. The methods give changed copies."""
+
+    target: str
+    stages: tuple[Stage, ...]
+
+    def __iter__(self) -> Iterator[Stage]:
+        return iter(self.stages)
+
+    def __getitem__(self, name: str) -> Stage:
+        return self.stages[self._place(name)]
+
+    @property
+    def names(self) -> list[str]:
+        return [stage.name for stage in self.stages]
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            known = ", ".join(self.names)
+            raise RelaxError(f"target '{self.target}' has no stage '{name}'{suggest(name, self.names)} (it has {known})")
+        return self.names.index(name)
+
+    def _with(self, start: int, end: int, *new: Stage) -> Stages:
+        stages = (*self.stages[:start], *new, *self.stages[end:])
+        names = [stage.name for stage in stages]
+        doubled = next((name for name in names if names.count(name) > 1), None)
+        if doubled is not None:
+            raise RelaxError(f"target '{self.target}' would have two stages '{doubled}'")
+        return Stages(self.target, stages)
+
+    def insert_before(self, name: str, new_name: str, passes: Passes) -> Stages:
+        place = self._place(name)
+        return self._with(place, place, _stage(new_name, passes))
+
+    def insert_after(self, name: str, new_name: str, passes: Passes) -> Stages:
+        place = self._place(name) + 1
+        return self._with(place, place, _stage(new_name, passes))
+
+    def replace(self, name: str, passes: Passes) -> Stages:
+        place = self._place(name)
+        return self._with(place, place + 1, _stage(name, passes))
+
+    def drop(self, name: str) -> Stages:
+        place = self._place(name)
+        return self._with(place, place + 1)
+
+    def until(self, name: str) -> Stages:
+        """The stages up to this one."""
+        return Stages(self.target, self.stages[: self._place(name) + 1])
+
+    def only(self, name: str) -> Stages:
+        return Stages(self.target, (self[name],))

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How targets make code: each names a module with its stages, or its parents do."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ..core.stages import Stages
+from .targets import all_targets, fallback_chain
+
+
+def code_module(target: str) -> Any:
+    """The module that a target or the nearest of its parents names. Raises RelaxError where there is none."""
+    for step in fallback_chain(target):
+        if step.code_module:
+            return importlib.import_module(step.code_module)
+    able = [each.name for each in all_targets() if any(step.code_module for step in fallback_chain(each.name))]
+    raise RelaxError(f"target '{target}' has no code generator: neither it nor a parent of it names one", notes=[
+        f"targets with one: {', '.join(able)}"])
+
+
+def stages_of(target: str) -> Stages:
+    """The stages by which a target lowers modules."""
+    return Stages(target, tuple(code_module(target).STAGES))

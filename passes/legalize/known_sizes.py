@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Names for sizes that types leave open, so that rules need no code for them.
+
+@register_legalize("relax.concat")
+@with_known_sizes
+def concat(op, operands, builder): ...
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bindings.rewriting import Decline
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
+from ...dialects.core.opdef import Call, OpDef
+from ...dialects.core.operands import operand_info
+from ...dialects.core.verifier import call_of
+from .builder import RuleBuilder
+from .rules import RuleFunction
+
+
+def with_known_sizes(rule: RuleFunction) -> RuleFunction:
+    """The rule sees operands without unknown sizes, and results of just the types that are inferred from them.
+
+    Elsewhere the operation is made again with a new symbol for each unknown size, and its results are cast.
+    """
+
+    @functools.wraps(rule)
+    def refined(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+        named = {value: _named(value, builder) for value in operands}
+        values = [named[value] for value in operands]
+        infos, attributes = builder.result_infos, call_of(op.definition, op.operation).attributes
+        if values == list(operands) and _inferred(op, values, attributes) == infos:
+            return rule(op, operands, builder)
+        made = op.definition(**by_name(op, values), **attributes)
+        results = made if isinstance(made, tuple) else [made]
+        pairs = zip(results, infos, strict=True)
+        return [value if decode(value.type) == info else builder.cast(value, info) for value, info in pairs]
+
+    return refined
+
+
+def by_name(op: Any, values: Sequence[Any]) -> dict[str, Any]:
+    """What stands for an operation's operands by their names; None for one that is absent."""
+    definition: OpDef = op.definition
+    sizes = list(op.operation.attributes["operandSegmentSizes"]) if definition.segmented else None
+    return definition.segment(values, sizes)
+
+
+def _inferred(op: Any, values: Sequence[Any], attributes: Mapping[str, Any]) -> list[Info]:
+    operands = by_name(op, [operand_info(value) for value in values])
+    return op.definition.infer_results(Call(op.definition, operands, attributes))
+
+
+def _named(value: Any, builder: RuleBuilder) -> Any:
+    """The operand with a symbol for each size that its type does not tell."""
+    info = decode(value.type)
+    if not isinstance(info, (TensorInfo, ShapeInfo)):
+        return value
+    sizes = info.shape if isinstance(info, TensorInfo) else info.dims
+    if sizes is None:
+        raise Decline(f"the rank of an operand ({describe(info)}) is not known")
+    if None not in sizes:
+        return value
+    new = iter(builder.new_symbols(sizes.count(None)))
+    filled = tuple(next(new) if size is None else size for size in sizes)
+    return builder.cast(value, info.with_shape(filled) if isinstance(info, TensorInfo) else ShapeInfo(filled))

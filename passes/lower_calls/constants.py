@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Constant tensors of graph functions as globals of the module; equal ones are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir, string_value
+from ...dialects.core.codec import decode
+from ...dialects.core.elements import retyped
+from ...dialects.core.infos import TensorInfo
+from . import memrefs
+
+#: On a constant of the graph: the name of the memref.global that holds its elements.
+GLOBAL = "relax.global"
+
+
+def add_globals(module: Any, functions: Iterable[Any]) -> None:
+    """Makes a global for each constant tensor in the functions, and says at the constant which it is."""
+    names = _symbols(module)
+    known: dict[Any, str] = {}
+    body = module.regions[0].blocks[0]
+    with module.context, module.location, ir.InsertionPoint.at_block_begin(body):
+        for op in [op for function in functions for op in operations_in(function) if _is_constant(op)]:
+            value = op.attributes["value"]
+            if value not in known:
+                known[value] = _fresh(names)
+                _make_global(known[value], decode(op.results[0].type), value)
+            op.attributes[GLOBAL] = ir.StringAttr.get(known[value])
+
+
+def _is_constant(op: Any) -> bool:
+    is_constant = op.name in ("arith.constant", "relax.constant")
+    return is_constant and isinstance(decode(op.results[0].type), TensorInfo)
+
+
+def _make_global(name: str, info: Any, value: Any) -> None:
+    type_ = memrefs.memref_type(info, value.context)
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "sym_visibility": ir.StringAttr.get("private"),
+        "type": ir.TypeAttr.get(type_),
+        "initial_value": _signless(value, type_),
+        "constant": ir.UnitAttr.get(),
+        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), memrefs.ALIGNMENT),
+    }
+    ir.Operation.create("memref.global", attributes=attributes)
+
+
+def _signless(value: Any, type_: Any) -> Any:
+    """The elements under the type that they have in memory; the bytes are the same."""
+    tensor = ir.RankedTensorType.get(type_.shape, type_.element_type)
+    return value if value.type == tensor else retyped(value, tensor)
+
+
+def _symbols(module: Any) -> set[str]:
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return {string_value(op.attributes["sym_name"]) for op in operations if "sym_name" in op.attributes}
+
+
+def _fresh(names: set[str]) -> str:
+    count = sum(name.startswith("constant_") for name in names)
+    while (name := f"constant_{count}") in names:
+        count += 1
+    names.add(name)
+    return name

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One graph function as a function over memrefs: its inputs, then its results, which it writes.
+
+A result whose size only the data decide is an `!llvm.ptr` to where the caller wants the tensor; tir.give_tensor leaves
+it there. The types of the graph's function stay as attributes, for whoever calls it from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.mlir import ir, string_value
+from ...bindings.rewriting import located_error
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe
+from ...dialects.core.symbols import SymExpr
+from ...dialects.tir import dialect as tir
+from ..legalize import linalg, scalar
+from . import memrefs
+from .memrefs import Extent, as_value
+from .plan import Buffer, Plan, dims_of, make_plan
+from .sizes import Sizes, plus, round_up
+
+#: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
+INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
+#: On an argument of a graph function: its name.
+NAME = "relax.name"
+
+# More than any memory holds; products of sizes below are far from wrapping around.
+_MOST_BYTES = 1 << 62
+
+
+class FunctionLowering:
+    """What is known while a function's operations are lowered one after the other."""
+
+    def __init__(self, function: Any):
+        self.function = function
+        self.context = function.context
+        self.name = string_value(function.attributes["sym_name"])
+        self._body = function.regions[0].blocks[0]
+        self.sizes = Sizes()
+        self.plan = Plan()
+        #: Tensors as memrefs, shapes as lists of sizes, the others as they are.
+        self._values: dict[Any, Any] = {}
+        self._outputs: list[Any] = []
+        self._arena: Any = None
+        self._slots: list[Extent] = []
+        self._checked: dict[str, Any] = {}
+        #: Memory to give back where a block ends, the innermost block last.
+        self.owned: list[list[Any]] = []
+
+    # ---- values ----
+
+    def memref(self, value: Any) -> Any:
+        """The memory of a tensor."""
+        return self._values[value]
+
+    def get(self, value: Any) -> Any:
+        return self._values[value]
+
+    def set(self, value: Any, lowered: Any) -> None:
+        self._values[value] = lowered
+
+    def extents(self, info: TensorInfo) -> list[Extent]:
+        """The sizes of a tensor, computed here."""
+        return [self.sizes.compute(dim) for dim in info.shape or () if dim is not None]
+
+    def new_tensor(self, value: Any) -> Any:
+        """The memory that a result is written into."""
+        buffer = self.plan.buffers[value]
+        self._values[value] = memref = self._place(buffer, value)
+        return memref
+
+    def _place(self, buffer: Buffer, value: Any) -> Any:
+        info = buffer.info
+        if buffer.output is not None:
+            return memrefs.reshape_if_needed(self._outputs[buffer.output], self.extents(info))
+        unknown = [dim for dim in dims_of(info) if not self.sizes.knows(dim)]
+        if unknown:
+            raise located_error(
+                f"'{value.owner.name}' op's result ({describe(info)}) has a size that nothing tells before it is made",
+                value.owner.location,
+            )
+        element = memrefs.memref_type(info, self.context).element_type
+        extents = self.extents(info)
+        if buffer.offset is not None:
+            return memrefs.view(self._arena, buffer.offset, extents, element)
+        if buffer.slot is not None:
+            return memrefs.view(self._arena, self._slots[buffer.slot], extents, element)
+        return self.own(memrefs.allocate(extents, element, "a tensor"))
+
+    def own(self, memref: Any) -> Any:
+        """Memory that is given back where the block ends."""
+        self.owned[-1].append(memref)
+        return memref
+
+    # ---- the function ----
+
+    def run(self) -> Any:
+        """Makes the lowered function in front of the graph's and erases that."""
+        with self.context, self.function.location, ir.InsertionPoint(self.function):
+            lowered = self._declare()
+        with self.context, self.function.location, ir.InsertionPoint(lowered.regions[0].blocks[0]):
+            self._begin()
+            self.lower_block(self._body)
+        self.function.erase()
+        return lowered
+
+    def _declare(self) -> Any:
+        inputs = [decode(argument.type) for argument in self._body.arguments]
+        symbols = input_symbols(inputs)
+        function_type = self.function.attributes["function_type"].value
+        self._results = [decode(type_) for type_ in function_type.results]
+        types = [self._parameter(info) for info in inputs]
+        types += [self._result_parameter(info, symbols) for info in self._results]
+        kept = {name: self.function.attributes[name] for name in self.function.attributes if name not in _REPLACED}
+        attributes = {
+            **kept,
+            "sym_name": ir.StringAttr.get(self.name),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+            INPUTS: ir.ArrayAttr.get([ir.TypeAttr.get(argument.type) for argument in self._body.arguments]),
+            RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in function_type.results]),
+            NAMES: ir.ArrayAttr.get([ir.StringAttr.get(name) for name in _input_names(self.function, len(inputs))]),
+        }
+        lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)
+        lowered.regions[0].blocks.append(*types)
+        self._arguments = list(lowered.regions[0].blocks[0].arguments)
+        return lowered
+
+    def _parameter(self, info: Info) -> Any:
+        if isinstance(info, TensorInfo):
+            if info.shape is None:
+                raise located_error(f"@{self.name} takes a tensor of unknown rank", self.function.location)
+            return memrefs.memref_type(info, self.context)
+        if isinstance(info, ScalarInfo):
+            return ir.Type.parse(info.dtype, self.context)
+        if isinstance(info, ObjectInfo):
+            return ir.Type.parse("!llvm.ptr", self.context)
+        raise located_error(f"@{self.name} takes {describe(info)}, which has no place in memory", self.function.location)
+
+    def _result_parameter(self, info: Info, symbols: frozenset[str]) -> Any:
+        if isinstance(info, TensorInfo) and is_sized(info, symbols):
+            return memrefs.memref_type(info, self.context)
+        if isinstance(info, (TensorInfo, ObjectInfo)):
+            return ir.Type.parse("!llvm.ptr", self.context)
+        raise located_error(
+            f"@{self.name} returns {describe(info)}: only tensors and objects can be returned", self.function.location
+        )
+
+    def _begin(self) -> None:
+        count = len(self._body.arguments)
+        for argument, value in zip(self._body.arguments, self._arguments, strict=False):
+            self._values[argument] = value
+            self.define_dims(decode(argument.type), value)
+        self._outputs = self._arguments[count:]
+        self.plan = make_plan(self.function, self.sizes.knows)
+        self.owned.append([])
+        self._make_arena()
+
+    def define_dims(self, info: Info, value: Any) -> None:
+        """The symbols in a tensor's type have the sizes of the memory."""
+        if isinstance(info, TensorInfo):
+            for axis, dim in enumerate(info.shape or ()):
+                if isinstance(dim, SymExpr):
+                    self.sizes.define(dim, as_value(memrefs.dim(value, axis)))
+        elif isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr):
+            self.sizes.define(info.value, linalg.as_index(value))
+
+    def _make_arena(self) -> None:
+        plan = self.plan
+        total: Extent = plan.fixed_bytes
+        for size in plan.slots:
+            self._slots.append(total)
+            total = plus(total, round_up(self._checked_size(size), memrefs.ALIGNMENT))
+        if total != 0:
+            i8 = ir.IntegerType.get_signless(8)
+            self._arena = self.own(memrefs.allocate([total], i8, "temporaries"))
+
+    def _checked_size(self, size: SymExpr) -> Any:
+        """The size in bytes; a MemoryError or ValueError at run time where it is absurd."""
+        if str(size) in self._checked:
+            return self._checked[str(size)]
+        value = self._checked[str(size)] = self.sizes.compute(size)
+        inside = scalar.create(
+            "arith.andi",
+            scalar.compare("<=", linalg.constant_index(0), value, "index"),
+            scalar.compare("<", value, linalg.constant_index(_MOST_BYTES), "index"),
+        )
+        tir.ops["assert"](inside, [linalg.as_i64(value)], kind="MemoryError", message=f"{size} bytes needed: {{}}")
+        return value
+
+    # ---- blocks ----
+
+    def lower_block(self, block: Any) -> None:
+        from .operations import lower_operation
+
+        for view in list(block.operations):
+            with view.operation.location:
+                lower_operation(self, view.operation)
+
+    def give_back(self) -> None:
+        """Ends the innermost block's memory."""
+        for value in reversed(self.owned.pop()):
+            if isinstance(value.type, ir.MemRefType):
+                memrefs.deallocate(value)
+            else:
+                tir.ops["release"](value)
+
+    def finish(self, values: Sequence[Any]) -> None:
+        """Leaves what the function returns where the caller wants it."""
+        for index, value in enumerate(values):
+            target = self._outputs[index]
+            if not isinstance(target.type, ir.MemRefType):
+                self._give_object(value, target)
+                continue
+            planned = [buffer for buffer in self.plan.buffers.values() if buffer.output == index]
+            if not planned:
+                source = self._values[value]
+                memrefs.copy(memrefs.cast(source, target.type), target)
+        self.give_back()
+        ir.Operation.create("func.return")
+
+    def _give_object(self, value: Any, target: Any) -> None:
+        info = decode(value.type)
+        if isinstance(info, TensorInfo):
+            tir.ops["give_tensor"](self._values[value], target, dtype=info.dtype)
+        else:
+            tir.ops["give_object"](self._values[value], target)
+
+
+_REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
+
+
+def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
+    """The symbols and expressions that the inputs' sizes are."""
+    dims = [dim for info in inputs if isinstance(info, TensorInfo) for dim in info.shape or ()]
+    scalars = [info.value for info in inputs if isinstance(info, ScalarInfo)]
+    return frozenset(str(dim) for dim in (*dims, *scalars) if isinstance(dim, SymExpr))
+
+
+def is_sized(info: TensorInfo, symbols: frozenset[str]) -> bool:
+    """Whether a caller that knows these symbols and expressions can tell the tensor's sizes."""
+    if info.shape is None:
+        return False
+    return all(
+        isinstance(dim, int) or (dim is not None and (str(dim) in symbols or dim.variables <= symbols))
+        for dim in info.shape
+    )
+
+
+def _input_names(function: Any, count: int) -> list[str]:
+    """The names of the arguments; where they have none, their places."""
+    names = [f"arg{index}" for index in range(count)]
+    if "arg_attrs" in function.attributes:
+        for index, held in enumerate(function.attributes["arg_attrs"]):
+            if NAME in held:
+                names[index] = string_value(held[NAME])
+    return names

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits what graph functions do with memory: allocate, view, copy. Every memref here is row-major from its start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.codec import encode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.tir import dialect as tir
+from ..legalize import linalg, scalar
+from ..legalize.builder import parameter_info
+
+#: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
+ALIGNMENT = 64
+
+Extent = Any  # an int, or an index value
+
+
+def memref_type(info: TensorInfo, context: Any) -> Any:
+    """How a tensor lies in memory: without symbols and signs."""
+    tensor = encode(parameter_info(info), context)
+    return ir.MemRefType.get(tensor.shape, tensor.element_type, loc=ir.Location.unknown(context))
+
+
+def typed(extents: Sequence[Extent], element: Any) -> Any:
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return ir.MemRefType.get([extent if isinstance(extent, int) else dynamic for extent in extents], element)
+
+
+def as_value(extent: Extent) -> Any:
+    return linalg.constant_index(extent) if isinstance(extent, int) else extent
+
+
+def allocate(extents: Sequence[Extent], element: Any, what: str) -> Any:
+    """New memory, which the caller gives back; a MemoryError at run time where there is none."""
+    dynamic = [extent for extent in extents if not isinstance(extent, int)]
+    attributes = {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(dynamic), 0]),
+        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT),
+    }
+    memref = ir.Operation.create(
+        "memref.alloc", results=[typed(extents, element)], operands=dynamic, attributes=attributes
+    ).result
+    if dynamic:
+        _require_memory(memref, extents, what)
+    return memref
+
+
+def _require_memory(memref: Any, extents: Sequence[Extent], what: str) -> None:
+    address = ir.Operation.create(
+        "memref.extract_aligned_pointer_as_index", results=[ir.IndexType.get()], operands=[memref]
+    ).result
+    there = scalar.compare("!=", address, linalg.constant_index(0), "index")
+    elements: Any = linalg.constant_index(1)
+    for extent in extents:
+        elements = scalar.multiply(elements, as_value(extent), "index")
+    message = f"out of memory: no room for {what} of {{}} elements"
+    tir.ops["assert"](there, [linalg.as_i64(elements)], kind="MemoryError", message=message)
+
+
+def deallocate(memref: Any) -> None:
+    ir.Operation.create("memref.dealloc", operands=[memref])
+
+
+def copy(source: Any, target: Any) -> None:
+    """As a loop nest, which every target can lower; memref.copy calls a library of MLIR's where strides are unusual."""
+    rank = target.type.rank
+    maps = [linalg.identity(rank)] * 2
+    linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
+
+
+def view(arena: Any, offset: Extent, extents: Sequence[Extent], element: Any) -> Any:
+    """A piece of a memref of bytes."""
+    dynamic = [extent for extent in extents if not isinstance(extent, int)]
+    return ir.Operation.create(
+        "memref.view", results=[typed(extents, element)], operands=[arena, as_value(offset), *dynamic]
+    ).result
+
+
+def dim(memref: Any, axis: int) -> Extent:
+    """A size of a memref: the number where its type has it."""
+    size = memref.type.shape[axis]
+    if size != ir.ShapedType.get_dynamic_size():
+        return size
+    operands = [memref, linalg.constant_index(axis)]
+    return ir.Operation.create("memref.dim", results=[ir.IndexType.get()], operands=operands).result
+
+
+def cast(memref: Any, type_: Any) -> Any:
+    """The memref with sizes more or less known."""
+    if memref.type == type_:
+        return memref
+    return ir.Operation.create("memref.cast", results=[type_], operands=[memref]).result
+
+
+def reshape(memref: Any, extents: Sequence[Extent]) -> Any:
+    """The same elements in row-major order under another shape."""
+    strides: list[Extent] = []
+    stride: Extent = 1
+    for extent in reversed(extents):
+        strides.insert(0, stride)
+        stride = times(stride, extent)
+    dynamic = ir.ShapedType.get_dynamic_size()
+    listed = [each if isinstance(each, int) else dynamic for each in strides]
+    element = memref.type.element_type
+    shape = [each if isinstance(each, int) else dynamic for each in extents]
+    layout = ir.StridedLayoutAttr.get(0, listed)
+    operands = [memref, *(each for each in (*extents, *strides) if not isinstance(each, int))]
+    attributes = {
+        "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+        "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+        "static_strides": ir.DenseI64ArrayAttr.get(listed),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, shape.count(dynamic), listed.count(dynamic)]),
+    }
+    result = ir.MemRefType.get(shape, element, layout=layout)
+    made = ir.Operation.create("memref.reinterpret_cast", results=[result], operands=operands, attributes=attributes)
+    return cast(made.result, typed(extents, element))
+
+
+def times(left: Extent, right: Extent) -> Extent:
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    if 1 in (left, right) and (isinstance(left, int) or isinstance(right, int)):
+        return right if left == 1 else left
+    return scalar.multiply(as_value(left), as_value(right), "index")
+
+
+def reshape_if_needed(memref: Any, extents: Sequence[Extent]) -> Any:
+    """The memref, under another shape where its type says another one."""
+    wanted = typed(extents, memref.type.element_type)
+    return memref if memref.type == wanted else reshape(memref, extents)

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operations of graph functions, each as code over memrefs; one function an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.mlir import ir, string_value
+from ...bindings.rewriting import located_error
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.symbols import SymExpr
+from ...dialects.tir import dialect as tir
+from ..legalize import linalg, loops, scalar
+from . import memrefs
+from .constants import GLOBAL
+from .control_flow import CONTROL_FLOW
+from .function import FunctionLowering
+from .memrefs import Extent, as_value
+from .packed import PACKED
+from .plan import VIEWS
+
+Lower = Callable[[FunctionLowering, Any], None]
+
+
+def lower_operation(into: FunctionLowering, op: Any) -> None:
+    lower = _OPERATIONS.get(op.name)
+    if lower is not None:
+        lower(into, op)
+    elif _is_scalar(op):
+        _copy(into, op)
+    else:
+        raise located_error(_refusal(op), op.location)
+
+
+def _refusal(op: Any) -> str:
+    types = ", ".join(str(operand.type) for operand in op.operands)
+    if op.name.partition(".")[0] == "relax":
+        return f"'{op.name}' op ({types}) is still an operator: legalize it first (relax-legalize-ops)"
+    return f"'{op.name}' op ({types}) has no place in a graph function: put it into a PrimFunc"
+
+
+def _is_scalar(op: Any) -> bool:
+    """Arithmetic on scalars means the same on this level."""
+    if op.regions or op.name.partition(".")[0] not in ("arith", "index", "math"):
+        return False
+    return all(isinstance(decode(value.type), ScalarInfo) for value in (*op.operands, *op.results))
+
+
+def _copy(into: FunctionLowering, op: Any) -> None:
+    made = op.clone()
+    for index, operand in enumerate(op.operands):
+        made.operands[index] = into.get(operand)
+    for result, value in zip(op.results, made.results, strict=True):
+        into.set(result, value)
+
+
+# ---- calls ----
+
+
+def _call_tir(into: FunctionLowering, op: Any) -> None:
+    outputs = [into.new_tensor(result) for result in op.results]
+    _call(into, op, list(op.operands), outputs)
+
+
+def _call_tir_inplace(into: FunctionLowering, op: Any) -> None:
+    outputs = []
+    for result, index in zip(op.results, op.opview.inplace_indices, strict=True):
+        if index >= 0:
+            into.set(result, into.memref(op.operands[index]))
+        else:
+            outputs.append(into.new_tensor(result))
+    _call(into, op, list(op.operands), outputs)
+
+
+def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
+    name = op.opview.func
+    callee = _function(op, name)
+    types = list(ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value).inputs)
+    arguments = [*(into.get(value) for value in inputs), *outputs]
+    passed = [_fitted(value, type_, op) for value, type_ in zip(arguments, types, strict=True)]
+    reference = ir.FlatSymbolRefAttr.get(name)
+    ir.Operation.create("func.call", operands=passed, attributes={"callee": reference})
+
+
+def _function(op: Any, name: str) -> Any:
+    module = op
+    while module.name != "builtin.module":
+        module = module.parent.operation
+    for view in module.regions[0].blocks[0].operations:
+        operation = view.operation
+        if "sym_name" in operation.attributes and string_value(operation.attributes["sym_name"]) == name:
+            return operation
+    raise located_error(f"'{op.name}' op calls @{name}, which the module does not have", op.location)
+
+
+def _fitted(value: Any, type_: Any, op: Any) -> Any:
+    if not isinstance(value, ir.Value):
+        raise located_error(f"'{op.name}' op passes a shape, which has no place in memory", op.location)
+    if isinstance(type_, ir.MemRefType):
+        return memrefs.cast(value, type_)
+    if not isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType)):
+        return value
+    raise located_error(f"'{op.name}' op calls a PrimFunc on tensors: bufferize it first (tir-bufferize)", op.location)
+
+
+def _call_function(into: FunctionLowering, op: Any) -> None:
+    """A call of another graph function, which is lowered likewise."""
+    outputs = []
+    for result in op.results:
+        info = decode(result.type)
+        if not isinstance(info, TensorInfo) or result not in into.plan.buffers:
+            raise located_error(f"'func.call' op returns {describe(info)}: inline it first (relax-inline)", op.location)
+        outputs.append(into.new_tensor(result))
+    arguments = [into.get(value) for value in op.operands]
+    ir.Operation.create("func.call", operands=[*arguments, *outputs], attributes={"callee": op.attributes["callee"]})
+
+
+def _return(into: FunctionLowering, op: Any) -> None:
+    into.finish(list(op.operands))
+
+
+# ---- values without a kernel ----
+
+
+def _view(into: FunctionLowering, op: Any) -> None:
+    source, result = op.operands[0], op.results[0]
+    info = decode(result.type)
+    assert isinstance(info, TensorInfo)
+    extents = [
+        into.sizes.compute(dim) if into.sizes.knows(dim) else memrefs.dim(into.memref(source), axis)
+        for axis, dim in enumerate(info.shape or ())
+    ]
+    into.set(result, memrefs.reshape_if_needed(into.memref(source), extents))
+
+
+def _constant(into: FunctionLowering, op: Any) -> None:
+    """Scalars stay; tensors lie in memory from the start."""
+    result = op.results[0]
+    info = decode(result.type)
+    if not isinstance(info, TensorInfo):
+        return _copy(into, op)
+    type_ = memrefs.memref_type(info, into.context)
+    made = ir.Operation.create(
+        "memref.get_global", results=[type_], attributes={"name": ir.FlatSymbolRefAttr.get(string_value(op.attributes[GLOBAL]))}
+    )
+    into.set(result, made.result)
+    return None
+
+
+def _match_cast(into: FunctionLowering, op: Any) -> None:
+    source, result = op.operands[0], op.results[0]
+    have, want = decode(source.type), decode(result.type)
+    if isinstance(want, TensorInfo):
+        memref = into.memref(source)
+        if want.shape is None:
+            into.set(result, memref)
+            return
+        extents = [memrefs.dim(memref, axis) for axis in range(len(want.shape))]
+        known = have.shape if isinstance(have, TensorInfo) else None
+        match_sizes(into, list(want.shape), extents, list(known or [None] * len(extents)))
+        wanted = [into.sizes.compute(dim) if dim is not None else extents[axis] for axis, dim in enumerate(want.shape)]
+        into.set(result, memrefs.cast(memref, memrefs.typed(wanted, memref.type.element_type)))
+    elif isinstance(want, ShapeInfo):
+        extents = into.get(source)
+        match_sizes(into, list(want.dims or []), extents, [None] * len(extents))
+        into.set(result, extents)
+    else:
+        into.set(result, into.get(source))
+
+
+def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent], known: list[Any]) -> None:
+    """New symbols get the sizes that came; the other sizes must be them."""
+    for axis, (dim, extent) in enumerate(zip(wanted, extents, strict=True)):
+        if dim is None or dim == known[axis]:
+            continue
+        if isinstance(dim, SymExpr) and not into.sizes.knows(dim):
+            into.sizes.define(dim, as_value(extent))
+            continue
+        expected = as_value(into.sizes.compute(dim))
+        equal = scalar.compare("==", as_value(extent), expected, "index")
+        message = f"expected {{}} (that is {dim}), got {{}}" if isinstance(dim, SymExpr) else "expected {}, got {}"
+        numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
+        tir.ops["assert"](equal, numbers, kind="ValueError", message=f"the size of dimension {axis}: {message}")
+
+
+def _shape_expr(into: FunctionLowering, op: Any) -> None:
+    into.set(op.results[0], [into.sizes.compute(dim) for dim in op.opview.dims])
+
+
+def _prim_value(into: FunctionLowering, op: Any) -> None:
+    into.set(op.results[0], linalg.as_i64(as_value(into.sizes.compute(op.opview.value))))
+
+
+def _shape_of(into: FunctionLowering, op: Any) -> None:
+    memref = into.memref(op.operands[0])
+    into.set(op.results[0], [memrefs.dim(memref, axis) for axis in range(memref.type.rank)])
+
+
+def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
+    """Each size must be one: 0 or more."""
+    memref = into.memref(op.operands[0])
+    length = memrefs.dim(memref, 0)
+    if not isinstance(length, int):
+        raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
+    sizes = []
+    for axis in range(length):
+        size = linalg.as_index(loops.load(memref, axis))
+        positive = scalar.compare(">=", size, linalg.constant_index(0), "index")
+        message = f"the size of dimension {axis} is negative: {{}}"
+        tir.ops["assert"](positive, [linalg.as_i64(size)], kind="ValueError", message=message)
+        sizes.append(size)
+    into.set(op.results[0], sizes)
+
+
+def _shape_to_tensor(into: FunctionLowering, op: Any) -> None:
+    memref = into.new_tensor(op.results[0])
+    for axis, extent in enumerate(into.get(op.operands[0])):
+        loops.store(linalg.as_i64(as_value(extent)), memref, axis)
+
+
+def _extract(into: FunctionLowering, op: Any) -> None:
+    source, *indices = op.operands
+    into.set(op.results[0], loops.load(into.memref(source), *(into.get(index) for index in indices)))
+
+
+def _dim(into: FunctionLowering, op: Any) -> None:
+    operands = [into.memref(op.operands[0]), into.get(op.operands[1])]
+    into.set(op.results[0], ir.Operation.create("memref.dim", results=[ir.IndexType.get()], operands=operands).result)
+
+
+def _from_elements(into: FunctionLowering, op: Any) -> None:
+    memref = into.new_tensor(op.results[0])
+    flat = memrefs.reshape_if_needed(memref, [len(op.operands)])
+    for index, value in enumerate(op.operands):
+        loops.store(into.get(value), flat, index)
+
+
+def _assert(into: FunctionLowering, op: Any) -> None:
+    """The message's places are filled with what scalars are integers."""
+    condition, *shown = op.operands
+    value = into.get(condition)
+    if isinstance(value.type, ir.MemRefType):
+        value = loops.load(value, *[0] * value.type.rank)
+    format_ = op.opview.format or "assertion failed"
+    numbers = [into.get(each) for each in shown]
+    fits = len(numbers) <= 3 and all(
+        isinstance(number, ir.Value) and isinstance(number.type, ir.IntegerType) for number in numbers
+    )
+    if not fits or format_.count("{}") != len(numbers):
+        numbers, format_ = [], format_.replace("{}", "?")
+    wide = [_extended(number) for number in numbers]
+    tir.ops["assert"](value, wide, kind="AssertionError", message=format_)
+
+
+def _extended(number: Any) -> Any:
+    i64 = ir.IntegerType.get_signless(64)
+    return number if number.type == i64 else scalar.create("arith.extsi", number, type_=i64)
+
+
+_OPERATIONS: dict[str, Lower] = {
+    "relax.call_tir": _call_tir,
+    "relax.call_tir_inplace": _call_tir_inplace,
+    "func.call": _call_function,
+    "func.return": _return,
+    **dict.fromkeys(VIEWS, _view),
+    "relax.match_cast": _match_cast,
+    "arith.constant": _constant,
+    "relax.constant": _constant,
+    "relax.shape_expr": _shape_expr,
+    "relax.prim_value": _prim_value,
+    "relax.shape_of": _shape_of,
+    "relax.tensor_to_shape": _tensor_to_shape,
+    "relax.shape_to_tensor": _shape_to_tensor,
+    "tensor.extract": _extract,
+    "tensor.dim": _dim,
+    "tensor.from_elements": _from_elements,
+    "relax.assert_op": _assert,
+    **PACKED,
+    **CONTROL_FLOW,
+}

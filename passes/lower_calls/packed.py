@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of packed functions from graph functions: tir.packed, with memory made for what destination-passing needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.rewriting import located_error
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
+from ...dialects.tir import dialect as tir
+from . import memrefs
+from .function import FunctionLowering
+
+
+def _call_dps(into: FunctionLowering, op: Any) -> None:
+    outputs = [(into.new_tensor(result), result) for result in op.results]
+    inputs = [(into.get(value), value) for value in op.operands]
+    _packed(into, op, [*inputs, *outputs], ())
+
+
+def _call_packed(into: FunctionLowering, op: Any) -> None:
+    """Its results are the caller's: tensors are given back where the block ends."""
+    if len(op.results) > 1:
+        reason = "gives several results: let the function write them (relax.call_dps_packed)"
+        raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
+    made = _packed(into, op, [(into.get(value), value) for value in op.operands], op.results)
+    for result, value in zip(op.results, made, strict=True):
+        _take(into, result, value)
+
+
+def _call_inplace(into: FunctionLowering, op: Any) -> None:
+    """What the function writes into arguments are its results; it returns nothing that is new."""
+    indices = op.opview.inplace_indices
+    if any(index < 0 for index in indices):
+        reason = "returns new values beside those written in place: call it twice, or with relax.call_dps_packed"
+        raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
+    _packed(into, op, [(into.get(value), value) for value in op.operands], ())
+    for result, index in zip(op.results, indices, strict=True):
+        into.set(result, into.get(op.operands[index]))
+
+
+def _packed(into: FunctionLowering, op: Any, arguments: list[tuple[Any, Any]], results: Any) -> list[Any]:
+    operands, dtypes = [], []
+    for value, source in arguments:
+        if isinstance(value, list):
+            reason = "passes a shape: make it a tensor (relax.shape_to_tensor)"
+            raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
+        operands.append(value)
+        dtypes.append(getattr(decode(source.type), "dtype", ""))
+    types = [_lowered_type(into, result, op) for result in results]
+    attributes = {
+        "func": ir.StringAttr.get(op.opview.func),
+        "tir.dtypes": ir.ArrayAttr.get([ir.StringAttr.get(dtype) for dtype in dtypes]),
+        "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(result.type) for result in results]),
+    }
+    return list(ir.Operation.create("tir.packed", results=types, operands=operands, attributes=attributes).results)
+
+
+def _lowered_type(into: FunctionLowering, result: Any, op: Any) -> Any:
+    info = decode(result.type)
+    if isinstance(info, TensorInfo) and info.shape is not None:
+        return memrefs.memref_type(info.with_shape([None] * len(info.shape)), into.context)
+    if isinstance(info, ObjectInfo):
+        return ir.Type.parse("!llvm.ptr", into.context)
+    if isinstance(info, ScalarInfo):
+        return result.type
+    raise located_error(
+        f"'{op.name}' op of \"{op.opview.func}\" gives {describe(info)}: state its rank, or that it is an object",
+        op.location,
+    )
+
+
+def _take(into: FunctionLowering, result: Any, value: Any) -> None:
+    from .operations import match_sizes
+
+    info = decode(result.type)
+    if isinstance(info, ScalarInfo):
+        into.set(result, value)
+        return
+    into.own(value)
+    if isinstance(info, TensorInfo) and info.shape is not None:
+        extents = [memrefs.dim(value, axis) for axis in range(len(info.shape))]
+        match_sizes(into, list(info.shape), extents, [None] * len(extents))
+        value = memrefs.cast(value, memrefs.memref_type(info, into.context))
+    into.set(result, value)
+
+
+PACKED: dict[str, Callable[[FunctionLowering, Any], None]] = {
+    "relax.call_dps_packed": _call_dps,
+    "relax.call_packed": _call_packed,
+    "relax.call_pure_packed": _call_packed,
+    "relax.call_inplace_packed": _call_inplace,
+}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a graph function's tensors lie: which share memory, how long each lives, its place in the arena.
+
+Positions count operations in program order; what a loop reads from outside lives until the loop has ended. Buffers
+of fixed size share one region, whose gaps are filled first; buffers of a symbolic size take turns in slots of equal
+size. A buffer whose size is not known when the function begins is allocated where it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo, bit_width
+from ...dialects.core.symbols import SymExpr, dim_mul, product
+from .memrefs import ALIGNMENT
+
+#: Results that are an operand's elements, in the same order and place.
+VIEWS = frozenset(
+    "relax.reshape relax.flatten relax.expand_dims relax.squeeze relax.nn.batch_flatten relax.match_cast".split()
+)
+#: Operations that write their tensors into new memory.
+_PRODUCERS = frozenset(
+    "relax.call_tir relax.call_tir_inplace relax.call_dps_packed relax.shape_to_tensor func.call tensor.from_elements "
+    "tensor.splat".split()
+)
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory for one tensor and whatever is a view of it."""
+
+    info: TensorInfo
+    first: int
+    last: int
+    #: The blocks around, outermost first.
+    path: tuple[Any, ...]
+    #: Which result of the function it is, where it is one.
+    output: int | None = None
+    #: Its place in the arena: bytes from the start, or the slot of its size.
+    offset: int | None = None
+    slot: int | None = None
+
+    @property
+    def size(self) -> int | SymExpr:
+        """In bytes."""
+        size = dim_mul(product(self.info.shape or ()), storage_bytes(self.info.dtype))
+        assert size is not None
+        return size
+
+
+def dims_of(info: Any) -> tuple[Any, ...]:
+    """The sizes of a tensor; one that is unknown where not even their number is known."""
+    return (None,) if info.shape is None else tuple(info.shape)
+
+
+def storage_bytes(dtype: str) -> int:
+    """What an element takes in memory: whole bytes."""
+    return -(-bit_width(dtype) // 8)
+
+
+@dataclass
+class Plan:
+    """Buffers by the value that is written into each, and the arena that holds those with a place in it."""
+
+    buffers: dict[Any, Buffer] = field(default_factory=dict)
+    fixed_bytes: int = 0
+    #: Slots of symbolic size: the size of each in bytes.
+    slots: list[SymExpr] = field(default_factory=list)
+
+
+def make_plan(function: Any, knows: Callable[[Any], bool]) -> Plan:
+    """`knows(dim)`: whether a size can be computed when the function begins."""
+    planner = _Planner(knows)
+    block = function.regions[0].blocks[0]
+    planner.visit(block, (block,))
+    planner.choose_outputs(block)
+    inside = [buffer for buffer in planner.plan.buffers.values() if planner.has_place(buffer)]
+    _place_fixed(planner.plan, [buffer for buffer in inside if isinstance(buffer.size, int)])
+    _place_symbolic(planner.plan, [buffer for buffer in inside if not isinstance(buffer.size, int)])
+    return planner.plan
+
+
+class _Planner:
+    def __init__(self, knows: Callable[[Any], bool]):
+        self.plan = Plan()
+        self._knows = knows
+        self._position = 0
+        #: Whose memory a value has; values that are not in it have memory from elsewhere.
+        self._owner: dict[Any, Buffer] = {}
+        #: For each region operation around, buffers of outside that are read in it.
+        self._read_inside: list[set[Buffer]] = []
+
+    def has_place(self, buffer: Buffer) -> bool:
+        return buffer.output is None and all(self._knows(dim) for dim in dims_of(buffer.info))
+
+    def visit(self, block: Any, path: tuple[Any, ...]) -> None:
+        for view in block.operations:
+            op = view.operation
+            self._position += 1
+            for operand in op.operands:
+                self._use(operand, path)
+            if op.regions:
+                self._visit_regions(op, path)
+            elif op.name in VIEWS:
+                self._alias(op.results[0], op.operands[0])
+            elif op.name in _PRODUCERS:
+                self._produce(op, path)
+
+    def _visit_regions(self, op: Any, path: tuple[Any, ...]) -> None:
+        self._read_inside.append(set())
+        for region in op.regions:
+            for block in region.blocks:
+                self.visit(block, (*path, block))
+        self._position += 1
+        for buffer in self._read_inside.pop():
+            buffer.last = self._position
+
+    def _use(self, value: Any, path: tuple[Any, ...]) -> None:
+        buffer = self._owner.get(value)
+        if buffer is None:
+            return
+        buffer.last = self._position
+        for depth in range(len(buffer.path), len(path)):
+            self._read_inside[depth - 1].add(buffer)
+
+    def _alias(self, value: Any, source: Any) -> None:
+        if source in self._owner:
+            self._owner[value] = self._owner[source]
+
+    def _produce(self, op: Any, path: tuple[Any, ...]) -> None:
+        inplace = _inplace_operands(op)
+        for index, result in enumerate(op.results):
+            info = decode(result.type)
+            if inplace[index] is not None:
+                self._alias(result, inplace[index])
+            elif isinstance(info, TensorInfo):
+                buffer = Buffer(info, self._position, self._position, path)
+                self.plan.buffers[result] = self._owner[result] = buffer
+
+    def choose_outputs(self, block: Any) -> None:
+        """What the function returns is written into the caller's memory at once where that is possible."""
+        for index, value in enumerate(block.operations[len(block.operations) - 1].operation.operands):
+            buffer = self._owner.get(value)
+            if buffer is None or buffer.output is not None or len(buffer.path) > 1:
+                continue
+            returned = decode(value.type)
+            if all(self._knows(dim) for dim in (*dims_of(buffer.info), *dims_of(returned))):
+                buffer.output = index
+
+
+def _inplace_operands(op: Any) -> list[Any]:
+    """For each result the operand whose memory it takes, or None."""
+    if op.name != "relax.call_tir_inplace":
+        return [None] * len(op.results)
+    indices = op.opview.inplace_indices
+    return [op.operands[index] if index >= 0 else None for index in indices]
+
+
+def _place_fixed(plan: Plan, buffers: Iterable[Buffer]) -> None:
+    """First the smallest gap that is large enough, else room at the end."""
+    gaps: list[tuple[int, int]] = []  # (start, end), in order
+    alive: list[Buffer] = []
+    for buffer in sorted(buffers, key=lambda each: each.first):
+        over = [each for each in alive if each.last < buffer.first]
+        alive = [each for each in alive if each.last >= buffer.first]
+        for each in over:
+            gaps = _merge(gaps, (each.offset or 0, (each.offset or 0) + _padded(each)))
+        size = _padded(buffer)
+        fitting = [gap for gap in gaps if gap[1] - gap[0] >= size]
+        if fitting:
+            gap = min(fitting, key=lambda each: each[1] - each[0])
+            gaps.remove(gap)
+            buffer.offset = gap[0]
+            if gap[1] - gap[0] > size:
+                gaps = _merge(gaps, (gap[0] + size, gap[1]))
+        else:
+            # A gap at the end grows.
+            start = gaps.pop()[0] if gaps and gaps[-1][1] == plan.fixed_bytes else plan.fixed_bytes
+            buffer.offset = start
+            plan.fixed_bytes = start + size
+        alive.append(buffer)
+
+
+def _padded(buffer: Buffer) -> int:
+    size = buffer.size
+    assert isinstance(size, int)
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _merge(gaps: list[tuple[int, int]], new: tuple[int, int]) -> list[tuple[int, int]]:
+    """Gaps in order, those that touch as one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted([*gaps, new]):
+        if start == end:
+            continue
+        if merged and merged[-1][1] == start:
+            merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _place_symbolic(plan: Plan, buffers: Iterable[Buffer]) -> None:
+    """Buffers of equal size share a slot one after the other."""
+    free_from: list[int] = []  # for each slot, the position after which it is free
+    for buffer in sorted(buffers, key=lambda each: each.first):
+        size = buffer.size
+        assert isinstance(size, SymExpr)
+        slots = [index for index, held in enumerate(plan.slots) if held == size and free_from[index] < buffer.first]
+        if slots:
+            buffer.slot = slots[0]
+        else:
+            buffer.slot = len(plan.slots)
+            plan.slots.append(size)
+            free_from.append(0)
+        free_from[buffer.slot] = buffer.last

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Symbolic sizes at run time: index values for symbols, arithmetic for expressions over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...dialects.core.symbols import Dim, SymExpr
+from ...dialects.core.symbols_expr import terms_of
+from ..legalize import linalg, scalar
+from .memrefs import Extent, as_value, times
+
+
+class Sizes:
+    """What sizes are known at a point of a function. A region gets its own: what it computes is not known after it."""
+
+    def __init__(self, known: Mapping[str, Any] | None = None):
+        self._values = dict(known or {})
+
+    def nested(self) -> Sizes:
+        return Sizes(self._values)
+
+    def define(self, size: SymExpr, value: Any) -> None:
+        self._values.setdefault(str(size), value)
+
+    def knows(self, size: Dim) -> bool:
+        if not isinstance(size, SymExpr):
+            return size is not None
+        return str(size) in self._values or all(name in self._values for name in size.variables)
+
+    def names(self) -> frozenset[str]:
+        return frozenset(self._values)
+
+    def compute(self, size: int | SymExpr) -> Extent:
+        """A number, or an index value computed here. Raises RelaxError where a symbol has no value."""
+        if isinstance(size, int):
+            return size
+        text = str(size)
+        if text not in self._values:
+            missing = sorted(name for name in size.variables if name not in self._values)
+            if missing:
+                raise RelaxError(
+                    f"nothing defines '{missing[0]}' in the size '{size}'",
+                    notes=["a symbol is defined where it is a size of an input, or by relax.match_cast"],
+                )
+            self._values[text] = as_value(self._sum(size))
+        return self._values[text]
+
+    def _sum(self, size: int | SymExpr) -> Extent:
+        if isinstance(size, int):
+            return size
+        total: Extent = 0
+        for monomial, coefficient in terms_of(size).items():
+            term: Extent = coefficient
+            for atom in monomial:
+                term = times(term, self._atom(atom))
+            total = term if isinstance(total, int) and total == 0 else plus(total, term)
+        return total
+
+    def _atom(self, atom: Any) -> Any:
+        if atom.kind == "variable":
+            return self._values[str(atom)]
+        values = [as_value(self._sum(arg)) for arg in atom.args]
+        if atom.kind in ("min", "max"):
+            pick = scalar.minimum if atom.kind == "min" else scalar.maximum
+            result = values[0]
+            for value in values[1:]:
+                result = pick(result, value, "index")
+            return result
+        divide = scalar.floor_remainder if atom.kind == "%" else _floor_divide
+        return divide(values[0], values[1], "index")
+
+
+def _floor_divide(left: Any, right: Any, dtype: str) -> Any:
+    return scalar.floor_divide(left, right, dtype)
+
+
+def plus(left: Extent, right: Extent) -> Extent:
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    return scalar.add(as_value(left), as_value(right), "index")
+
+
+def round_up(size: Extent, multiple: int) -> Extent:
+    if isinstance(size, int):
+        return -(-size // multiple) * multiple
+    more = scalar.add(size, linalg.constant_index(multiple - 1), "index")
+    return scalar.create("arith.andi", more, linalg.constant_index(-multiple))

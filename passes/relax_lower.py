@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lowers a module by the stages of a target, all of them or up to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..bindings.errors import RelaxError
+from .core.base import Pass
+from .core.registry import register_pass
+from .core.stages import Stages
+from .legalize.code import stages_of
+
+
+@register_pass
+@dataclass(frozen=True)
+class Lower(Pass):
+    """Lowers a module by the stages of a target, all of them, or from one and up to one."""
+
+    name: ClassVar[str] = "relax-lower"
+
+    target: str = "llvm"
+    start: str = ""
+    stop: str = ""
+
+    def __post_init__(self) -> None:
+        self._stages()
+
+    def _stages(self) -> Stages:
+        stages = stages_of(self.target)
+        if self.stop:
+            stages = stages.until(self.stop)
+        if self.start:
+            place = stages_of(self.target).names.index(stages_of(self.target)[self.start].name)
+            stages = Stages(stages.target, stages.stages[place:])
+        if not stages.stages:
+            raise RelaxError(f"pass '{self.name}': stage '{self.start}' comes after stage '{self.stop}'")
+        return stages
+
+    def run(self, op: Any) -> None:
+        for stage in self._stages():
+            stage.pipeline(self.target).run(op)

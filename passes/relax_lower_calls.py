@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns graph functions into functions over memrefs that call PrimFuncs, with temporaries in one planned arena."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..dialects.tir.prim_func import is_prim_func
+from .core.base import Pass
+from .core.registry import register_pass
+from .lower_calls.constants import add_globals
+from .lower_calls.function import INPUTS, FunctionLowering
+
+
+@register_pass
+@dataclass(frozen=True)
+class LowerCalls(Pass):
+    """Turns graph functions into functions over memrefs that call PrimFuncs; temporaries lie in one planned arena."""
+
+    name: ClassVar[str] = "relax-lower-calls"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "memref", "scf", "llvm")
+
+    def run(self, op: Any) -> None:
+        functions = graph_functions(op)
+        add_globals(op, functions)
+        for function in functions:
+            FunctionLowering(function).run()
+
+
+def graph_functions(module: Any) -> list[Any]:
+    """The functions with a body that are no PrimFuncs and not lowered yet."""
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [
+        operation
+        for operation in operations
+        if operation.name == "func.func"
+        and not is_prim_func(operation)
+        and len(operation.regions[0].blocks)
+        and INPUTS not in operation.attributes
+    ]

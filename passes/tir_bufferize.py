@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns PrimFuncs on tensors into PrimFuncs on memrefs that write their outputs in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..bindings.legality import operations_in
+from ..bindings.mlir import ir
+from ..bindings.pass_manager import run_upstream
+from ..dialects.tir.prim_func import is_prim_func
+from .core.base import Pass
+from .core.registry import register_pass
+from .lower_calls.memrefs import copy
+
+_BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", "canonicalize", "cse"]
+# For what is allocated in a loop and carried on.
+_DEALLOCATE = ["buffer-deallocation-pipeline"]
+
+
+@register_pass
+@dataclass(frozen=True)
+class Bufferize(Pass):
+    """Turns PrimFuncs on tensors into PrimFuncs on memrefs that write their outputs in place."""
+
+    name: ClassVar[str] = "tir-bufferize"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "bufferization", "memref", "scf", "linalg", "cf")
+
+    def run(self, op: Any) -> None:
+        tensors = [function for function in _prim_funcs(op) if is_on_tensors(function)]
+        if not tensors:
+            return
+        for function in tensors:
+            take_memrefs(function)
+        # The graph's functions and those on memrefs are not upstream's to change: a module without them.
+        apart = ir.Module.create(op.location)
+        with op.context, op.location:
+            for function in [*tensors, *_declarations(op)]:
+                apart.body.append(function.detach_from_parent())
+        try:
+            run_upstream(apart.operation, _BUFFERIZE)
+            self._finish(apart)
+        finally:
+            for view in list(apart.body.operations):
+                op.regions[0].blocks[0].append(view.operation.detach_from_parent())
+
+    def _finish(self, apart: Any) -> None:
+        for op in [op for op in operations_in(apart.operation) if op.name == "memref.copy"]:
+            with op.context, op.location, ir.InsertionPoint(op):
+                copy(*op.operands)
+            op.erase()
+        escaping = [function for function in _prim_funcs(apart.operation) if not free_allocations(function)]
+        if escaping:
+            run_upstream(apart.operation, _DEALLOCATE)
+
+
+def _prim_funcs(module: Any) -> list[Any]:
+    return [view.operation for view in module.regions[0].blocks[0].operations if is_prim_func(view.operation)]
+
+
+def _declarations(module: Any) -> list[Any]:
+    """Functions without a body, which PrimFuncs may call."""
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [op for op in operations if op.name == "func.func" and not len(op.regions[0].blocks)]
+
+
+def is_on_tensors(function: Any) -> bool:
+    inputs = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    return any(isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType)) for type_ in inputs)
+
+
+def take_memrefs(function: Any) -> None:
+    """Parameters become memrefs, whose tensors the body reads; what it returned goes into the last of them."""
+    block = function.regions[0].blocks[0]
+    end = block.operations[len(block.operations) - 1].operation
+    with function.context, function.location:
+        memrefs = [argument for argument in block.arguments if isinstance(argument.type, ir.RankedTensorType)]
+        returned = list(end.operands)
+        outputs = list(block.arguments)[len(block.arguments) - len(returned) :]
+        with ir.InsertionPoint.at_block_begin(block):
+            for argument in memrefs:
+                returned = _take_memref(argument, argument in outputs, returned)
+        with ir.InsertionPoint(end):
+            for value, output in zip(returned, outputs, strict=True):
+                attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+                ir.Operation.create(
+                    "bufferization.materialize_in_destination", operands=[value, output], attributes=attributes
+                )
+            ir.Operation.create("func.return")
+        end.erase()
+        types = [argument.type for argument in block.arguments]
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
+
+
+def _take_memref(argument: Any, is_output: bool, returned: list[Any]) -> list[Any]:
+    tensor = argument.type
+    attributes = {"restrict": ir.UnitAttr.get()}
+    if is_output:
+        attributes["writable"] = ir.UnitAttr.get()
+    argument.set_type(ir.MemRefType.get(tensor.shape, tensor.element_type))
+    made = ir.Operation.create(
+        "bufferization.to_tensor", results=[tensor], operands=[argument], attributes=attributes
+    )
+    argument.replace_all_uses_except(made.result, made)
+    return [made.result if value == argument else value for value in returned]
+
+
+def free_allocations(function: Any) -> bool:
+    """Gives back memory at the end of the block that allocates it. False where some of it leaves its block."""
+    allocations = [op for op in operations_in(function) if op.name == "memref.alloc"]
+    if any(_leaves(op.results[0]) for op in allocations):
+        return False
+    for op in allocations:
+        block = op.block
+        end = block.operations[len(block.operations) - 1]
+        with function.context, op.location, ir.InsertionPoint(end):
+            ir.Operation.create("memref.dealloc", operands=[op.results[0]])
+    return True
+
+
+def _leaves(memref: Any) -> bool:
+    """Whether the memory, or a view of it, is passed to another block."""
+    for use in memref.uses:
+        user = use.owner.operation
+        if user.name in ("scf.yield", "scf.condition", "cf.br", "cf.cond_br") or user.regions:
+            return True
+        if any(isinstance(result.type, ir.MemRefType) and _leaves(result) for result in user.results):
+            return True
+    return False

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a module to something that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import __version__, targets  # noqa: F401  # importing the package makes its targets known
+from .bindings.errors import RelaxError
+from .module import Module
+from .passes.core.instruments import Instrument
+from .passes.core.stages import Stages
+from .passes.legalize.code import code_module, stages_of
+from .runtime import Executable
+
+
+def compile(
+    module: Module,
+    target: str = "llvm",
+    *,
+    pipeline: Stages | None = None,
+    opt_level: int = 2,
+    instruments: Iterable[Instrument] = (),
+) -> Executable:
+    """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
+
+    The module stays as it is. `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`.
+    """
+    if not isinstance(module, Module):
+        raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
+    code = code_module(target)
+    lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
+    return Executable(code.build(lowered.owner, opt_level=opt_level, version=__version__))
+
+
+def stages(target: str = "llvm") -> Stages:
+    """The stages of a target, to be changed and given to `compile`."""
+    return stages_of(target)
+
+
+def lower(
+    module: Module, target: str = "llvm", *, pipeline: Stages | None = None, instruments: Iterable[Instrument] = ()
+) -> Module:
+    """A lowered copy of the module, by the target's stages."""
+    chosen = stages_of(target) if pipeline is None else pipeline
+    copied = module.copy()
+    for stage in chosen:
+        stage.pipeline(target, instruments=instruments).run(copied)
+    return copied

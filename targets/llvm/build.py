@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The last step for llvm: an artifact of a module that its stages have lowered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir, string_value
+from ...dialects.core.codec import decode
+from ...dialects.core.elements import elements_bytes
+from ...runtime.artifact import Artifact, Constant
+from ...runtime.cpu import host_features, host_triple
+from .object_file import emit_object
+from .passes.llvm_add_entries import ENTRIES
+from .passes.llvm_place_constants import CONSTANTS
+
+
+def build(module: Any, *, opt_level: int, version: str) -> Artifact:
+    """Native code of a module in the LLVM dialect, its constants and what is known of its functions."""
+    operation = module.operation
+    if ENTRIES not in operation.attributes:
+        raise RelaxError("the module has no functions to call from outside: the stage 'entries' did not run")
+    entries = [json.loads(string_value(each)) for each in operation.attributes[ENTRIES]]
+    constants = _constants(operation)
+    for name in (ENTRIES, CONSTANTS):
+        if name in operation.attributes:
+            del operation.attributes[name]
+    code = emit_object(module, opt_level)
+    return Artifact(
+        tuple(entries), memoryview(code), constants, host_triple(), tuple(sorted(host_features())), version
+    )
+
+
+def _constants(operation: Any) -> tuple[Constant, ...]:
+    if CONSTANTS not in operation.attributes:
+        return ()
+    return tuple(_constant(each) for each in operation.attributes[CONSTANTS])
+
+
+def _constant(described: Any) -> Constant:
+    value = described["value"]
+    info: Any = decode(value.type)
+    return Constant(string_value(described["name"]), info.dtype, tuple(info.shape), elements_bytes(value))

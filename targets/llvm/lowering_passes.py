@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From loops, vectors and memrefs to the LLVM dialect: upstream passes, in the order in which they are right."""
+
+from __future__ import annotations
+
+#: After bufferization and convert-linalg-to-loops; right for generated, scheduled and hand-written functions alike.
+TO_LLVM: tuple[str, ...] = (
+    # Vectors first: this needs the regions of vector.mask gone, and makes loops or straight code of transfers that are
+    # no single load or store (of rank 2 and more, transposing); hence before scf and memref go.
+    "func.func(lower-vector-mask)",
+    "func.func(lower-vector-multi-reduction{lowering-strategy=inner-parallel})",
+    "convert-vector-to-scf{full-unroll=1}",
+    # bf16 and float8 have no arithmetic of their own: computed in f32, converted by integer operations, because what
+    # LLVM makes of the conversions are calls into compiler-rt, which nobody links.
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    "func.func(math-extend-to-supported-types)",
+    "arith-expand{include-bf16=1}",
+    # Views become arithmetic of offsets and strides, which is affine.apply: before affine goes.
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-scf-to-cf",
+    # Without an order that is asked for, LLVM sums a vector's lanes one after the other.
+    "convert-vector-to-llvm{reassociate-fp-reductions=1}",
+    # What is an LLVM intrinsic first; the rest of math is a call of the C library, lane by lane.
+    "convert-math-to-llvm",
+    "convert-math-to-libm",
+    "finalize-memref-to-llvm",
+    "convert-ub-to-llvm",
+    "convert-index-to-llvm",
+    "convert-func-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Adds for each public function of the graph the one that callers see, by the packed-function ABI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.mlir import ir, string_value
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS, input_symbols, is_sized
+from ..abi import EXPORT_PREFIX
+from ..packed_entry import add_packed_entry, kernel_name
+from ..signature import Result, Signature
+
+#: On the module: for each entry what the manifest says of it, as JSON.
+ENTRIES = "relax.entries"
+#: Attributes that have served their purpose.
+_SPENT = (INPUTS, RESULTS, NAMES)
+_INTERNAL = "#llvm.linkage<internal>"
+
+
+@register_pass
+@dataclass(frozen=True)
+class AddEntries(Pass):
+    """Adds the functions that callers see, by the packed-function ABI, for the graph's public functions."""
+
+    name: ClassVar[str] = "llvm-add-entries"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
+
+    def run(self, op: Any) -> None:
+        entries = [function for function in _functions(op) if INPUTS in function.attributes]
+        signatures = [signature_of(function) for function in entries if is_public(function)]
+        for function in entries:
+            _rename(op, function)
+        for function in _functions(op):
+            _hide(function)
+        for each in signatures:
+            add_packed_entry(op, each)
+        with op.context:
+            described = [json.dumps(each.describe(), sort_keys=True) for each in signatures]
+            op.attributes[ENTRIES] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in described])
+
+
+def _functions(module: Any) -> list[Any]:
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [op for op in operations if op.name in ("llvm.func", "func.func")]
+
+
+def is_public(function: Any) -> bool:
+    attributes = function.attributes
+    return "sym_visibility" not in attributes or string_value(attributes["sym_visibility"]) == "public"
+
+
+def _rename(module: Any, function: Any) -> None:
+    """The function that works for the entry; nobody else calls it from outside."""
+    old = string_value(function.attributes["sym_name"])
+    new = kernel_name(old)
+    with function.context:
+        ir.SymbolTable.replace_all_symbol_uses(old, new, module)
+        function.attributes["sym_name"] = ir.StringAttr.get(new)
+    for name in _SPENT:
+        del function.attributes[name]
+
+
+def _hide(function: Any) -> None:
+    """Symbols of the C library are not to be taken for ours, nor ours for theirs."""
+    is_exported = string_value(function.attributes["sym_name"]).startswith(EXPORT_PREFIX)
+    if len(function.regions[0].blocks) and not is_exported:
+        function.attributes["linkage"] = ir.Attribute.parse(_INTERNAL, function.context)
+
+
+def signature_of(function: Any) -> Signature:
+    """What callers of a lowered graph function pass and get."""
+    attributes = function.attributes
+    inputs = [decode(ir.TypeAttr(each).value) for each in attributes[INPUTS]]
+    results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
+    names = [string_value(each) for each in attributes[NAMES]]
+    outputs = [result_info(info, inputs) for info in results]
+    return Signature(string_value(attributes["sym_name"]), tuple(zip(names, inputs, strict=True)), tuple(outputs))
+
+
+def result_info(info: Info, inputs: Sequence[Info]) -> Result:
+    """A tensor that the caller makes room for, or an object that the function makes."""
+    if isinstance(info, TensorInfo) and is_sized(info, input_symbols(inputs)):
+        return info
+    return ObjectInfo()

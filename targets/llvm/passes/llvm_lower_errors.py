@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes functions that can fail return a status: 0, or -1 with the error set. What fails gives its memory back first.
+
+A PrimFunc is shared by operators at many places, so the place that errors name comes from the caller: it is an
+`!llvm.ptr` behind the other parameters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.diagnostics import locate
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir, string_value
+from ....bindings.pass_manager import run_upstream
+from ....dialects.tir.prim_func import is_prim_func
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.legalize.builder import OPERATOR
+from ....passes.lower_calls.function import INPUTS
+from ..llvm_text import PTR, merge, text_global
+from ..memref_values import address_of, call, constant
+from ..packed_call import add_raise_at
+from ..packed_support import RELEASE
+
+_ASSERT = "tir.assert"
+_STATUS = "tir.return_unless_ok"
+
+
+@register_pass
+@dataclass(frozen=True)
+class LowerErrors(Pass):
+    """Makes functions that can fail return a status, and calls of them pass failures on."""
+
+    name: ClassVar[str] = "llvm-lower-errors"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
+
+    def run(self, op: Any) -> None:
+        functions = {_name(function): function for function in _functions(op)}
+        failing = _failing(functions)
+        with op.context:
+            for name in failing:
+                _FailingFunction(op, functions[name], failing).run()
+
+
+def _functions(module: Any) -> list[Any]:
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [op for op in operations if op.name == "func.func" and len(op.regions[0].blocks)]
+
+
+def _name(function: Any) -> str:
+    return string_value(function.attributes["sym_name"])
+
+
+def _callee(op: Any) -> str:
+    return str(op.attributes["callee"].value)
+
+
+def is_entry(function: Any) -> bool:
+    return INPUTS in function.attributes
+
+
+def _failing(functions: dict[str, Any]) -> dict[str, bool]:
+    """The functions that can fail, callees first; whether each is told the place."""
+    calls = {name: {_callee(op) for op in operations_in(f) if op.name == "func.call"} for name, f in functions.items()}
+    direct = {name for name, f in functions.items() if is_entry(f) or _can_fail(f)}
+    found = set(direct)
+    while more := {name for name, callees in calls.items() if callees & found} - found:
+        found |= more
+    return {name: not is_entry(function) for name, function in functions.items() if name in found}
+
+
+def _can_fail(function: Any) -> bool:
+    return any(op.name in (_ASSERT, _STATUS) for op in operations_in(function))
+
+
+class _FailingFunction:
+    def __init__(self, module: Any, function: Any, failing: dict[str, bool]):
+        self._module = module
+        self._function = function
+        self._failing = failing
+        self._is_told = failing[_name(function)]
+        self._where: Any = None
+
+    def run(self) -> None:
+        function = self._function
+        with function.location:
+            self._declare()
+            for op in operations_in(function):
+                self._mark(op)
+            if any(op.regions for op in operations_in(function)):
+                run_upstream(function, ["convert-scf-to-cf"], verify=False)
+            for op in operations_in(function):
+                if op.name == "func.return":
+                    self._succeed(op)
+            for op in [op for op in operations_in(function) if op.name in (_ASSERT, _STATUS)]:
+                with op.location:
+                    self._branch(op)
+            for op in [op for op in operations_in(function) if op.name == "tir.release"]:
+                with op.location, ir.InsertionPoint(op):
+                    call(RELEASE, list(op.operands))
+                op.erase()
+
+    def _declare(self) -> None:
+        function, block = self._function, self._function.regions[0].blocks[0]
+        pointer, i32 = ir.Type.parse(PTR), ir.IntegerType.get_signless(32)
+        if self._is_told:
+            self._where = block.add_argument(pointer, function.location)
+        inputs = [argument.type for argument in block.arguments]
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [i32]))
+        # It returns a status, which no PrimFunc does.
+        for name in [name for name in function.attributes if name.startswith("tir.")]:
+            del function.attributes[name]
+
+    # ---- while control flow is structured: what is to be given back where ----
+
+    def _mark(self, op: Any) -> None:
+        if op.name in (_ASSERT, _STATUS):
+            self._mark_memory(op)
+        elif op.name == "func.call" and _callee(op) in self._failing:
+            self._mark_call(op)
+
+    def _mark_memory(self, op: Any) -> None:
+        """The memory goes behind the other operands."""
+        with ir.InsertionPoint(op), op.location:
+            attributes = {name: op.attributes[name] for name in op.attributes}
+            ir.Operation.create(op.name, operands=[*op.operands, *_allocated(op)], attributes=attributes)
+        op.erase()
+
+    def _mark_call(self, op: Any) -> None:
+        i32 = ir.IntegerType.get_signless(32)
+        with ir.InsertionPoint(op), op.location:
+            operands = list(op.operands)
+            if self._failing[_callee(op)]:
+                operands.append(self._place(op))
+            attributes = {"callee": op.attributes["callee"]}
+            made = ir.Operation.create("func.call", results=[i32], operands=operands, attributes=attributes)
+            ir.Operation.create(_STATUS, operands=[made.result, *_allocated(op)])
+        op.erase()
+
+    def _place(self, op: Any) -> Any:
+        """The text that errors begin with."""
+        if self._where is not None:
+            return self._where
+        callee = _find(self._module, _callee(op)) if op.name == "func.call" else None
+        return self._text(_place_text(callee, op.location))
+
+    def _text(self, content: str) -> Any:
+        name = f"__relax_where.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        merge(self._module, text_global(name, content))
+        return address_of(name)
+
+    # ---- as blocks ----
+
+    def _succeed(self, op: Any) -> None:
+        with ir.InsertionPoint(op), op.location:
+            ir.Operation.create("func.return", operands=[constant(0, 32)])
+        op.erase()
+
+    def _branch(self, op: Any) -> None:
+        """Goes on where all is well; else gives back memory and returns."""
+        operands = list(op.operands)
+        memory = [value for value in operands if _is_memory(value)]
+        rest = _split(op)
+        failed = self._function.regions[0].blocks.append()
+        with ir.InsertionPoint(op):
+            if op.name == _ASSERT:
+                condition = operands[0]
+            else:
+                condition = _equal_zero(operands[0])
+            _conditional_branch(condition, rest, failed)
+        with ir.InsertionPoint(failed):
+            status = constant(-1, 32) if op.name == _STATUS else self._raise(op)
+            for value in memory:
+                _give_back(value)
+            ir.Operation.create("func.return", operands=[status])
+        op.erase()
+
+    def _raise(self, op: Any) -> Any:
+        numbers = [value for value in list(op.operands)[1:] if not _is_memory(value)]
+        message = string_value(op.attributes["message"]).replace("%", "%%").replace("{}", "%lld")
+        kind = string_value(op.attributes["kind"])
+        symbol = add_raise_at(self._module, kind, message)
+        where = self._where if self._where is not None else self._text(_place_text(self._function, op.location))
+        padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
+        return call(symbol, [where, *padded], ir.IntegerType.get_signless(32))
+
+
+def _find(module: Any, name: str) -> Any:
+    return next((function for function in _functions(module) if _name(function) == name), None)
+
+
+def _place_text(callee: Any, location: Any) -> str:
+    """`relax.take "node" at model.onnx:3:1`, as much of it as is known."""
+    file, line, column, node = locate(location)
+    what = ""
+    if callee is not None:
+        operator = callee.attributes[OPERATOR] if OPERATOR in callee.attributes else None
+        what = string_value(operator) if operator is not None else f"@{_name(callee)}"
+    named = f'"{node}"' if node else ""
+    place = f"at {file}:{line}:{column}" if line else ""
+    return " ".join(part for part in (what, named, place) if part) or "the program"
+
+
+def _is_memory(value: Any) -> bool:
+    return isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)) or str(value.type) == PTR
+
+
+def _allocated(op: Any) -> list[Any]:
+    """The memory that the function owns at an operation: made before it, in blocks around, and not given back."""
+    found: list[Any] = []
+    inner, outer = op, op.parent
+    while inner.name != "func.func":
+        found = [*_allocated_before(inner), *found]
+        inner = outer.operation
+        outer = inner.parent if inner.name != "func.func" else None
+    return found
+
+
+_GIVES_BACK = ("memref.dealloc", "tir.release")
+
+
+def _allocated_before(op: Any) -> list[Any]:
+    alive: list[Any] = [argument for argument in op.block.arguments if _is_owned_argument(op.block, argument)]
+    for view in op.block.operations:
+        other = view.operation
+        if other == op:
+            break
+        if other.name in _GIVES_BACK:
+            alive = [value for value in alive if value != other.operands[0]]
+        alive += [result for result in other.results if _is_memory(result)]
+    return [value for value in alive if _is_given_back(value)]
+
+
+def _is_owned_argument(block: Any, value: Any) -> bool:
+    return block.owner.operation.name != "func.func" and _is_memory(value)
+
+
+def _is_given_back(value: Any) -> bool:
+    return any(use.owner.operation.name in _GIVES_BACK for use in value.uses)
+
+
+def _give_back(value: Any) -> None:
+    name = "memref.dealloc" if isinstance(value.type, ir.MemRefType) else "tir.release"
+    ir.Operation.create(name, operands=[value])
+
+
+def _split(op: Any) -> Any:
+    """Moves what comes after an operation into a block of its own."""
+    block = op.block
+    rest = block.create_after()
+    for view in _after(op):
+        rest.append(view)
+    return rest
+
+
+def _after(op: Any) -> list[Any]:
+    operations = [view.operation for view in op.block.operations]
+    return operations[operations.index(op) + 1 :]
+
+
+def _equal_zero(status: Any) -> Any:
+    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    return ir.Operation.create(
+        "arith.cmpi",
+        results=[ir.IntegerType.get_signless(1)],
+        operands=[status, constant(0, 32)],
+        attributes={"predicate": predicate},
+    ).result
+
+
+def _conditional_branch(condition: Any, yes: Any, no: Any) -> None:
+    segments = ir.DenseI32ArrayAttr.get([1, 0, 0])
+    weights = ir.DenseI32ArrayAttr.get([2000, 1])
+    attributes = {"operandSegmentSizes": segments, "branch_weights": weights}
+    ir.Operation.create("cf.cond_br", operands=[condition], successors=[yes, no], attributes=attributes)

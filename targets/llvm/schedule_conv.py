@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions: a piece of an output row, for several output channels, stays in registers."""
+
+from __future__ import annotations
+
+from ...bindings.rewriting import Decline
+from .machine import Machine
+from .schedule_elementwise import fitting_lanes, fitting_tile
+from .schedule_matmul import check_contraction, row_loop, row_tile
+from .schedule_reduction import outer_loops, reduction_order, vector_across
+from .structured import StructuredOp
+from .vector_body import widest_bits
+from .vector_nest import Plan
+
+_COLUMNS = 4  # vectors
+
+
+def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
+    check_contraction(op)
+    vector = vector_across(op)
+    if vector is None:
+        raise Decline("the output's last loop does not run through the input's neighbours")
+    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    columns = fitting_tile(_COLUMNS, lanes, op.sizes[vector])
+    tile = {vector: columns}
+    channels = row_loop(op, vector)
+    if channels is not None:
+        tile[channels] = row_tile(machine, columns, op.sizes[channels])
+    # An output row's part of the input serves all channels before the next row's turn.
+    last = [] if channels is None else [channels]
+    outer = [dim for dim in outer_loops(op) if dim not in (vector, *last)]
+    return Plan((*outer, vector, *last, *reduction_order(op)), len(op.reductions), vector, lanes, tile)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations without reductions: vectors along the output's last dimension."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.rewriting import Decline
+from .machine import Machine
+from .structured import StructuredOp, is_scalar
+from .vector_access import is_lanewise
+from .vector_body import widest_bits
+from .vector_nest import Plan
+
+#: Vectors in one step, for bodies of at most so many operations: short ones would be loop overhead mostly.
+_TILES = ((8, 4), (24, 2))
+
+
+def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
+    if op.reductions:
+        raise Decline("it reduces")
+    vector = output_vector(op)
+    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    length = len(list(op.block.operations))
+    tile = next((tile for limit, tile in _TILES if length <= limit), 1)
+    if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
+        tile = 1
+    return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+
+
+def output_vector(op: StructuredOp) -> int:
+    """The loop along which all outputs' elements lie side by side."""
+    dims = {op.last_dim(op.input_count + output) for output in range(len(op.outputs))}
+    if len(dims) != 1:
+        raise Decline("its outputs differ in the order of their elements")
+    (dim,) = dims
+    if dim is None:
+        raise Decline("its output is a single element")
+    return dim
+
+
+def output_order(op: StructuredOp, vector: int) -> tuple[int, ...]:
+    """The parallel loops as the first output's elements lie in memory, the vectors last."""
+    axes = [index.dim for index in op.output_accesses[0] if index.dim is not None]
+    outer = [dim for dim in axes if dim != vector]
+    return (*(dim for dim in op.parallels if dim not in axes), *outer, vector)
+
+
+def fitting_lanes(lanes: int, size: int | None) -> int:
+    """No more lanes than a loop has points, but for a power of two."""
+    while size is not None and lanes > 1 and lanes // 2 >= size:
+        lanes //= 2
+    return lanes
+
+
+def fitting_tile(tile: int, lanes: int, size: int | None) -> int:
+    """No more vectors than a loop has."""
+    return tile if size is None else max(1, min(tile, -(-size // lanes)))
+
+
+def in_place(op: StructuredOp) -> StructuredOp:
+    """Writes over an input that nobody reads afterwards, where that input has the output's place anyway.
+
+    Loops that read one tensor and write another into the same memory would get a copy of it.
+    """
+    if op.reductions or len(op.outputs) != 1 or op.reads_output(0):
+        return op
+    output = op.outputs[0]
+    for operand in range(op.input_count):
+        value = op.operands[operand]
+        is_same_place = op.accesses[operand] == op.accesses[-1] and value.type == output.type
+        if is_same_place and _is_used_once(value) and _is_same(_destination(value), _destination(output)):
+            return replace(op, operands=(*op.operands[:-1], value))
+    return op
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    return left is not None and right is not None and left == right
+
+
+def _has_one_destination(one: Any, other: Any) -> bool:
+    place, other_place = _destination(one), _destination(other)
+    # MLIR's values cannot be compared with None.
+    return place is not None and other_place is not None and place == other_place
+
+
+def _is_used_once(value: Any) -> bool:
+    return sum(1 for _ in value.uses) == 1 and not is_scalar(value.type)
+
+
+def _destination(value: Any) -> Any:
+    """The parameter whose memory a value will be in, as far as structured operations tell."""
+    while not isinstance(value.owner, ir.Block):
+        producer = value.owner.operation
+        if producer.name != "linalg.generic":
+            return None
+        first_output = len(producer.operands) - len(producer.results)
+        position = list(producer.results).index(value)
+        value = producer.operands[first_output + position]
+    return value

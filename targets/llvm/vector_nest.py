@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes a structured operation as loops over tensors whose innermost ones hold vectors in registers.
+
+A plan says which loop becomes lanes, how many points of each loop one step takes (its tile), and in which order the
+loops stand. Sizes need not be multiples of anything: a loop runs over whole tiles first, then over what is left,
+the last vector under a mask.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...passes.legalize import loops
+from .combiner import Combiner
+from .structured import StructuredOp
+from .vector_access import Access, Point, add, floor_to, is_lanewise, less
+from .vector_body import Lanes, extracts
+
+Index = Any  # a number or an index value
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the loops of an operation run."""
+
+    #: Every loop, outermost first.
+    order: tuple[int, ...]
+    #: How many of the last loops are reductions whose results so far stay in registers.
+    carried: int
+    #: The loop that becomes lanes.
+    vector: int
+    lanes: int
+    #: Points (vectors, of the vector loop) that one step takes; 1 where nothing is said.
+    tile: Mapping[int, int] = field(default_factory=dict)
+    #: Loops around all others that cut a loop into blocks: (loop, points in a block), outermost first.
+    blocks: tuple[tuple[int, int], ...] = ()
+
+
+class Segment(NamedTuple):
+    """A stretch of a loop where each step takes `count` points; `rest` says that the last step may be a part."""
+
+    start: Index
+    stop: Index
+    step: int
+    count: int
+    lanes: int = 1
+    rest: bool = False
+
+
+class Nest:
+    """The loops of one operation under a plan."""
+
+    def __init__(self, op: StructuredOp, plan: Plan, initial: Sequence[Any], combiners: Sequence[Combiner]):
+        self.op = op
+        self.plan = plan
+        #: For each output, the scalar that it is full of before, or None where it is read.
+        self.initial = list(initial)
+        #: For each output how partial results become one; empty where lanes stay apart.
+        self.combiners = list(combiners)
+        self.hoisted: dict[Any, Any] = {}
+
+    def emit(self) -> list[Any]:
+        """The values of the outputs, computed before the operation."""
+        ranges = [(0, self.op.size(dim)) for dim in self.op.dims]
+        return self._block(0, ranges, list(self.op.outputs))
+
+    def neutral(self, output: int) -> Any:
+        if ("neutral", output) not in self.hoisted:
+            with ir.InsertionPoint.at_block_begin(self.op.operation.block):
+                self.hoisted["neutral", output] = self.combiners[output].neutral()
+        return self.hoisted["neutral", output]
+
+    # ---- loops around registers ----
+
+    def _block(self, level: int, ranges: list[tuple[Index, Index]], outputs: list[Any]) -> list[Any]:
+        if level == len(self.plan.blocks):
+            state = State(tuple(start for start, _ in ranges), tuple(1 for _ in ranges), self.plan.lanes, None)
+            return self._loop(0, ranges, state, outputs)
+        dim, block = self.plan.blocks[level]
+        start, size = ranges[dim]
+        for first, stop, length in _blocks(size, block):
+
+            def inside(position: Index, *values: Any, length: Index = length) -> list[Any]:
+                inner = list(ranges)
+                inner[dim] = (add(start, position), length)
+                return self._block(level + 1, inner, list(values))
+
+            outputs = _run(first, stop, block, inside, outputs)
+        return outputs
+
+    def _loop(self, level: int, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
+        if level == len(self.plan.order) - self.plan.carried:
+            return self._registers(ranges, state, outputs)
+        dim = self.plan.order[level]
+        start, size = ranges[dim]
+        for segment in self.segments(dim, size):
+
+            def inside(position: Index, *values: Any, segment: Segment = segment) -> list[Any]:
+                new = state.at(dim, add(start, position), segment.count)
+                if dim == self.plan.vector:
+                    new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                return self._loop(level + 1, ranges, new, list(values))
+
+            outputs = _run(segment.start, segment.stop, segment.step, inside, outputs)
+        return outputs
+
+    def segments(self, dim: int, size: Index) -> list[Segment]:
+        tile = self.plan.tile.get(dim, 1)
+        if dim != self.plan.vector:
+            return list(_whole_and_rest(size, tile))
+        one_by_one = any(is_lanewise(self.op, dim, operand) for operand in range(len(self.op.operands)))
+        return list(_vectors(size, self.plan.lanes, tile, masked=not (one_by_one or extracts(self.op))))
+
+    # ---- registers ----
+
+    def _registers(self, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
+        step = Step(self, state)
+        values = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
+        values = self._reduce(len(self.plan.order) - self.plan.carried, ranges, state, outputs, values)
+        return step.write(values, outputs)
+
+    def _reduce(self, level: int, ranges: Any, state: State, outputs: list[Any], values: list[Any]) -> list[Any]:
+        if level == len(self.plan.order):
+            return Step(self, state).combine(values, outputs)
+        dim = self.plan.order[level]
+        start, size = ranges[dim]
+        for segment in self.segments(dim, size):
+
+            def inside(position: Index, *carried: Any, segment: Segment = segment) -> list[Any]:
+                new = state.at(dim, add(start, position), segment.count)
+                if dim == self.plan.vector:
+                    new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                return self._reduce(level + 1, ranges, new, outputs, list(carried))
+
+            values = _run(segment.start, segment.stop, segment.step, inside, values)
+        return values
+
+
+class State(NamedTuple):
+    """Where in the loops a piece of code is: where each loop stands, how many points of it are taken at once."""
+
+    starts: tuple[Index, ...]
+    counts: tuple[int, ...]
+    lanes: int
+    #: Elements left in the vector loop from its start on; None where all vectors are whole.
+    rest: Index | None
+
+    def at(self, dim: int, start: Index, count: int) -> State:
+        starts, counts = list(self.starts), list(self.counts)
+        starts[dim], counts[dim] = start, count
+        return self._replace(starts=tuple(starts), counts=tuple(counts))
+
+    def vectors(self, lanes: int, rest: Index | None) -> State:
+        return self._replace(lanes=lanes, rest=rest)
+
+
+class Step:
+    """One step of the innermost loops: the points of a tile, one after the other."""
+
+    def __init__(self, nest: Nest, state: State):
+        self.nest = nest
+        self.op = nest.op
+        self.state = state
+        self.vector = nest.plan.vector
+        self.access = Access(nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted)
+        self.lanes = Lanes(nest.op, state.lanes, nest.hoisted)
+
+    @property
+    def _reduces_lanes(self) -> bool:
+        return self.vector in self.op.reductions
+
+    def _outer(self) -> Iterator[Point]:
+        """The points of the tile in the parallel loops."""
+        counts = [1 if dim in self.op.reductions else count for dim, count in enumerate(self.state.counts)]
+        return itertools.product(*map(range, counts))
+
+    def _partials(self) -> int:
+        """Accumulators for one element of an output: as many as the vectors that a step of a reduction takes."""
+        return self.nest.plan.tile.get(self.vector, 1) if self._reduces_lanes else 1
+
+    def accumulators(self) -> list[tuple[int, Point]]:
+        """For each output and point one; the partial ones of one element follow each other."""
+        points = [point for point in self._outer() for _ in range(self._partials())]
+        return [(output, point) for output in range(len(self.op.outputs)) for point in points]
+
+    def first(self, output: int, point: Point, outputs: Sequence[Any]) -> Any:
+        """What an accumulator starts from."""
+        if self._reduces_lanes:
+            return self.lanes.vector(self.nest.neutral(output))
+        if self.nest.initial[output] is not None:
+            return self.lanes.vector(self.nest.initial[output])
+        if not self.op.reads_output(output):
+            return None
+        return self.lanes.vector(self.access.load(self.op.input_count + output, point, outputs[output]))
+
+    def combine(self, values: list[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The accumulators after the points of this step."""
+        new = list(values)
+        inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
+        inner = list(itertools.product(*map(range, inner_counts)))
+        places = list(self._outer())
+        partials = self._partials()
+        width = len(places) * partials
+        for place, outer in enumerate(places):
+            for offset in inner:
+                point = tuple(map(sum, zip(outer, offset, strict=True)))
+                slot = place * partials + (offset[self.vector] if self._reduces_lanes else 0)
+                before = [new[output * width + slot] for output in range(len(self.op.outputs))]
+                for output, value in enumerate(self._body(point, before, outputs)):
+                    new[output * width + slot] = value
+        return new
+
+    def _body(self, point: Point, before: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
+        results = self.lanes.evaluate([*loaded, *before], lambda dim: self.access.index(dim, point))
+        vectors = [self.lanes.vector(result) for result in results]
+        mask = self.access.mask(point) if self._reduces_lanes else None
+        if mask is None:
+            return vectors
+        pairs = zip(vectors, before, strict=True)
+        return [_operation("arith.select", [mask, after, old], old.type) for after, old in pairs]
+
+    def _input(self, operand: int, point: Point, outputs: Sequence[Any]) -> Any:
+        """An input's element; what is also an output is read as it is now, which at its place is as it was."""
+        value = self.op.operands[operand]
+        for output, (place, access) in enumerate(zip(self.op.outputs, self.op.output_accesses, strict=True)):
+            if value == place and access == self.op.accesses[operand] and not self.op.reductions:
+                return self.access.load(operand, point, outputs[output])
+        return self.access.load(operand, point, value)
+
+    def write(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        new = list(outputs)
+        if self._reduces_lanes:
+            values = self._reduced(values, outputs)
+        slots = [(output, point) for output in range(len(new)) for point in self._outer()]
+        for (output, point), value in zip(slots, values, strict=True):
+            new[output] = self.access.store(value, self.op.input_count + output, point, new[output])
+        return new
+
+    def _reduced(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """One scalar for each output and point, of what the lanes and partial accumulators hold."""
+        partials = self._partials()
+        slots = [(output, point) for output in range(len(outputs)) for point in self._outer()]
+        reduced = []
+        for slot, (output, point) in enumerate(slots):
+            combiner = self.nest.combiners[output]
+            mine = list(values[slot * partials : (slot + 1) * partials])
+            while len(mine) > 1:
+                mine = [combiner.apply(*pair) for pair in zip(mine[::2], mine[1::2], strict=True)]
+            first = self.nest.initial[output]
+            if first is None:
+                first = self.access.load(self.op.input_count + output, point, outputs[output])
+            reduced.append(combiner.apply(combiner.reduce(mine[0]), first))
+        return reduced
+
+
+def _operation(name: str, operands: Sequence[Any], type_: Any) -> Any:
+    return ir.Operation.create(name, results=[type_], operands=list(operands)).result
+
+
+def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], values: list[Any]) -> list[Any]:
+    """A loop, or its body where it is known to run once."""
+    if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
+        return body(start, *values) if start < stop else values
+    return loops.for_range(start, stop, body, *values, step=step)
+
+
+def _blocks(size: Index, block: int) -> Iterator[tuple[Index, Index, Index]]:
+    """From where to where with blocks of which length: whole blocks, then the one that is left, if any."""
+    whole = floor_to(size, block)
+    if whole != 0:
+        yield 0, whole, block
+    if whole != size:
+        yield whole, size, less(size, whole)
+
+
+def _whole_and_rest(size: Index, tile: int) -> Iterator[Segment]:
+    """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
+    if isinstance(size, int):
+        whole = size - size % tile
+        if whole:
+            yield Segment(0, whole, tile, tile)
+        if whole != size:
+            yield Segment(whole, size, size - whole, size - whole)
+        return
+    whole = floor_to(size, tile)
+    yield Segment(0, whole, tile, tile)
+    if tile > 1:
+        yield Segment(whole, size, 1, 1)
+
+
+def _vectors(size: Index, lanes: int, tile: int, *, masked: bool) -> Iterator[Segment]:
+    """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane."""
+    width = lanes * tile
+    whole = floor_to(size, width)
+    if whole != 0:
+        yield Segment(0, whole, width, tile, lanes)
+    if whole == size:
+        return
+    if not masked:
+        vectors = floor_to(size, lanes)
+        if tile > 1:
+            yield Segment(whole, vectors, lanes, 1, lanes)
+        yield Segment(vectors, size, 1, 1, 1)
+        return
+    if isinstance(size, int):
+        count = -(-(size - whole) // lanes)
+        yield Segment(whole, size, count * lanes, count, lanes, rest=True)
+    else:
+        yield Segment(whole, size, lanes, 1, lanes, rest=True)
+

@@ -1,0 +1,462 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""rx.compile from graph to results: sizes at run time, memory, control flow, packed functions, errors, artifacts."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import scipy.special
+import tvm_ffi
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from relax_mlir import relax
+
+import relax_mlir as rx
+
+ROW = '#relax.sym<["n", 4]>'
+TENSOR = f"tensor<?x4xf32, {ROW}>"
+
+
+def array(tensor: Any) -> Any:
+    return numpy.from_dlpack(tensor)
+
+
+def floats(*shape: int, seed: int = 5) -> Any:
+    return numpy.random.default_rng(seed).normal(size=shape).astype("float32")
+
+
+def compiled(text: str) -> rx.runtime.Executable:
+    return rx.compile(rx.Module.parse(text))
+
+
+def built(inputs: Any, body: Any, **options: Any) -> rx.runtime.Executable:
+    module = rx.Module()
+    with module.function("main", inputs) as f:
+        values = body(*f)
+        f.returns(*(values if isinstance(values, tuple) else (values,)))
+    return rx.compile(module, **options)
+
+
+def test_one_compilation_serves_every_batch_size() -> None:
+    executable = built(
+        [rx.tensor(("batch", 64)), rx.tensor((64, 32)), rx.tensor((32,))],
+        lambda x, w, b: relax.nn.gelu(relax.add(relax.matmul(x, w), b)),
+    )
+    w, b = floats(64, 32), floats(32)
+    for batch in (0, 1, 3, 17):
+        x = floats(batch, 64)
+        h = (x @ w + b).astype("float64")
+        expected = h * 0.5 * (1 + scipy.special.erf(h / numpy.sqrt(2)))
+        numpy.testing.assert_allclose(array(executable["main"](x, w, b)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_module_stays_as_it_is() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        f.returns(relax.exp(*f))
+    before = str(module)
+    rx.compile(module)
+    assert str(module) == before
+
+
+def test_what_is_returned_may_be_anything() -> None:
+    """An input, a constant, the same twice, a view of what is returned as well."""
+    big = floats(64, 64)
+
+    def body(x: Any) -> Any:
+        y = relax.exp(x)
+        small, large = relax.const([1, 2, 3], "uint8"), relax.const(big)
+        return x, small, large, y, y, relax.reshape(y, ("n*4",)), relax.reshape(x, (-1,))
+
+    executable = built([rx.tensor(("n", 4))], body)
+    for n in (1, 5):
+        x = floats(n, 4)
+        results = [array(each) for each in executable["main"](x)]
+        y = numpy.exp(x)
+        for result, expected in zip(
+            results, [x, numpy.array([1, 2, 3], "uint8"), big, y, y, y.ravel(), x.ravel()], strict=True
+        ):
+            assert result.dtype == expected.dtype
+            numpy.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+def test_constants_of_every_type() -> None:
+    values = [numpy.arange(-2, 3).astype(dtype) for dtype in ("int8", "uint16", "int64", "float16", "float64")]
+    values += [numpy.array([True, False]), numpy.arange(5000, dtype="uint8"), numpy.ones((40, 40), "float32")]
+    executable = built([rx.tensor((1,))], lambda x: tuple(relax.const(value) for value in values))
+    for result, expected in zip(executable["main"](floats(1)), values, strict=True):
+        numpy.testing.assert_array_equal(array(result), expected)
+
+
+_UNARY = {"exp": numpy.exp, "negative": numpy.negative, "abs": numpy.abs, "tanh": numpy.tanh}
+_BINARY = {"add": numpy.add, "subtract": numpy.subtract, "maximum": numpy.maximum}
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_temporaries_do_not_disturb_each_other(data: Any) -> None:
+    """Random graphs with tensors of several sizes, all of whose values may be returned."""
+    choices: list[tuple[str, int, int]] = []
+    picked: list[int] = []
+    shapes = [("n", 8), ("n", 3)]
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape) for shape in shapes]) as f:
+        values = list(f)
+        for _ in range(data.draw(st.integers(3, 14))):
+            left, right = (data.draw(st.integers(0, len(values) - 1)) for _ in range(2))
+            same = values[left].type == values[right].type
+            kind = data.draw(st.sampled_from([*_UNARY, "transpose", *(_BINARY if same else ())]))
+            choices.append((kind, left, right))
+            values.append(_apply(relax, kind, values[left], values[right]))
+        picked += data.draw(st.lists(st.integers(0, len(values) - 1), min_size=2, max_size=4))
+        f.returns(*(values[index] for index in picked))
+    executable = rx.compile(module)
+    for n in (2, 5):
+        arrays = [floats(n, 8), floats(n, 3, seed=6)]
+        with numpy.errstate(over="ignore", invalid="ignore"):
+            for kind, left, right in choices:
+                arrays.append(_apply(None, kind, arrays[left], arrays[right]))
+        for result, index in zip(executable["main"](*arrays[:2]), picked, strict=True):
+            numpy.testing.assert_allclose(array(result), arrays[index], rtol=1e-4)
+
+
+def _apply(namespace: Any, kind: str, left: Any, right: Any) -> Any:
+    if kind == "transpose":
+        return namespace.permute_dims(left) if namespace else left.T
+    if kind in _UNARY:
+        return getattr(namespace, kind)(left) if namespace else _UNARY[kind](left)
+    return getattr(namespace, kind)(left, right) if namespace else _BINARY[kind](left, right)
+
+
+# ---- sizes that only the run tells ----
+
+
+def test_match_cast_checks_and_defines_sizes() -> None:
+    executable = compiled(
+        """
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>> {
+  %0 = "relax.match_cast"(%x) : (tensor<?xf32>) -> tensor<?xf32, #relax.sym<["n"]>> loc("cast"("model.py":7:3))
+  %1 = "relax.add"(%0, %y) : (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["n"]>>)
+    -> tensor<?xf32, #relax.sym<["n"]>>
+  return %1 : tensor<?xf32, #relax.sym<["n"]>>
+}"""
+    )
+    x = floats(5)
+    numpy.testing.assert_allclose(array(executable["main"](x, x)), 2 * x)
+    expected = r'@main "cast" at model.py:7:3: the size of dimension 0: expected 3 \(that is n\), got 5'
+    for _ in range(2):
+        with pytest.raises(ValueError, match=expected):
+            executable["main"](x, x[:3].copy())
+    numpy.testing.assert_allclose(array(executable["main"](x, x)), 2 * x)
+
+
+def test_sizes_that_may_broadcast_are_compared_at_run_time() -> None:
+    executable = built([rx.tensor(("n",)), rx.tensor(("m",))], lambda x, y: relax.exp(relax.add(x, y)))
+    for left, right in ((5, 5), (5, 1), (1, 5), (0, 1)):
+        x, y = floats(left), floats(right)
+        numpy.testing.assert_allclose(array(executable["main"](x, y)), numpy.exp(x + y), rtol=1e-6)
+    with pytest.raises(ValueError, match="sizes 5 and 2 of the result's dimension 0 do not broadcast"):
+        executable["main"](floats(5), floats(2))
+
+
+def test_a_negative_size_is_an_error() -> None:
+    executable = built(
+        [rx.tensor(("n",))], lambda x: relax.exp(relax.strided_slice(x, [0], [5], [100]))
+    )
+    assert array(executable["main"](floats(7))).shape == (2,)
+    assert array(executable["main"](floats(3))).shape == (0,)
+
+
+# ---- control flow ----
+
+
+def test_branches() -> None:
+    executable = compiled(
+        f"""
+func.func @main(%c: tensor<i1>, %x: {TENSOR}) -> {TENSOR} {{
+  %b = tensor.extract %c[] : tensor<i1>
+  %r = scf.if %b -> ({TENSOR}) {{
+    %1 = "relax.exp"(%x) : ({TENSOR}) -> {TENSOR}
+    %2 = "relax.add"(%1, %1) : ({TENSOR}, {TENSOR}) -> {TENSOR}
+    scf.yield %2 : {TENSOR}
+  }} else {{
+    scf.yield %x : {TENSOR}
+  }}
+  %s = "relax.negative"(%r) : ({TENSOR}) -> {TENSOR}
+  return %s : {TENSOR}
+}}"""
+    )
+    x = floats(3, 4)
+    numpy.testing.assert_allclose(array(executable["main"](numpy.array(True), x)), -2 * numpy.exp(x), rtol=1e-6)
+    numpy.testing.assert_allclose(array(executable["main"](numpy.array(False), x)), -x)
+
+
+def test_a_loop_that_swaps_what_it_carries() -> None:
+    executable = compiled(
+        """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: i64) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y) -> (tensor<4xf32>, tensor<4xf32>) : i64 {
+    %1 = "relax.add"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %b, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}"""
+    )
+    one = numpy.ones(4, "float32")
+    assert [array(each)[0] for each in executable["main"](one, one, 10)] == [89, 144]
+    assert [array(each)[0] for each in executable["main"](one, 2 * one, 0)] == [1, 2]
+
+
+def test_a_loop_whose_tensor_grows() -> None:
+    executable = compiled(
+        """
+func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %limit: tensor<i64>) -> tensor<?xf32> {
+  %0 = "relax.match_cast"(%x) : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32>
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = tensor.extract %limit[] : tensor<i64>
+  %r:2 = scf.while (%a = %0, %i = %zero) : (tensor<?xf32>, i64) -> (tensor<?xf32>, i64) {
+    %c = arith.cmpi slt, %i, %l : i64
+    scf.condition(%c) %a, %i : tensor<?xf32>, i64
+  } do {
+  ^bb0(%a: tensor<?xf32>, %i: i64):
+    %1 = "relax.concat"(%a, %x) {axis = 0 : i64}
+      : (tensor<?xf32>, tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32>
+    %j = arith.addi %i, %one : i64
+    scf.yield %1, %j : tensor<?xf32>, i64
+  }
+  return %r#0 : tensor<?xf32>
+}"""
+    )
+    x = floats(3)
+    for times in (0, 1, 4):
+        numpy.testing.assert_array_equal(
+            array(executable["main"](x, numpy.array(times, "int64"))), numpy.tile(x, times + 1)
+        )
+
+
+def test_graph_functions_call_each_other() -> None:
+    vector = 'tensor<?xf32, #relax.sym<["n"]>>'
+    executable = compiled(
+        f"""
+func.func private @inner(%x: {vector}) -> {vector} {{
+  %1 = "relax.exp"(%x) : ({vector}) -> {vector}
+  return %1 : {vector}
+}}
+func.func @main(%x: {vector}) -> {vector} {{
+  %1 = func.call @inner(%x) : ({vector}) -> {vector}
+  %2 = func.call @inner(%1) : ({vector}) -> {vector}
+  return %2 : {vector}
+}}"""
+    )
+    assert list(executable) == ["main"]
+    x = floats(6)
+    numpy.testing.assert_allclose(array(executable["main"](x)), numpy.exp(numpy.exp(x)), rtol=1e-6)
+
+
+# ---- hand-written PrimFuncs ----
+
+
+def test_a_hand_written_prim_func_between_two_operators() -> None:
+    executable = compiled(
+        """
+func.func @reverse(%x: memref<?xf32>, %out: memref<?xf32>) attributes {tir.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %last = arith.subi %n, %c1 : index
+    %j = arith.subi %last, %i : index
+    %v = memref.load %x[%j] : memref<?xf32>
+    memref.store %v, %out[%i] : memref<?xf32>
+  }
+  return
+}
+func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>> {
+  %0 = "relax.exp"(%x) : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %1 = "relax.call_tir"(%0) {func = @reverse}
+    : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %2 = "relax.negative"(%1) : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  return %2 : tensor<?xf32, #relax.sym<["n"]>>
+}"""
+    )
+    x = floats(9)
+    numpy.testing.assert_allclose(array(executable["main"](x)), -numpy.exp(x)[::-1], rtol=1e-6)
+
+
+def test_a_prim_func_that_works_in_place() -> None:
+    executable = compiled(
+        """
+func.func @double(%x: memref<4xf32>) attributes {tir.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    %w = arith.addf %v, %v : f32
+    memref.store %w, %x[%i] : memref<4xf32>
+  }
+  return
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.call_tir_inplace"(%0) {func = @double, inplace_indices = [0]} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+    )
+    x = floats(4)
+    kept = x.copy()
+    numpy.testing.assert_allclose(array(executable["main"](x)), 2 * numpy.exp(x), rtol=1e-6)
+    numpy.testing.assert_array_equal(x, kept)
+
+
+# ---- packed functions ----
+
+
+@pytest.fixture(scope="module", autouse=True)
+def packed_functions() -> None:
+    def scale(x: Any, factor: int) -> Any:
+        return tvm_ffi.from_dlpack(numpy.from_dlpack(x) * numpy.float32(factor))
+
+    def negate_into(x: Any, out: Any) -> None:
+        writable = tvm_ffi_view(out)
+        writable[...] = -numpy.from_dlpack(x)
+
+    def refuse(x: Any) -> Any:
+        raise KeyError("not today")
+
+    for function in (scale, negate_into, refuse):
+        tvm_ffi.register_global_func(f"test_compile.{function.__name__}", function, override=True)
+
+
+def tvm_ffi_view(tensor: Any) -> Any:
+    import ctypes
+
+    flat = numpy.from_dlpack(tensor)
+    buffer = (ctypes.c_float * flat.size).from_address(flat.ctypes.data)
+    return numpy.ctypeslib.as_array(buffer).reshape(flat.shape)
+
+
+def test_packed_functions_in_a_graph() -> None:
+    def body(x: Any) -> Any:
+        info = rx.tensor(("n", 2))
+        negated = relax.call_dps_packed("test_compile.negate_into", [relax.exp(x)], info)
+        three = relax.prim_value(3)
+        return relax.add(relax.call_pure_packed("test_compile.scale", [negated, three], info), x)
+
+    executable = built([rx.tensor(("n", 2))], body)
+    for n in (1, 4):
+        x = floats(n, 2)
+        numpy.testing.assert_allclose(array(executable["main"](x)), x - 3 * numpy.exp(x), rtol=1e-5)
+
+
+def test_an_exception_of_a_packed_function_comes_back() -> None:
+    def body(x: Any) -> Any:
+        info = rx.tensor(("n",))
+        return relax.add(relax.call_packed("test_compile.refuse", [relax.exp(x)], info), x)
+
+    executable = built([rx.tensor(("n",))], body)
+    for _ in range(3):
+        with pytest.raises(KeyError, match="not today"):
+            executable["main"](floats(3))
+
+
+def test_what_a_packed_function_returns_is_checked() -> None:
+    def body(x: Any) -> Any:
+        return relax.call_packed("test_compile.scale", [x, relax.prim_value(2)], rx.tensor((7,)))
+
+    executable = built([rx.tensor(("n",))], body)
+    numpy.testing.assert_allclose(array(executable["main"](floats(7))), 2 * floats(7))
+    with pytest.raises(ValueError, match=r"test_compile.scale: result #0 .*expected.*7.*got 3|expected 7, got 3"):
+        executable["main"](floats(3))
+
+
+def test_a_packed_function_that_nobody_registered() -> None:
+    executable = built(
+        [rx.tensor((2,))], lambda x: relax.call_packed("test_compile.missing", [x], rx.tensor((2,)))
+    )
+    with pytest.raises((RuntimeError, ValueError), match=r"'test_compile.missing'"):
+        executable["main"](floats(2))
+
+
+# ---- executables ----
+
+
+def test_threads_call_at_once() -> None:
+    executable = built([rx.tensor(("n", 64))], lambda x: relax.tanh(relax.exp(relax.add(x, x))))
+    failures: list[str] = []
+
+    def work(seed: int) -> None:
+        for round_ in range(30):
+            x = floats(1 + (seed + round_) % 7, 64, seed=seed)
+            if not numpy.allclose(array(executable["main"](x)), numpy.tanh(numpy.exp(x + x)), rtol=1e-4):
+                failures.append(f"thread {seed}, round {round_}")
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    big = floats(50, 50)
+    executable = built([rx.tensor(("n", 50))], lambda x: relax.matmul(relax.exp(x), relax.const(big)))
+    executable.save(tmp_path / "model.rxa")
+    loaded = rx.runtime.load(tmp_path / "model.rxa")
+    x = floats(3, 50)
+    numpy.testing.assert_allclose(array(loaded["main"](x)), numpy.exp(x) @ big, rtol=1e-4, atol=1e-4)
+
+
+def test_the_same_module_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        built(
+            [rx.tensor(("n", 8)), rx.tensor((8, 4))], lambda x, w: relax.nn.softmax(relax.matmul(relax.exp(x), w))
+        ).save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda m: rx.compile(m, target="lvm"), "unknown target 'lvm'; did you mean 'llvm'"),
+        (lambda m: rx.compile(m, target="cpu"), "target 'cpu' has no code generator"),
+        (lambda m: rx.compile(str(m)), "takes an rx.Module, got str"),
+        (lambda m: rx.compile(m, opt_level=7), "opt_level 7: expected 0 to 3"),
+        (lambda m: rx.compile(m, pipeline=rx.stages().drop("legalize")), "legalize it first"),
+        (lambda m: rx.compile(m, pipeline=rx.stages().drop("entries")), "the stage 'entries' did not run"),
+        (lambda m: rx.stages().drop("legalise"), "has no stage 'legalise'; did you mean 'legalize'"),
+    ],
+)
+def test_what_cannot_be_compiled(make: Any, message: str) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        f.returns(relax.exp(*f))
+    with pytest.raises(rx.RelaxError) as caught:
+        make(module)
+    assert message in str(caught.value)
+
+
+def test_a_stage_of_ones_own() -> None:
+    seen: list[str] = []
+
+    class Look(rx.Pass):
+        """Looks at the module."""
+
+        name = "test-look"
+
+        def run(self, op: Any) -> None:
+            seen.append(str(op))
+
+    built([rx.tensor((4,))], relax.exp, pipeline=rx.stages().insert_after("legalize", "look", Look()))
+    assert len(seen) == 1 and "relax.call_tir" in seen[0] and '"relax.exp"(' not in seen[0]
