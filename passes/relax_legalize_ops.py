@@ -23,7 +23,7 @@ from .legalize.targets import fallback_chain
 GRAPH_LEVEL = frozenset(
     "relax.call_tir relax.call_tir_inplace relax.call_dps_packed relax.call_pure_packed relax.call_packed "
     "relax.call_inplace_packed relax.match_cast relax.shape_expr relax.prim_value relax.shape_of "
-    "relax.tensor_to_shape relax.shape_to_tensor relax.constant".split()
+    "relax.tensor_to_shape relax.shape_to_tensor relax.constant relax.assert_op relax.print".split()
 )
 
 

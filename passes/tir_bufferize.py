@@ -14,7 +14,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.memrefs import copy
 
-_BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", "canonicalize", "cse"]
+_BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", "canonicalize", "cse", "canonicalize"]
 # For what is allocated in a loop and carried on.
 _DEALLOCATE = ["buffer-deallocation-pipeline"]
 
@@ -34,6 +34,8 @@ class Bufferize(Pass):
         for function in tensors:
             take_memrefs(function)
         # The graph's functions and those on memrefs are not upstream's to change: a module without them.
+        body = op.regions[0].blocks[0]
+        order = [view.operation for view in body.operations]
         apart = ir.Module.create(op.location)
         with op.context, op.location:
             for function in [*tensors, *_declarations(op)]:
@@ -42,8 +44,11 @@ class Bufferize(Pass):
             run_upstream(apart.operation, _BUFFERIZE)
             self._finish(apart)
         finally:
+            # Globals that bufferization has made come first, then everything as it was.
             for view in list(apart.body.operations):
-                op.regions[0].blocks[0].append(view.operation.detach_from_parent())
+                body.append(view.operation.detach_from_parent())
+            for operation in order:
+                body.append(operation)
 
     def _finish(self, apart: Any) -> None:
         for op in [op for op in operations_in(apart.operation) if op.name == "memref.copy"]:
@@ -119,11 +124,14 @@ def free_allocations(function: Any) -> bool:
     return True
 
 
+_CARRIERS = ("scf.yield", "scf.condition", "scf.for", "scf.while", "cf.br", "cf.cond_br", "func.return")
+
+
 def _leaves(memref: Any) -> bool:
     """Whether the memory, or a view of it, is passed to another block."""
     for use in memref.uses:
         user = use.owner.operation
-        if user.name in ("scf.yield", "scf.condition", "cf.br", "cf.cond_br") or user.regions:
+        if user.name in _CARRIERS:
             return True
         if any(isinstance(result.type, ir.MemRefType) and _leaves(result) for result in user.results):
             return True

@@ -14,11 +14,12 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .intrinsics.numbers import Number, element_type, to_float, with_element
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_for, intrinsics_with_rules
+from .intrinsics.small_floats import SMALL_FLOATS
 from .legalize.targets import find_target
 
 # Calls and assertions are no intrinsics: they stay, unless the target has a rule for them.
 _CALLS = frozenset({"tir.assert", "tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})
-_NARROW = frozenset({"f16", "bf16"})
+_NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))
 
 
 @register_pass
@@ -92,7 +93,7 @@ def _through_f32(op: Any, operands: list[Any], rewriter: ConversionRewriter) -> 
     """The same intrinsic on f32, rounded once in the end: what no rule takes in a narrow type."""
     operation = op.operation
     if _first_dtype(op) not in _NARROW:
-        return Decline("only f16 and bf16 are widened")
+        return Decline("only floats of at most 16 bits are widened")
     f32 = ir.F32Type.get()
     wide = [_widened(value) for value in operation.operands]
     attributes = {name: operation.attributes[name] for name in operation.attributes}

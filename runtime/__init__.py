@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from .arrays import tensor as tensor
+from .arrays import to_numpy as to_numpy
 from .artifact import Artifact as Artifact
 from .artifact import Constant as Constant
 from .errors import ArtifactError as ArtifactError
 from .errors import UnknownFunction as UnknownFunction
+from .errors import UnsupportedArray as UnsupportedArray
 from .executable import Executable as Executable
 from .executable import load as load

@@ -10,3 +10,7 @@ class ArtifactError(Exception):
 
 class UnknownFunction(LookupError):
     """The executable has no function of that name."""
+
+
+class UnsupportedArray(TypeError):
+    """An array cannot be a tensor without a copy, or a tensor no array; the text gives the reason."""

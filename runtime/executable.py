@@ -14,6 +14,7 @@ from .artifact import Artifact, read_artifact, write_artifact
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
 from .memory import ConstantMemory
+from .printing import register_print
 from .python_errors import register_builtin_errors
 
 _SET_CONSTANTS = "__relax_set_constants"
@@ -101,6 +102,7 @@ def _load_object(code: memoryview) -> Any:
     import tvm_ffi_orcjit
 
     register_builtin_errors()
+    register_print()
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.

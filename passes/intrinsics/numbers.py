@@ -204,11 +204,17 @@ def from_bits(x: Number, element: Any) -> Number:
 
 def to_float(x: Number, dtype: str) -> Number:
     """The nearest number of another floating-point type."""
+    from .small_floats import convert_by_bits, is_by_bits  # they are made of the functions here
+
     if x.dtype == dtype:
         return x
+    if is_by_bits(x.dtype, dtype):
+        return convert_by_bits(x, dtype)
     if (x.dtype, dtype) == ("f32", "bf16"):
         return _rounded_to_bf16(x)
     element = float_type(dtype)
+    if element.width == x.bits:
+        return to_float(convert("arith.extf", x, float_type("f32")), dtype)
     return convert("arith.extf" if element.width > x.bits else "arith.truncf", x, element)
 
 

@@ -26,6 +26,16 @@ def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str,
     return [_place(dim, result.shape[axis + offset], axis + offset) for axis, dim in enumerate(operand.shape)]
 
 
+def is_proven(operand: Info, result: TensorInfo) -> bool:
+    """Whether the types say that the operand can be broadcast; sizes that are not known are computed to fit."""
+    shape = operand.shape or () if isinstance(operand, TensorInfo) else ()
+    sizes = (result.shape or ())[len(result.shape or ()) - len(shape) :]
+    return all(
+        size is None or equal(dim, size) is True or equal(dim, 1) is True
+        for dim, size in zip(shape, sizes, strict=True)
+    )
+
+
 def _place(dim: Dim, result: Dim, axis: int) -> Any:
     if equal(dim, result) is True:
         return axis

@@ -25,8 +25,8 @@ from ...dialects.core.symbols import Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern, make_prim_func
-from . import linalg
-from .broadcast import broadcast_generic, broadcast_plan, broadcast_size
+from . import linalg, size_checks
+from .broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven
 from .fresh_symbols import FreshSymbols
 
 Body = Callable[..., Any]
@@ -227,8 +227,13 @@ class RuleBuilder:
         is_plain = all(plan == list(range(len(result.shape))) for plan in plans)
         pattern = OpPattern.ELEMWISE if is_plain else OpPattern.BROADCAST
 
+        unproven = [position for position, value in enumerate(values) if not is_proven(self.info(value), result)]
+
         def write(*parameters: Any) -> Any:
-            return broadcast_generic(parameters[:-1], parameters[-1], plans, body)
+            *inputs, output = parameters
+            for position in unproven:
+                size_checks.require_broadcast(inputs[position], linalg.sizes_of(output))
+            return broadcast_generic(inputs, output, plans, body)
 
         def sizes(*parameters: Any) -> list[Any]:
             return [broadcast_size(parameters, plans, axis) for axis in unknown]

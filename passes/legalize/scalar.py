@@ -11,7 +11,7 @@ import operator
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned, signless
 from ...dialects.tir import dialect as tir
 from ..intrinsics import numbers
 from ..intrinsics.numbers import number
@@ -70,13 +70,13 @@ def maximum(left: Any, right: Any, dtype: str) -> Any:
     """NaN when either is, as numpy has it."""
     if is_float(dtype):
         return create("arith.maximumf", left, right)
-    return create("arith.maxui" if is_unsigned(dtype) else "arith.maxsi", left, right)
+    return create("arith.maxui" if is_unsigned(dtype) or is_bool(dtype) else "arith.maxsi", left, right)
 
 
 def minimum(left: Any, right: Any, dtype: str) -> Any:
     if is_float(dtype):
         return create("arith.minimumf", left, right)
-    return create("arith.minui" if is_unsigned(dtype) else "arith.minsi", left, right)
+    return create("arith.minui" if is_unsigned(dtype) or is_bool(dtype) else "arith.minsi", left, right)
 
 
 def _safe_divisor(left: Any, right: Any, dtype: str) -> tuple[Any, Any]:
@@ -130,3 +130,23 @@ def floor_remainder(left: Any, right: Any, dtype: str) -> Any:
     is_rest = compare("!=", rest, zero, dtype)
     signs_differ = create("arith.xori", compare("<", rest, zero, dtype), compare("<", right, zero, dtype))
     return select(create("arith.andi", is_rest, signs_differ), add(rest, right, dtype), rest)
+
+
+def from_index(value: Any, dtype: str) -> Any:
+    """An index as a number of another type."""
+    if dtype == "index":
+        return value
+    if not is_float(dtype):
+        return create("arith.index_cast", value, type_=ir.Type.parse(signless(dtype)))
+    wide = create("arith.index_cast", value, type_=ir.IntegerType.get_signless(64))
+    if bit_width(dtype) >= 32:
+        return create("arith.sitofp", wide, type_=ir.Type.parse(dtype))
+    return numbers.to_float(number(create("arith.sitofp", wide, type_=ir.F32Type.get())), dtype).value
+
+
+def to_index(value: Any, dtype: str) -> Any:
+    """An integer as an index; unsigned ones that are too large become negative."""
+    if dtype == "index":
+        return value
+    name = "arith.index_castui" if is_unsigned(dtype) or is_bool(dtype) else "arith.index_cast"
+    return create(name, value, type_=ir.IndexType.get())

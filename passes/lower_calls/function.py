@@ -24,6 +24,8 @@ from .sizes import Sizes, plus, round_up
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
+#: On the allocation that holds a function's temporaries.
+ARENA = "relax.arena"
 #: On an argument of a graph function: its name.
 NAME = "relax.name"
 
@@ -173,9 +175,10 @@ class FunctionLowering:
         for size in plan.slots:
             self._slots.append(total)
             total = plus(total, round_up(self._checked_size(size), memrefs.ALIGNMENT))
-        if total != 0:
+        if any(buffer.offset is not None or buffer.slot is not None for buffer in plan.buffers.values()):
             i8 = ir.IntegerType.get_signless(8)
-            self._arena = self.own(memrefs.allocate([total], i8, "temporaries"))
+            self._arena = self.own(memrefs.allocate([total or memrefs.ALIGNMENT], i8, "temporaries"))
+            self._arena.owner.attributes[ARENA] = ir.UnitAttr.get()
 
     def _checked_size(self, size: SymExpr) -> Any:
         """The size in bytes; a MemoryError or ValueError at run time where it is absurd."""

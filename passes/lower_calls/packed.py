@@ -11,6 +11,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
 from ...dialects.tir import dialect as tir
+from ..legalize import linalg, loops
 from . import memrefs
 from .function import FunctionLowering
 
@@ -42,20 +43,44 @@ def _call_inplace(into: FunctionLowering, op: Any) -> None:
         into.set(result, into.get(op.operands[index]))
 
 
-def _packed(into: FunctionLowering, op: Any, arguments: list[tuple[Any, Any]], results: Any) -> list[Any]:
+#: What the runtime registers for relax.print: a format, then the values.
+PRINT = "relax_mlir.print"
+
+
+def _print(into: FunctionLowering, op: Any) -> None:
+    arguments = [(_printed(into, value), value) for value in op.operands]
+    _packed(into, op, arguments, (), name=PRINT, text=op.opview.format)
+
+
+def _printed(into: FunctionLowering, value: Any) -> Any:
+    """A shape is printed as the tensor of its sizes."""
+    lowered = into.get(value)
+    if not isinstance(lowered, list):
+        return lowered
+    memref = into.own(memrefs.allocate([len(lowered)], ir.IntegerType.get_signless(64), "a shape"))
+    for axis, extent in enumerate(lowered):
+        loops.store(linalg.as_i64(memrefs.as_value(extent)), memref, axis)
+    return memref
+
+
+def _packed(
+    into: FunctionLowering, op: Any, arguments: list[tuple[Any, Any]], results: Any, *, name: str = "", text: Any = None
+) -> list[Any]:
     operands, dtypes = [], []
     for value, source in arguments:
         if isinstance(value, list):
             reason = "passes a shape: make it a tensor (relax.shape_to_tensor)"
             raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
         operands.append(value)
-        dtypes.append(getattr(decode(source.type), "dtype", ""))
+        dtypes.append(getattr(decode(source.type), "dtype", "i64"))
     types = [_lowered_type(into, result, op) for result in results]
     attributes = {
-        "func": ir.StringAttr.get(op.opview.func),
+        "func": ir.StringAttr.get(name or op.opview.func),
         "tir.dtypes": ir.ArrayAttr.get([ir.StringAttr.get(dtype) for dtype in dtypes]),
         "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(result.type) for result in results]),
     }
+    if text is not None:
+        attributes["tir.text"] = ir.StringAttr.get(text)
     return list(ir.Operation.create("tir.packed", results=types, operands=operands, attributes=attributes).results)
 
 
@@ -93,4 +118,5 @@ PACKED: dict[str, Callable[[FunctionLowering, Any], None]] = {
     "relax.call_packed": _call_packed,
     "relax.call_pure_packed": _call_packed,
     "relax.call_inplace_packed": _call_inplace,
+    "relax.print": _print,
 }

@@ -8,12 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...dialects.core.infos import bit_width, is_float
+from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import Number, convert, number, select, to_float
-from ...passes.legalize import scalar
+from ...passes.legalize import linalg, loops, scalar
+from ...passes.legalize.broadcast import AT_ZERO, broadcast_generic, broadcast_plan
 from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import shape_of, with_known_sizes
 from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.size_checks import require_broadcast
 
 _Function = Callable[[Number], Number]
 
@@ -91,3 +95,44 @@ def softplus(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return select(scaled > threshold, x, _intrinsic("log1p", _intrinsic("exp", scaled)) / beta)
 
     return _apply(builder, function)
+
+
+@register_legalize("relax.nn.prelu")
+@with_known_sizes
+def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    data, slopes = operands
+    shape = shape_of(builder, data)
+    rank = len(shape)
+    axis = op.axis % rank
+    channels = TensorInfo((shape[axis],), builder.dtype(data))
+    plan = [_moved(place, axis) for place in broadcast_plan(builder.info(slopes), channels)]
+
+    def body(x: Any, alpha: Any, output: Any) -> Any:
+        require_broadcast(alpha, loops.sizes(x)[axis : axis + 1])
+        return broadcast_generic([x, alpha], output, [list(range(rank)), plan], _sloped)
+
+    return builder.prim(body, pattern=OpPattern.BROADCAST)
+
+
+def _moved(place: Any, axis: int) -> Any:
+    """Where the only dimension of the slopes is read, the loops of the channels being those of an axis."""
+    if isinstance(place, tuple):
+        return (place[0], axis)
+    return place if place is AT_ZERO else axis
+
+
+def _sloped(value: Any, alpha: Any) -> Any:
+    x = number(value)
+    return select(x > 0.0, x, x * number(alpha)).value
+
+
+@register_legalize("relax.nn.dropout")
+@with_known_sizes
+def dropout(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
+    mask: Any = builder.result_infos[1]
+
+    def body(output: Any) -> Any:
+        return linalg.fill(scalar.constant(1, output.type.element_type), output)
+
+    return [operands[0], *builder.prim(body, [], [mask], pattern=OpPattern.ELEMWISE)]

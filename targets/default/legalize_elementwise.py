@@ -6,10 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...dialects.core.infos import is_float, is_unsigned
+from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.tir import dialect as tir
+from ...passes.intrinsics.numbers import number
 from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.loops import repeat_while
 from ...passes.legalize.rules import register_legalize
 
 # relax's operators on floats that are an intrinsic of tir, by name.
@@ -124,8 +127,84 @@ def fused_multiply_add(op: Any, operands: list[Any], builder: RuleBuilder) -> An
     return builder.elementwise(lambda x, y, z: scalar.add(scalar.multiply(x, y, dtype), z, dtype))
 
 
-@register_legalize(["relax.power", "relax.atan2"])
-def binary_intrinsic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    if not is_float(_dtype(builder)):
-        return builder.decline("only floats are legalized; convert with relax.astype")
-    return builder.elementwise(tir.ops["pow" if op.definition.name == "power" else "atan2"])
+@register_legalize("relax.sign")
+def sign(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    if not is_unsigned(_dtype(builder)):
+        return builder.elementwise(tir.ops["sign"])
+    one = lambda x: scalar.constant(1, x.type)  # noqa: E731
+    return builder.elementwise(lambda x: scalar.create("arith.minui", x, one(x)))
+
+
+@register_legalize(["relax.left_shift", "relax.right_shift"])
+def shift(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
+    dtype = _dtype(builder)
+    leftward = op.definition.name == "left_shift"
+    name = "arith.shli" if leftward else "arith.shrui" if is_unsigned(dtype) else "arith.shrsi"
+
+    def body(x: Any, amount: Any) -> Any:
+        most = scalar.constant(bit_width(dtype) - 1, x.type)
+        # Without sign, for which negative amounts are large.
+        inside = scalar.create("arith.minui", amount, most)
+        moved = scalar.create(name, x, inside)
+        if name == "arith.shrsi":
+            return moved
+        is_within = number(amount).unsigned("<=", number(most)).value
+        return scalar.select(is_within, moved, scalar.constant(0, x.type))
+
+    return builder.elementwise(body)
+
+
+@register_legalize("relax.power")
+def power(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Integers wrap around. An integer to a negative power, which numpy refuses, is 1 / x**-n rounded towards zero:
+    0 but for 1 and -1, and for 0 too, as any integer divided by 0 is."""
+    dtype = _dtype(builder)
+    if is_float(dtype):
+        return builder.elementwise(tir.ops["pow"])
+    return builder.elementwise(lambda x, n: _integer_power(x, n, dtype))
+
+
+def _integer_power(x: Any, n: Any, dtype: str) -> Any:
+    zero, one = scalar.constant(0, x.type), scalar.constant(1, x.type)
+    if is_unsigned(dtype):
+        return _power_by_squaring(x, n)
+    is_negative = scalar.compare("<", n, zero, dtype)
+    # Of 1 and -1 only the last bit matters.
+    exponent = scalar.select(is_negative, scalar.create("arith.andi", n, one), n)
+    units = [scalar.compare("==", x, scalar.constant(value, x.type), dtype) for value in (1, -1)]
+    is_fraction = scalar.create("arith.andi", is_negative, _not(scalar.create("arith.ori", *units)))
+    return scalar.select(is_fraction, zero, _power_by_squaring(x, exponent))
+
+
+def _power_by_squaring(x: Any, n: Any) -> Any:
+    zero, one = scalar.constant(0, x.type), scalar.constant(1, x.type)
+
+    def step(result: Any, square: Any, left: Any) -> list[Any]:
+        is_odd = scalar.compare("!=", scalar.create("arith.andi", left, one), zero, "i64")
+        result = scalar.select(is_odd, scalar.create("arith.muli", result, square), result)
+        return [result, scalar.create("arith.muli", square, square), scalar.create("arith.shrui", left, one)]
+
+    is_left = lambda result, square, left: scalar.compare("!=", left, zero, "i64")  # noqa: E731
+    return repeat_while([one, x, n], is_left, step)[0]
+
+
+def _not(condition: Any) -> Any:
+    return scalar.create("arith.xori", condition, scalar.constant(True, condition.type))
+
+
+_FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
+
+
+@register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS])
+def float_function(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Of integers the result in f64, towards zero."""
+    dtype, function = _dtype(builder), tir.ops[_FLOAT_FUNCTIONS[op.definition.name]]
+    if is_float(dtype):
+        return builder.elementwise(function)
+
+    def body(x: Any, y: Any) -> Any:
+        result = function(*(convert_scalar(value, dtype, "f64") for value in (x, y)))
+        return convert_scalar(result, "f64", dtype)
+
+    return builder.elementwise(body)

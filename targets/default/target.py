@@ -7,7 +7,43 @@ from ...passes.legalize.targets import DEFAULT, Target
 
 _FAMILIES = ("", "_representation", "_integer", "_loops")
 
-_OPERATORS = ("activation", "elementwise")
+_OPERATORS = (
+    "activation",
+    "all_class_suppression",
+    "astype",
+    "attention",
+    "conv",
+    "conv_transpose",
+    "creation",
+    "elementwise",
+    "image",
+    "indexing",
+    "joining",
+    "layout",
+    "linear_algebra",
+    "loss",
+    "manipulate",
+    "non_max_suppression",
+    "nonzero",
+    "norm",
+    "pad",
+    "pixel_shuffle",
+    "pool",
+    "quantize",
+    "reduction",
+    "regions",
+    "reshape",
+    "resize",
+    "sampling",
+    "scan",
+    "scatter",
+    "search",
+    "select",
+    "softmax",
+    "sort",
+    "unique",
+    "vision",
+)
 
 TARGET = Target(
     DEFAULT,

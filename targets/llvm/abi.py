@@ -11,6 +11,7 @@ EXPORT_PREFIX = "__tvm_ffi_"
 
 # Type indices of TVMFFIAny.
 NONE, INT, BOOL, FLOAT, POINTER, DLTENSOR_POINTER, TENSOR, ARRAY = 0, 1, 2, 3, 4, 7, 70, 71
+RAW_STRING = 8  # a C string
 FIRST_OBJECT = 64  # from here on the payload is a counted reference
 
 # TVMFFIAny is {i32 type index, i32 zero, 8 bytes of payload}.

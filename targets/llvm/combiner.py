@@ -46,14 +46,14 @@ class Combiner:
         copy.results[0].set_type(left.type)
         return copy.results[0]
 
-    def reduce(self, vector: Any) -> Any:
-        """One number of all lanes, in whatever order is fast."""
+    def reduce(self, vector: Any, start: Any) -> Any:
+        """One number of all lanes and the one to start from, in whatever order is fast."""
         kind = _KINDS[self.operation.name][0]
         attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
         if isinstance(self.element, ir.FloatType):
             attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
         return ir.Operation.create(
-            "vector.reduction", results=[self.element], operands=[vector], attributes=attributes
+            "vector.reduction", results=[self.element], operands=[vector, start], attributes=attributes
         ).result
 
     def neutral(self) -> Any:

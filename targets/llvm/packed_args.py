@@ -87,7 +87,8 @@ class ArgumentChecks:
         )
         dtype = code.load(tensor, abi.DL_DTYPE, "i32")
         same = code.compare("eq", dtype, code.constant(abi.dlpack_dtype(info.dtype), "i32"), "i32")
-        expected = f"{where} expected dtype {abi.dlpack_name(info.dtype)}"
+        held = abi.padded_name(info.dtype)
+        expected = f"{where} expected dtype {abi.dlpack_name(info.dtype)}{f' (a byte for each {held})' if held else ''}"
         code.require(same, fail_dtype(code, f"{expected}, got %.*s", tensor))
         rank = len(info.shape or ())
         got = code.load(tensor, abi.DL_RANK, "i32")

@@ -8,8 +8,9 @@ from typing import Any
 
 from ...bindings.context import load_dialects
 from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir, string_value
 from . import abi
-from .llvm_text import PTR, FunctionText, merge, symbol, text_global
+from .llvm_text import PTR, FunctionText, merge, symbol, symbols_of, text_global
 from .packed_allocate import ALLOCATION, BORROWING
 from .packed_fail import fail, fail_type
 from .packed_support import CALL_GLOBAL, FAIL, FAIL_AT, SUPPORT
@@ -131,9 +132,9 @@ llvm.func internal @{_RELEASE_CONSTANTS}() {{
 ^end:
   llvm.return
 }}
-{_at_unload(_RELEASE_CONSTANTS)}
 """
     merge(module, SUPPORT + definitions + _set_constants(count))
+    add_at_unload(module, _RELEASE_CONSTANTS)
 
 
 def _set_constants(count: int) -> str:
@@ -167,28 +168,43 @@ def _set_constants(count: int) -> str:
     return code.render()
 
 
-def _at_unload(function: str) -> str:
-    """Has the loader call a function when it unloads the object.
+def add_at_unload(module: Any, function: str) -> None:
+    """Has the loader call a function of the module when it unloads the object.
 
     Written into the section itself: the engine that compiles keeps llvm.global_dtors for its own use. The loader runs
     what is to run at the end only for objects with something to run at the start.
     """
     start = f"{function}.at_load"
     pointers = [_section_pointer(".init_array", start), _section_pointer(".fini_array", function)]
-    return f"""
-llvm.func internal {symbol(start)}() {{
-  llvm.return
-}}
-{pointers[0]}
-{pointers[1]}
-llvm.mlir.global appending @llvm.used() {{addr_space = 0 : i32, section = "llvm.metadata"}} : !llvm.array<2 x ptr> {{
-  %none = llvm.mlir.undef : !llvm.array<2 x ptr>
-  %first = llvm.mlir.addressof {symbol(f"{start}.pointer")} : {PTR}
-  %second = llvm.mlir.addressof {symbol(f"{function}.pointer")} : {PTR}
-  %one = llvm.insertvalue %first, %none[0] : !llvm.array<2 x ptr>
-  %both = llvm.insertvalue %second, %one[1] : !llvm.array<2 x ptr>
-  llvm.return %both : !llvm.array<2 x ptr>
-}}"""
+    declared = f"llvm.func internal {symbol(function)}() {{\n  llvm.return\n}}"
+    begin = f"llvm.func internal {symbol(start)}() {{\n  llvm.return\n}}"
+    merge(module, "\n".join([declared, begin, *pointers]))
+    _retain(module)
+
+
+_USED = "llvm.used"
+
+
+def _retain(module: Any) -> None:
+    """Nobody refers to what lies in sections of its own: one global says that all of it is used."""
+    found = [op for op in symbols_of(module) if op.name == "llvm.mlir.global"]
+    names = [string_value(op.attributes["sym_name"]) for op in found if "section" in op.attributes]
+    for op in [op for op in found if string_value(op.attributes["sym_name"]) == _USED]:
+        op.erase()
+    names = [name for name in names if name != _USED]
+    array = f"!llvm.array<{len(names)} x ptr>"
+    lines, value = [f"  %none = llvm.mlir.undef : {array}"], "%none"
+    for position, name in enumerate(names):
+        lines.append(f"  %a{position} = llvm.mlir.addressof {symbol(name)} : {PTR}")
+        lines.append(f"  %b{position} = llvm.insertvalue %a{position}, {value}[{position}] : {array}")
+        value = f"%b{position}"
+    attributes = '{addr_space = 0 : i32, section = "llvm.metadata"}'
+    text = "\n".join([
+        f"llvm.mlir.global appending @{_USED}() {attributes} : {array} {{", *lines, f"  llvm.return {value} : {array}", "}"
+    ])
+    with module.context, ir.Location.unknown():
+        stubs = [f"llvm.mlir.global external @\"{name}\"() {{addr_space = 0 : i32}} : {PTR}" for name in names]
+        merge(module, "\n".join([*stubs, text]))
 
 
 def _section_pointer(section: str, function: str) -> str:

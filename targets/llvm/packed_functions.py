@@ -28,14 +28,19 @@ def result_bytes(info: Info | None) -> int:
     return abi.ANY_SIZE if isinstance(info, ObjectInfo) else 8
 
 
-def add_packed_call(module: Any, name: str, arguments: Sequence[Info], result: Info | None) -> str:
-    """Adds a function that calls a global function with these arguments; returns its symbol."""
-    symbol = _symbol("call", name, arguments, result)
-    text = _call_text(symbol, name, arguments, result)
+def add_packed_call(
+    module: Any, name: str, arguments: Sequence[Info], result: Info | None, text: str | None = None
+) -> str:
+    """Adds a function that calls a global function with these arguments; returns its symbol.
+
+    With a text, that is the first argument.
+    """
+    symbol = _symbol("call", name, arguments, result, text)
+    code = _call_text(symbol, name, arguments, result, text)
     pieces = [SUPPORT, TENSORS, global_function_text(name)]
     if result is not None:
         pieces.append(_take_text(f"{symbol}.take", name, result))
-    merge(module, "\n".join([*pieces, text]))
+    merge(module, "\n".join([*pieces, code]))
     return symbol
 
 
@@ -92,8 +97,8 @@ def add_give_object(module: Any) -> str:
     return symbol
 
 
-def _symbol(kind: str, name: str, arguments: Sequence[Info], result: Info | None) -> str:
-    described = repr((name, tuple(arguments), result))
+def _symbol(kind: str, name: str, arguments: Sequence[Info], result: Info | None, text: str | None) -> str:
+    described = repr((name, tuple(arguments), result, text))
     return f"__relax_{kind}.{hashlib.sha256(described.encode()).hexdigest()[:16]}"
 
 
@@ -110,19 +115,23 @@ def argument_types(arguments: Sequence[Info]) -> list[str]:
     return types
 
 
-def _call_text(symbol: str, name: str, arguments: Sequence[Info], result: Info | None) -> str:
+def _call_text(symbol: str, name: str, arguments: Sequence[Info], result: Info | None, text: str | None) -> str:
     types = argument_types(arguments)
     parameters = [(f"%p{index}", type_) for index, type_ in enumerate(types)]
     code = FunctionText(symbol, [*parameters, ("%out", PTR)], "i32", linkage="internal")
     given = iter(f"%p{index}" for index in range(len(types)))
-    args = code.stack(abi.ANY_SIZE * len(arguments))
+    first = 0 if text is None else 1
+    args = code.stack(abi.ANY_SIZE * (first + len(arguments)))
+    if text is not None:
+        code.store(code.constant(abi.RAW_STRING), "i64", args)
+        code.store(code.text(text), PTR, args, abi.ANY_PAYLOAD)
     borrowed: list[str] = []
     for position, info in enumerate(arguments):
-        _store_argument(code, info, given, code.at(args, abi.ANY_SIZE * position), borrowed)
+        _store_argument(code, info, given, code.at(args, abi.ANY_SIZE * (first + position)), borrowed)
     any_ = code.stack(abi.ANY_SIZE)
     for offset in (0, abi.ANY_PAYLOAD):
         code.store(code.constant(0), "i64", any_, offset)
-    count = code.constant(len(arguments), "i32")
+    count = code.constant(first + len(arguments), "i32")
     status = code.call(f"{CALL_GLOBAL}.{name}", [(args, PTR), (count, "i32"), (any_, PTR)], "i32")
     _require(code, status, borrowed)
     failures = code.constant(0, "i32")

@@ -13,8 +13,16 @@ STAGES = (
     Stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
     Stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
     Stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
-    Stage("errors", ("func.func(convert-linalg-to-loops)", "llvm-lower-packed", "llvm-lower-errors"), "what can fail returns a status"),
-    Stage("constants", ("llvm-place-constants",), "large constants leave the code"),
+    Stage(
+        "errors",
+        ("func.func(convert-linalg-to-loops)", "llvm-lower-packed", "llvm-lower-errors"),
+        "what can fail returns a status",
+    ),
+    Stage(
+        "memory",
+        ("llvm-keep-arena", "llvm-place-constants"),
+        "temporaries stay from call to call, large constants leave the code",
+    ),
     Stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect"),
     Stage("entries", ("llvm-add-entries",), "the functions that callers see"),
 )

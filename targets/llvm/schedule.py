@@ -33,7 +33,7 @@ def vectorize_each(function: Any, context: ScheduleContext) -> Any:
     """Tiles and vectorizes each structured operation of the function; what fits no plan becomes plain loops."""
     if not _is_on_tensors(function):
         return context.decline("it is not on tensors")
-    if not structured_ops(function):
+    if not structured_ops(function, named=True):
         return context.decline("it has no structured operations")
     with function.context, function.location:
         run_upstream(function, ["linalg-generalize-named-ops"])
@@ -54,13 +54,13 @@ def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) ->
     try:
         op = analyze(operation)
         check_body(op)
-        _plan(op, machine)
+        with ir.InsertionPoint(operation):
+            plan = _plan_for_collapsed(op, machine)
     except Decline as decline:
         return decline.reason
     with ir.InsertionPoint(operation):
-        op, fills, initial = _without_fills(in_place(op), _plan(op, machine))
+        op, fills, initial = _without_fills(in_place(op), plan)
         collapsed = collapse(op)
-        plan = _plan(collapsed.op, machine)
         allow_fused_multiply_add(collapsed.op)
         reduces_lanes = plan.vector in collapsed.op.reductions
         nest = Nest(collapsed.op, plan, initial, combiners(collapsed.op) if reduces_lanes else [])
@@ -72,6 +72,15 @@ def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) ->
     for each in (operation, *fills):
         each.erase()
     return ""
+
+
+def _plan_for_collapsed(op: StructuredOp, machine: Machine) -> Plan:
+    """The plan for the operation with neighbouring loops as one, leaving nothing behind."""
+    collapsed = collapse(op)
+    try:
+        return _plan(collapsed.op, machine)
+    finally:
+        collapsed.discard()
 
 
 def _plan(op: StructuredOp, machine: Machine) -> Plan:
@@ -111,7 +120,7 @@ def _fill_of(value: Any) -> Any:
 def _filled_with(fill: Any) -> Any:
     """The scalar in every element, if it is one from outside of the operation."""
     block = fill.regions[0].blocks[0]
-    yielded = list(block.operations)[0].operation.operands[0]
+    yielded = next(iter(block.operations)).operation.operands[0]
     arguments: Sequence[Any] = list(block.arguments)
     if yielded not in arguments:
         return yielded

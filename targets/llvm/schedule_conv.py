@@ -13,6 +13,7 @@ from .vector_body import widest_bits
 from .vector_nest import Plan
 
 _COLUMNS = 4  # vectors
+_ROWS = 2
 
 
 def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
@@ -24,9 +25,11 @@ def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
     columns = fitting_tile(_COLUMNS, lanes, op.sizes[vector])
     tile = {vector: columns}
     channels = row_loop(op, vector)
-    if channels is not None:
-        tile[channels] = row_tile(machine, columns, op.sizes[channels])
-    # An output row's part of the input serves all channels before the next row's turn.
-    last = [] if channels is None else [channels]
+    # An output row's part of the input serves all channels before the next row's turn. With a filter for each
+    # channel there is nothing to share; two rows at a time keep the adders busy.
+    last = [channels] if channels is not None else [dim for dim in outer_loops(op) if dim != vector][-1:]
+    for dim in last:
+        most = row_tile(machine, columns, op.sizes[dim])
+        tile[dim] = most if channels is not None else min(most, _ROWS)
     outer = [dim for dim in outer_loops(op) if dim not in (vector, *last)]
     return Plan((*outer, vector, *last, *reduction_order(op)), len(op.reductions), vector, lanes, tile)

@@ -10,12 +10,16 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from .machine import Machine
 from .structured import StructuredOp, is_scalar
-from .vector_access import is_lanewise
+from .vector_access import is_lanewise, is_transposed
 from .vector_body import widest_bits
 from .vector_nest import Plan
 
 #: Vectors in one step, for bodies of at most so many operations: short ones would be loop overhead mostly.
 _TILES = ((8, 4), (24, 2))
+#: Lanes that are fetched one by one are code, each of them.
+MOST_LANES_ONE_BY_ONE = 16
+#: Larger squares have no room in registers.
+_LONGEST_SQUARE = 16
 
 
 def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
@@ -23,11 +27,29 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline("it reduces")
     vector = output_vector(op)
     lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    square = _square(op, vector)
+    if square is not None:
+        return _in_squares(op, vector, square, lanes)
     length = len(list(op.block.operations))
     tile = next((tile for limit, tile in _TILES if length <= limit), 1)
     if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
-        tile = 1
+        tile, lanes = 1, min(lanes, MOST_LANES_ONE_BY_ONE)
     return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+
+
+def _square(op: StructuredOp, vector: int) -> int | None:
+    """The loop along which all inputs that are far apart along the vectors lie side by side, if there is one."""
+    across = [operand for operand in range(op.input_count) if is_lanewise(op, vector, operand)]
+    dims = {op.last_dim(operand) for operand in across}
+    square = dims.pop() if len(dims) == 1 else None
+    return square if square is not None and all(is_transposed(op, vector, each, square) for each in across) else None
+
+
+def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
+    """Transposes squares in registers: rows are read, columns are written."""
+    lanes = min(lanes, _LONGEST_SQUARE)
+    outer = [dim for dim in output_order(op, vector) if dim not in (vector, square)]
+    return Plan((*outer, vector, square), 0, vector, lanes, {square: lanes}, square=square)
 
 
 def output_vector(op: StructuredOp) -> int:

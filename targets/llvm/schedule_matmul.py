@@ -71,12 +71,18 @@ def _along(op: StructuredOp, vector: int, machine: Machine) -> Plan:
     lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
     outer = outer_loops(op)
     wide = [dim for dim in outer if op.sizes[dim] != 1][-2:]
-    accumulators = 16 if machine.registers >= 32 else 8
-    each = {1: (accumulators // 2,), 2: (accumulators // 4, 4)}.get(len(wide), ())
-    tile = {dim: count if op.sizes[dim] is None else min(count, op.sizes[dim]) for dim, count in zip(wide, each)}
+    if not wide:
+        raise Decline("its result is a single element")
+    accumulators = machine.registers // 2
+    counts = (accumulators // 2,) if len(wide) == 1 else (accumulators // 4, 4)
+    tile = {dim: _at_most(count, op.sizes[dim]) for dim, count in zip(wide, counts, strict=True)}
     outer = [*(dim for dim in outer if dim not in wide), *reversed(wide)]
     order = (*outer, *(dim for dim in reduction_order(op) if dim != vector), vector)
-    return Plan(order, len(op.reductions), vector, lanes, {dim: max(count, 1) for dim, count in tile.items()})
+    return Plan(order, len(op.reductions), vector, lanes, tile)
+
+
+def _at_most(count: int, size: int | None) -> int:
+    return count if size is None else max(min(count, size), 1)
 
 
 def row_loop(op: StructuredOp, vector: int) -> int | None:

@@ -8,14 +8,22 @@ from collections.abc import Iterable
 from ...bindings.rewriting import Decline
 from .combiner import combiners
 from .machine import Machine
-from .schedule_elementwise import fitting_lanes, fitting_tile, output_order, output_vector
+from .schedule_elementwise import (
+    MOST_LANES_ONE_BY_ONE,
+    fitting_lanes,
+    fitting_tile,
+    output_order,
+    output_vector,
+)
 from .structured import StructuredOp
 from .vector_access import is_lanewise
-from .vector_body import extracts, widest_bits
+from .vector_body import runs_on_whole_vectors, widest_bits
 from .vector_nest import Plan
 
 #: Vectors whose sums are in flight at a time: an addition takes several cycles, two can start in each.
 _IN_FLIGHT = 4
+#: From how many steps on a reduction is worth more than one pass over its results, and how many one pass takes.
+_LONG, _ROWS, _COLUMNS = 32, 8, 2
 
 
 def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
@@ -30,7 +38,7 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
     if along is not None:
         return _along(op, along, machine.lanes(bits))
     # Elements far apart are fetched one by one; what is computed with them still is vectors.
-    return _across(op, output_vector(op), machine.lanes(bits), tile=1)
+    return _across(op, output_vector(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
 
 
 def check_reads_outputs(op: StructuredOp) -> None:
@@ -55,7 +63,7 @@ def vector_along(op: StructuredOp) -> int | None:
         combiners(op)
     except Decline:
         return None
-    if extracts(op):
+    if runs_on_whole_vectors(op):
         return None
     inputs = range(op.input_count)
     for dim in sorted(op.reductions, reverse=True):
@@ -71,8 +79,18 @@ def _is_scattered(op: StructuredOp, dim: int, operands: Iterable[int]) -> bool:
 
 def _across(op: StructuredOp, vector: int, lanes: int, tile: int = _IN_FLIGHT) -> Plan:
     lanes = fitting_lanes(lanes, op.sizes[vector])
+    *others, innermost = reduction_order(op)
+    if tile > 1 and _is_long(op.sizes[innermost], _LONG) and _is_long(op.sizes[vector], lanes * tile):
+        # Whole rows, some at a time, are put to results in the cache: columns would be read with a stride.
+        outer = output_order(op, vector)[:-1]
+        order = (*outer, *others, innermost, vector)
+        return Plan(order, 0, vector, lanes, {innermost: _ROWS, vector: _COLUMNS})
     order = (*output_order(op, vector), *reduction_order(op))
     return Plan(order, len(op.reductions), vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+
+
+def _is_long(size: int | None, limit: int) -> bool:
+    return size is None or size > limit
 
 
 def _along(op: StructuredOp, vector: int, lanes: int) -> Plan:

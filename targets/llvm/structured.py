@@ -21,6 +21,8 @@ class Linear(NamedTuple):
 
     factors: tuple[tuple[int, int], ...]
     constant: int = 0
+    #: Whether the axis may go on where the loop ends: a convolution's input, when its filter has size 1.
+    is_partial: bool = False
 
     @property
     def dim(self) -> int | None:
@@ -90,7 +92,7 @@ class StructuredOp:
     def _place(self, dim: int) -> tuple[int, int]:
         for operand, access in enumerate(self.accesses):
             for axis, index in enumerate(access):
-                if index.dim == dim:
+                if index.dim == dim and not index.is_partial:
                     return operand, axis
         raise Decline(f"no operand says how far loop dimension {dim} goes")
 
@@ -100,12 +102,12 @@ class StructuredOp:
         return next(iter(argument.uses), None) is not None
 
 
-def structured_ops(function: Any) -> list[Any]:
-    """The linalg.generic operations of a function that are in no other one, in order."""
+def structured_ops(function: Any, *, named: bool = False) -> list[Any]:
+    """The linalg.generic operations of a function, or all of linalg's, that are in no other one; in order."""
     found: list[Any] = []
 
     def visit(op: Any) -> Any:
-        if op.name != "linalg.generic":
+        if op.name != "linalg.generic" and not (named and op.name.startswith("linalg.")):
             return ir.WalkResult.ADVANCE
         found.append(op)
         return ir.WalkResult.SKIP
@@ -116,7 +118,7 @@ def structured_ops(function: Any) -> list[Any]:
 
 def analyze(operation: Any) -> StructuredOp:
     """Raises Decline where an operation is of no form that the schedules know."""
-    input_count = list(operation.attributes["operandSegmentSizes"])[0]
+    input_count = next(iter(operation.attributes["operandSegmentSizes"]))
     operands = tuple(operation.operands)
     for value in operands:
         _check_operand(value.type)
@@ -129,7 +131,10 @@ def analyze(operation: Any) -> StructuredOp:
     accesses = [tuple(_linear(result) for result in map_.results) for map_ in maps]
     sizes = tuple(_size(dim, operands, accesses) for dim in range(len(iterators)))
     units = {dim for dim, size in enumerate(sizes) if size == 1}
-    simple = tuple(tuple(_without(index, units) for index in access) for access in accesses)
+    simple = tuple(
+        tuple(_without(index, units, sizes, length) for index, length in zip(access, shape_of(value), strict=True))
+        for access, value in zip(accesses, operands, strict=True)
+    )
     reductions = frozenset(dim for dim, iterator in enumerate(iterators) if "reduction" in iterator)
     op = StructuredOp(operation, operands, input_count, simple, sizes, reductions)
     _check_outputs(op)
@@ -196,9 +201,11 @@ def _size(dim: int, operands: Sequence[Any], accesses: Sequence[Sequence[Linear]
     return None
 
 
-def _without(index: Linear, units: set[int]) -> Linear:
+def _without(index: Linear, units: set[int], sizes: Sequence[int | None], length: int) -> Linear:
     """Loops of one step stay at 0."""
-    return Linear(tuple(pair for pair in index.factors if pair[0] not in units), index.constant)
+    simple = Linear(tuple(pair for pair in index.factors if pair[0] not in units), index.constant)
+    is_exact = simple == index or simple.dim is None or sizes[simple.dim] == length
+    return simple._replace(is_partial=not is_exact)
 
 
 def _check_outputs(op: StructuredOp) -> None:
@@ -218,6 +225,12 @@ class Collapsed:
 
     op: StructuredOp
     original: StructuredOp
+
+    def discard(self) -> None:
+        """Takes back what was created, which nobody uses."""
+        for new, old in zip(self.op.operands, self.original.operands, strict=True):
+            if new != old:
+                new.owner.operation.erase()
 
     def restore(self, results: Sequence[Any]) -> list[Any]:
         pairs = zip(results, self.original.outputs, self.original.output_accesses, strict=True)
@@ -291,6 +304,8 @@ def _are_neighbours(op: StructuredOp, left: int, right: int) -> bool:
             return False
         if used[places[0]].dim != left or used[places[1]].dim != right:
             return False
+        if used[places[0]].is_partial or used[places[1]].is_partial:
+            return False
     return True
 
 
@@ -331,9 +346,7 @@ def _collapse(value: Any, groups: Sequence[Sequence[int]]) -> Any:
     sizes = [_product([None if shape[axis] == _DYNAMIC else shape[axis] for axis in group]) for group in groups]
     type_ = ir.RankedTensorType.get([_DYNAMIC if size is None else size for size in sizes], value.type.element_type)
     attributes = {"reassociation": _reassociation(groups)}
-    return ir.Operation.create(
-        "tensor.collapse_shape", results=[type_], operands=[value], attributes=attributes
-    ).result
+    return ir.Operation.create("tensor.collapse_shape", results=[type_], operands=[value], attributes=attributes).result
 
 
 def _expand(value: Any, like: Any, groups: Sequence[Sequence[int]]) -> Any:

@@ -24,6 +24,16 @@ def is_lanewise(op: StructuredOp, dim: int, operand: int) -> bool:
     return not (is_near and is_storable(op.operands[operand].type.element_type))
 
 
+def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | None) -> bool:
+    """Whether an input's elements lie side by side along `square` and far apart along `vector`."""
+    if square is None or operand >= op.input_count or not is_lanewise(op, vector, operand):
+        return False
+    *outer, last = op.accesses[operand]
+    elsewhere = [index for index in outer if index.factor(vector) or index.factor(square)]
+    is_plain = len(elsewhere) == 1 and elsewhere[0].dim == vector and last.dim == square
+    return is_plain and is_storable(op.operands[operand].type.element_type)
+
+
 class Access:
     """The elements around one place of the loops. Everything is computed once in the block where it is used."""
 
@@ -35,6 +45,7 @@ class Access:
         lanes: int,
         rest: Index | None,
         hoisted: dict[Any, Any],
+        square: int | None = None,
     ):
         self._op = op
         self._vector = vector
@@ -42,6 +53,8 @@ class Access:
         self._lanes = lanes
         self._rest = rest
         self._hoisted = hoisted
+        #: The loop of which as many points are taken as there are lanes, so that squares can be transposed.
+        self._square = square
         self._made: dict[Any, Any] = {}
 
     def load(self, operand: int, point: Point, tensor: Any) -> Any:
@@ -57,12 +70,24 @@ class Access:
         indices = self._indices(operand, point)
         if not self._op.uses(operand, self._vector):
             return linalg.extract(tensor, values(indices))
+        if is_transposed(self._op, self._vector, operand, self._square):
+            return self._load_transposed(operand, point, tensor)
         if is_lanewise(self._op, self._vector, operand):
             lanes = [self._indices(operand, point, lane) for lane in range(self._lanes)]
             return from_elements([linalg.extract(tensor, values(place)) for place in lanes])
         if self._op.is_contiguous(operand, self._vector):
             return self._read(tensor, indices, self.mask(point))
         return self._read_every_second(tensor, indices, point)
+
+    def _load_transposed(self, operand: int, point: Point, tensor: Any) -> Any:
+        """Of a square of elements the vector that is a column in memory."""
+        assert self._square is not None
+        corner = tuple(0 if dim == self._square else offset for dim, offset in enumerate(point))
+        key = ("square", operand, corner)
+        if key not in self._made:
+            places = [self._indices(operand, corner, lane) for lane in range(self._lanes)]
+            self._made[key] = transposed([self._read(tensor, place, None) for place in places])
+        return self._made[key][point[self._square]]
 
     def store(self, value: Any, operand: int, point: Point, tensor: Any) -> Any:
         """The tensor with the value, a scalar or a vector, in its place."""
@@ -168,10 +193,7 @@ class Access:
         high = self._read(tensor, [*outer, add(last, lanes - 1)], masks[1])
         # The second vector starts with the element lanes - 1.
         picked = [place if place < lanes else place + 1 for place in range(0, 2 * lanes, 2)]
-        attributes = {"mask": ir.DenseI64ArrayAttr.get(picked)}
-        return ir.Operation.create(
-            "vector.shuffle", results=[low.type], operands=[low, high], attributes=attributes
-        ).result
+        return shuffle(low, high, picked)
 
     def _zero(self, element: Any) -> Any:
         """What stands in lanes that are masked out."""
@@ -191,6 +213,28 @@ def _transfer_attributes(rank: int, segments: Sequence[int]) -> dict[str, Any]:
         "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get(list(segments)),
     }
+
+
+def transposed(rows: Sequence[Any]) -> list[Any]:
+    """The columns of a square of vectors, whose side is a power of two: blocks change places, of 1, 2, 4... lanes."""
+    size, distance = len(rows), 1
+    while distance < size:
+        upper = [place if not place & distance else size + place - distance for place in range(size)]
+        lower = [place + distance if not place & distance else size + place for place in range(size)]
+        new = list(rows)
+        for first in (place for place in range(size) if not place & distance):
+            pair = rows[first], rows[first + distance]
+            new[first], new[first + distance] = shuffle(*pair, upper), shuffle(*pair, lower)
+        rows, distance = new, distance * 2
+    return list(rows)
+
+
+def shuffle(left: Any, right: Any, picked: Sequence[int]) -> Any:
+    """Lanes of two vectors, numbered through."""
+    attributes = {"mask": ir.DenseI64ArrayAttr.get(list(picked))}
+    return ir.Operation.create(
+        "vector.shuffle", results=[left.type], operands=[left, right], attributes=attributes
+    ).result
 
 
 # ---- indices that are numbers as long as they can be ----

@@ -6,29 +6,42 @@ What is the same in every lane stays a scalar until it meets a vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
-from .structured import StructuredOp, is_scalar
+from .structured import StructuredOp
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
+# LLVM has these for scalars only.
+_SCALAR_ONLY = frozenset({"math.fpowi", "math.ipowi"})
+_LANES = frozenset({"f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
+# They trap for some numbers, and lanes without a point hold any.
+_TRAPPING = frozenset(
+    f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "ceildivui", "floordivsi")
+)
 
 
 def check_body(op: StructuredOp) -> None:
     """Raises Decline where the body has an operation that is not known to work lane by lane."""
+    _check_types(op.block.arguments)
     computes = False
     for view in op.block.operations:
         inner = view.operation
         is_arithmetic = inner.name.partition(".")[0] in ("arith", "math") and not len(inner.regions)
-        if not (is_arithmetic or inner.name in _MOVES):
+        if inner.name in _SCALAR_ONLY or not (is_arithmetic or inner.name in _MOVES):
             raise Decline(f"its body has a '{inner.name}'")
-        if not all(is_scalar(result.type) for result in inner.results):
-            raise Decline(f"its body has a '{inner.name}' that gives no scalar")
+        _check_types(inner.results)
         computes = computes or (is_arithmetic and inner.name != "arith.constant" and not _is_of_index(inner))
     if extracts(op) and not computes:
         raise Decline("its body moves single elements and computes nothing")
+
+
+def _check_types(values: Iterable[Any]) -> None:
+    for value in values:
+        if str(value.type) not in _LANES:
+            raise Decline(f"its body computes with {value.type}")
 
 
 def _is_of_index(inner: Any) -> bool:
@@ -40,6 +53,12 @@ def _is_of_index(inner: Any) -> bool:
 def extracts(op: StructuredOp) -> bool:
     """Whether the body picks elements by indices of its own."""
     return any(view.operation.name == "tensor.extract" for view in op.block.operations)
+
+
+def runs_on_whole_vectors(op: StructuredOp) -> bool:
+    """Whether every lane must have a point: the body reads memory or may trap, whatever a lane holds."""
+    names = {view.operation.name for view in op.block.operations}
+    return bool(names & (_TRAPPING | {"tensor.extract"}))
 
 
 def widest_bits(op: StructuredOp) -> int:

@@ -18,7 +18,7 @@ from ...passes.legalize import loops
 from .combiner import Combiner
 from .structured import StructuredOp
 from .vector_access import Access, Point, add, floor_to, is_lanewise, less
-from .vector_body import Lanes, extracts
+from .vector_body import Lanes, runs_on_whole_vectors
 
 Index = Any  # a number or an index value
 
@@ -38,6 +38,8 @@ class Plan:
     tile: Mapping[int, int] = field(default_factory=dict)
     #: Loops around all others that cut a loop into blocks: (loop, points in a block), outermost first.
     blocks: tuple[tuple[int, int], ...] = ()
+    #: The loop along which inputs that lie across the lanes are read, in squares; its tile is the number of lanes.
+    square: int | None = None
 
 
 class Segment(NamedTuple):
@@ -111,9 +113,9 @@ class Nest:
     def segments(self, dim: int, size: Index) -> list[Segment]:
         tile = self.plan.tile.get(dim, 1)
         if dim != self.plan.vector:
-            return list(_whole_and_rest(size, tile))
+            return list(_whole_and_rest(size, tile, one_by_one=dim == self.plan.square))
         one_by_one = any(is_lanewise(self.op, dim, operand) for operand in range(len(self.op.operands)))
-        return list(_vectors(size, self.plan.lanes, tile, masked=not (one_by_one or extracts(self.op))))
+        return list(_vectors(size, self.plan.lanes, tile, masked=not (one_by_one or runs_on_whole_vectors(self.op))))
 
     # ---- registers ----
 
@@ -166,7 +168,11 @@ class Step:
         self.op = nest.op
         self.state = state
         self.vector = nest.plan.vector
-        self.access = Access(nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted)
+        square = nest.plan.square
+        is_square = square is not None and state.counts[square] == state.lanes > 1 and state.rest is None
+        self.access = Access(
+            nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted, square if is_square else None
+        )
         self.lanes = Lanes(nest.op, state.lanes, nest.hoisted)
 
     @property
@@ -254,7 +260,7 @@ class Step:
             first = self.nest.initial[output]
             if first is None:
                 first = self.access.load(self.op.input_count + output, point, outputs[output])
-            reduced.append(combiner.apply(combiner.reduce(mine[0]), first))
+            reduced.append(combiner.reduce(mine[0], first))
         return reduced
 
 
@@ -278,9 +284,9 @@ def _blocks(size: Index, block: int) -> Iterator[tuple[Index, Index, Index]]:
         yield whole, size, less(size, whole)
 
 
-def _whole_and_rest(size: Index, tile: int) -> Iterator[Segment]:
+def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
     """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
-    if isinstance(size, int):
+    if isinstance(size, int) and not one_by_one:
         whole = size - size % tile
         if whole:
             yield Segment(0, whole, tile, tile)
@@ -288,8 +294,9 @@ def _whole_and_rest(size: Index, tile: int) -> Iterator[Segment]:
             yield Segment(whole, size, size - whole, size - whole)
         return
     whole = floor_to(size, tile)
-    yield Segment(0, whole, tile, tile)
-    if tile > 1:
+    if whole != 0:
+        yield Segment(0, whole, tile, tile)
+    if tile > 1 and whole != size:
         yield Segment(whole, size, 1, 1)
 
 
@@ -312,4 +319,3 @@ def _vectors(size: Index, lanes: int, tile: int, *, masked: bool) -> Iterator[Se
         yield Segment(whole, size, count * lanes, count, lanes, rest=True)
     else:
         yield Segment(whole, size, lanes, 1, lanes, rest=True)
-

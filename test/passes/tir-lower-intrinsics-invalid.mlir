@@ -4,15 +4,15 @@
 // RUN: not relax-opt %s --tir-lower-intrinsics=target=lvm 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: unknown target 'lvm'; did you mean 'llvm'? (known: cpu, default, llvm)
 
-func.func @two(%x: f8E5M2, %mask: i32) -> (f8E5M2, i32) {
-  // expected-error @+3 {{tir-lower-intrinsics for llvm cannot convert 'tir.exp' op (f8E5M2)}}
-  // expected-note @+2 {{it is for f32, f64, not for f8E5M2}}
-  // expected-note @+1 {{pattern 'through f32' declined: only f16 and bf16 are widened}}
-  %y = "tir.exp"(%x) : (f8E5M2) -> f8E5M2
+func.func @two(%x: tf32, %mask: i32) -> (tf32, i32) {
+  // expected-error @+3 {{tir-lower-intrinsics for llvm cannot convert 'tir.exp' op (tf32)}}
+  // expected-note @+2 {{it is for f32, f64, not for tf32}}
+  // expected-note @+1 {{pattern 'through f32' declined: only floats of at most 16 bits are widened}}
+  %y = "tir.exp"(%x) : (tf32) -> tf32
   // expected-error @+2 {{tir-lower-intrinsics for llvm cannot convert 'tir.tvm_warp_activemask' op (no operands)}}
   // expected-note @+1 {{no pattern is registered for this operation}}
   %m = "tir.tvm_warp_activemask"() : () -> i32
-  return %y, %m : f8E5M2, i32
+  return %y, %m : tf32, i32
 }
 
 // -----

@@ -460,3 +460,18 @@ def test_a_stage_of_ones_own() -> None:
 
     built([rx.tensor((4,))], relax.exp, pipeline=rx.stages().insert_after("legalize", "look", Look()))
     assert len(seen) == 1 and "relax.call_tir" in seen[0] and '"relax.exp"(' not in seen[0]
+
+
+def test_printing_and_asserting(capfd: pytest.CaptureFixture[str]) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",)), rx.tensor((), "bool")]) as f:
+        x, good = f
+        relax.assert_op(good, [relax.prim_value("n")], format="bad input of size {}")
+        relax.print([x, relax.shape_of(x), relax.prim_value("n*2")], format="x={} shape={} {}")
+        f.returns(relax.exp(x))
+    executable = rx.compile(module)
+    x = numpy.array([1.0, 2.0], "float32")
+    executable["main"](x, numpy.array(True))
+    assert capfd.readouterr().out == "x=[1. 2.] shape=[2] 4\n"
+    with pytest.raises(AssertionError, match="bad input of size 2"):
+        executable["main"](x, numpy.array(False))

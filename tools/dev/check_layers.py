@@ -26,8 +26,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "dialects": ("bindings",),
     "passes": _BELOW_PASSES,
     "frontends": _BELOW_TARGETS,
-    "targets": _BELOW_TARGETS,
-    "runtime": _BELOW_TARGETS,
+    # An artifact is what targets make; the runtime itself needs nothing of the compiler.
+    "targets": (*_BELOW_TARGETS, "runtime"),
+    "runtime": (),
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }

@@ -56,7 +56,8 @@ def _call_packed(module: Any, op: Any) -> list[Any]:
 def _call(module: Any, op: Any, values: list[Any], infos: list[Info], result: Info | None) -> list[Any]:
     name = string_value(op.attributes["func"])
     asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
-    symbol = add_packed_call(module, name, infos, asked)
+    text = string_value(op.attributes["tir.text"]) if "tir.text" in op.attributes else None
+    symbol = add_packed_call(module, name, infos, asked, text)
     passed = [part for value, info in zip(values, infos, strict=True) for part in _parts(value, info)]
     out = _room(op, result_bytes(asked))
     _check(call(symbol, [*passed, out], ir.IntegerType.get_signless(32)))

@@ -74,6 +74,47 @@ def test_symbolic_sizes() -> None:
     numpy.testing.assert_allclose(actual, x * scipy.special.expit(x), rtol=1e-6)
 
 
+PRELUS = [
+    ((2, 3, 4), (3,), 1, ()),
+    ((2, 3, 4), (1,), 1, ()),
+    ((2, 3), (3,), -1, [("n", "c"), ("c",)]),
+    ((2, 3), (3,), 1, [("n", "c"), ("d",)]),
+    ((2, 3), (1,), 1, [("n", "c"), ("d",)]),
+    ((2, 3), (2,), 0, [("n", 3), ("d",)]),
+    ((0, 3), (3,), 1, ()),
+]
+
+
+@pytest.mark.parametrize("dtype", sorted(TOLERANCES))
+@pytest.mark.parametrize(("shape", "slopes", "axis", "symbols"), PRELUS, ids=str)
+def test_prelu(shape: Any, slopes: Any, axis: int, symbols: Any, dtype: str) -> None:
+    random = numpy.random.default_rng(3)
+    x, alpha = random.normal(size=shape).astype(dtype), random.normal(size=slopes).astype(dtype)
+    x[..., -1:] = numpy.nan
+    sizes = [1] * len(shape)
+    sizes[axis] = -1
+    expected = numpy.where(x > 0, x, x * alpha.reshape(sizes))
+    actual = numpy.from_dlpack(run_op("relax.nn.prelu", x, alpha, axis=axis, symbols=symbols))
+    assert actual.dtype == dtype
+    numpy.testing.assert_allclose(actual, expected, rtol=TOLERANCES[dtype])
+
+
+def test_prelu_refuses_slopes_for_other_channels() -> None:
+    x, alpha = numpy.ones((2, 3), "float32"), numpy.ones(2, "float32")
+    with pytest.raises(ValueError, match="operands do not broadcast: sizes 2 and 3 differ"):
+        run_op("relax.nn.prelu", x, alpha, symbols=[("n", "c"), ("d",)])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+@pytest.mark.parametrize("symbols", [(), [("n", 3)]])
+def test_dropout_drops_nothing(dtype: str, symbols: Any) -> None:
+    x = numpy.arange(6).reshape(2, 3).astype(dtype)
+    result, mask = (numpy.from_dlpack(each) for each in run_op("relax.nn.dropout", x, rate=0.3, symbols=symbols))
+    assert result.dtype == mask.dtype == x.dtype
+    numpy.testing.assert_array_equal(result, x)
+    numpy.testing.assert_array_equal(mask, numpy.ones_like(x))
+
+
 def test_rules_are_listed() -> None:
     rules = {rule.op for rule in rx.all_rules("llvm")}
-    assert {f"relax.nn.{name}" for name in REFERENCES} <= rules
+    assert {f"relax.nn.{name}" for name in (*REFERENCES, "prelu", "dropout")} <= rules

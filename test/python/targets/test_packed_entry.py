@@ -383,7 +383,7 @@ def test_any_arguments(arguments: list[Any]) -> None:
     ("inputs", "outputs", "text"),
     [
         ([("x", TensorInfo(None, "f32"))], [], "a rank of at most"),
-        ([("x", tensor((2,), "i4"))], [], "tensors of i4 cannot be passed"),
+        ([("x", tensor((2,), "i3"))], [], "tensors of i3 cannot be passed"),
         ([("x", OtherInfo("memref<2xf32>"))], [], "memref<2xf32> cannot be passed"),
         ([("x", tensor((2,)))], [tensor((None,))], "a size without a name"),
         ([("x", tensor((2,)))], [tensor(("k",))], "nothing defines 'k' in the size 'k'"),

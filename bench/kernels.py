@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Speed of single operators, compiled here, in numpy and in onnxruntime, all on one thread.
+
+    python bench/kernels.py              prints the table
+    python bench/kernels.py --json f     writes the figures too
+    python bench/kernels.py --only conv  those whose names have this in them
+
+GFLOP/s for what computes, GB/s (bytes read and written once) for what moves. The three take turns in one run; each
+figure is the fastest call. Weights are arguments for all of them: nobody prepares them before. "compile" is the time
+from the operator to something that can be called, in milliseconds, the second time in a process.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+from scipy import special
+
+import relax_mlir as rx
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python"))
+from onnx_oracle import run_onnx  # onnxruntime on one thread
+
+SECONDS = 0.4
+GIGA = 1e9
+
+
+class Kernel(NamedTuple):
+    """An operator on arrays; `work` is its floating-point operations, or the bytes that it moves."""
+
+    name: str
+    unit: str
+    work: float
+    op: str
+    attributes: dict[str, Any]
+    arrays: tuple[Any, ...]
+    in_numpy: Callable[..., Any] | None
+    onnx: tuple[str, dict[str, Any]]
+
+
+def random(*shape: int) -> Any:
+    return (numpy.random.default_rng(0).random(shape) - 0.5).astype("f4")
+
+
+def matmul(m: int, k: int, n: int) -> Kernel:
+    arrays = (random(m, k), random(k, n))
+    return Kernel(
+        f"matmul {m}x{k}x{n}", "GFLOP/s", 2 * m * n * k, "relax.matmul", {}, arrays, numpy.matmul, ("MatMul", {})
+    )
+
+
+def conv(inputs: int, outputs: int, kernel: int, size: int, stride: int = 1) -> Kernel:
+    pad = kernel // 2
+    arrays = (random(1, inputs, size, size), random(outputs, inputs, kernel, kernel))
+    work = 2 * inputs * outputs * kernel**2 * (size // stride) ** 2
+    name = f"conv {kernel}x{kernel} {inputs}->{outputs} {size}x{size}" + (f" /{stride}" if stride > 1 else "")
+    onnx = ("Conv", {"pads": [pad] * 4, "strides": [stride] * 2})
+    attributes = {"strides": [stride] * 2, "padding": [pad] * 4}
+    return Kernel(name, "GFLOP/s", work, "relax.nn.conv2d", attributes, arrays, None, onnx)
+
+
+def moving(
+    name: str, op: str, arrays: tuple[Any, ...], in_numpy: Any, onnx: tuple[str, dict[str, Any]], **attributes: Any
+) -> Kernel:
+    return Kernel(name, "GB/s", arrays[0].nbytes * 2, op, attributes, arrays, in_numpy, onnx)
+
+
+def softmax(x: Any) -> Any:
+    powers = numpy.exp(x - x.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def layer_norm(x: Any, scale: Any, shift: Any) -> Any:
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / numpy.sqrt((centred * centred).mean(axis=1, keepdims=True) + 1e-5) * scale + shift
+
+
+def gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + special.erf(x * numpy.float32(0.5**0.5)))
+
+
+def kernels() -> list[Kernel]:
+    rows, big = random(256, 768), random(4096, 1024)
+    scale, shift = random(768), random(768)
+    in_onnx = ("LayerNormalization", {"axis": 1})
+    norm = {"axes": [-1], "epsilon": 1e-5}
+    add = moving("add 4096x1024", "relax.add", (big, big + 1), numpy.add, ("Add", {}))
+    sums = moving("column sums 4096x1024", "relax.sum", (big,), lambda x: x.sum(axis=0), ("", {}), axis=[0])
+    return [
+        matmul(512, 512, 512),
+        matmul(128, 768, 768),
+        matmul(1, 4096, 4096),
+        conv(64, 64, 3, 56),
+        conv(256, 64, 1, 56),
+        conv(64, 128, 3, 56, stride=2),
+        moving("softmax 256x768", "relax.nn.softmax", (rows,), softmax, ("Softmax", {"axis": 1})),
+        moving("layer norm 256x768", "relax.nn.layer_norm", (rows, scale, shift), layer_norm, in_onnx, **norm),
+        add._replace(work=3 * big.nbytes),
+        moving("exp 4096x1024", "relax.exp", (big,), numpy.exp, ("Exp", {})),
+        moving("gelu 4096x1024", "relax.nn.gelu", (big,), gelu, ("Gelu", {})),
+        moving("transpose 4096x1024", "relax.permute_dims", (big,), lambda x: x.T.copy(), ("Transpose", {})),
+        sums._replace(work=big.nbytes),
+    ]
+
+
+def compiled(kernel: Kernel) -> tuple[Any, float]:
+    """The function, and the milliseconds that it took."""
+    start = time.perf_counter()
+    module = rx.Module()
+    with module.function("main", tuple(rx.tensor(array.shape, "f32") for array in kernel.arrays)) as f:
+        f.returns(rx.find_op(kernel.op)(*f, **kernel.attributes))
+    function = rx.compile(module)["main"]
+    return function, (time.perf_counter() - start) * 1e3
+
+
+def fastest(calls: list[Callable[[], Any] | None]) -> list[float]:
+    """Seconds of the fastest call of each, taking turns."""
+    best = [float("inf")] * len(calls)
+    deadline = time.perf_counter() + SECONDS * len(calls)
+    while time.perf_counter() < deadline:
+        for position, call in enumerate(calls):
+            for _ in range(3 if call else 0):
+                start = time.perf_counter()
+                call()  # type: ignore[misc]
+                best[position] = min(best[position], time.perf_counter() - start)
+    return best
+
+
+def check(kernel: Kernel, got: Any, expected: Any) -> None:
+    error = numpy.abs(numpy.from_dlpack(got) - expected).max() / max(numpy.abs(expected).max(), 1e-9)
+    if not error < 1e-4:
+        raise SystemExit(f"{kernel.name}: the result is wrong, relative error {error}")
+
+
+def measure(kernel: Kernel) -> dict[str, float]:
+    compiled(kernel)
+    function, milliseconds = compiled(kernel)
+    onnx_op, onnx_attributes = kernel.onnx
+    in_numpy = (lambda: kernel.in_numpy(*kernel.arrays)) if kernel.in_numpy else None
+    in_onnx = (lambda: run_onnx(onnx_op, *kernel.arrays, **onnx_attributes)) if onnx_op else None
+    expected = in_numpy() if in_numpy else in_onnx()[0]  # type: ignore[misc]
+    check(kernel, function(*kernel.arrays), expected)
+    ours, numpys, onnxs = fastest([lambda: function(*kernel.arrays), in_numpy, in_onnx])
+    rates = {"ours": ours, "numpy": numpys, "onnxruntime": onnxs}
+    return {name: kernel.work / seconds / GIGA for name, seconds in rates.items()} | {"compile": milliseconds}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Speed of single operators.")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--only", default="", help="the operators with this in their names")
+    options = parser.parse_args()
+    print(f"{'':<24}{'unit':>8}{'ours':>8}{'numpy':>8}{'ort':>8}{'/numpy':>8}{'/ort':>8}{'compile':>9}")
+    figures = {}
+    for kernel in kernels():
+        if options.only not in kernel.name:
+            continue
+        rates = figures[kernel.name] = measure(kernel)
+        cells = [f"{rates[name]:8.1f}" if rates[name] else "       -" for name in ("ours", "numpy", "onnxruntime")]
+        ratios = [
+            f"{rates['ours'] / rates[name]:8.2f}" if rates[name] else "       -" for name in ("numpy", "onnxruntime")
+        ]
+        print(f"{kernel.name:<24}{kernel.unit:>8}{''.join(cells + ratios)}{rates['compile']:9.0f}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions as contractions: what they and transposed ones have in common.
+
+Tensors have letters: N, C and the spatial ones in data and result, O, I and the spatial ones in the weight. Groups
+are a dimension of their own, G, before the channels; blocks of channels have small letters. The loops are over N, G,
+O, the result's places, o, then those that are summed: I, the kernel's places, i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import starmap
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.operands import as_value
+from ...dialects.core.symbols import dim_mod, dim_mul, equal
+from ...dialects.core.verifier import call_of
+from ...dialects.relax.infer.layouts import Layout, parse_layout
+from ...dialects.relax.infer.windows import Padding
+from . import linalg, loops, scalar, size_checks, tensors
+from .builder import RuleBuilder
+from .contraction import Factor, sum_of_products
+from .layouts import blocked_dimensions, from_plain, to_plain
+from .movement import Size
+
+
+class Lettered(NamedTuple):
+    """A tensor with a letter for each dimension."""
+
+    value: Any
+    letters: str
+
+    @property
+    def sizes(self) -> dict[str, Size]:
+        return dict(zip(self.letters, linalg.sizes_of(self.value), strict=True))
+
+    def replaced(self, value: Any) -> Lettered:
+        """Another tensor with the same letters."""
+        return Lettered(value, self.letters)
+
+    def in_groups(self, letter: str, groups: int) -> Lettered:
+        """The tensor with one dimension as groups of channels; without groups as it is."""
+        if groups == 1:
+            return self
+        axis, size = self.letters.index(letter), self.sizes[letter]
+        one = size // groups if isinstance(size, int) else _divided(size, groups)
+        letters = self.letters[:axis] + "G" + self.letters[axis:]
+        return Lettered(tensors.split(self.value, axis, [groups, one]), letters)
+
+
+def _divided(size: Any, divisor: int) -> Any:
+    return scalar.create("arith.divui", size, linalg.constant_index(divisor))
+
+
+class Convolution:
+    """What a convolution's attributes say, with an entry for each spatial dimension."""
+
+    def __init__(self, op: Any, operands: Sequence[Any], builder: RuleBuilder):
+        self.is_transposed = op.definition.name.endswith("_transpose")
+        count = int(op.definition.name.removesuffix("_transpose")[-2])
+        self.spatial = "DHW"[-count:]
+        self.strides = self.per_dimension(op.strides)
+        self.dilation = self.per_dimension(op.dilation)
+        padding = op.padding if len(op.padding) > 1 else op.padding * count
+        self.padding = [Padding(*each) for each in zip(padding[:count], padding[-count:], strict=True)]
+        self.groups = op.groups
+        self.data_layout = parse_layout(op.data_layout, f"NC{self.spatial}")
+        self.kernel_layout = parse_layout(op.kernel_layout, f"{'IO' if self.is_transposed else 'OI'}{self.spatial}")
+        self.out_layout = parse_layout(op.out_layout or op.data_layout, f"NC{self.spatial}")
+        infos: list[Any] = [builder.info(operand) for operand in operands]
+        self.data, self.weight = infos
+        self.dtype: str = builder.result_infos[0].dtype  # type: ignore[union-attr]
+
+    def per_dimension(self, values: Sequence[int]) -> tuple[int, ...]:
+        return tuple(values) * (len(self.spatial) if len(values) == 1 else 1)
+
+    @property
+    def has_fitting_blocks(self) -> bool:
+        """Whether there are no blocks but those of channels, and these have loops of their own: NCHW4c, OIHW4i8o and
+        NCHW8c."""
+        blocks = [_blocks(layout) for layout in (self.data_layout, self.kernel_layout, self.out_layout)]
+        if not any(blocks):
+            return True
+        data, weight, out = ({letter: block for letter, block in each if letter in "CIO"} for each in blocks)
+        are_all = [len(each) for each in (data, weight, out)] == [len(each) for each in blocks]
+        do_fit = data.get("C") == weight.get("I") and out.get("C") == weight.get("O")
+        pairs = ((self.data, self.data_layout), (self.weight, self.kernel_layout))
+        return self.groups == 1 and are_all and do_fit and all(starmap(_knows_blocks, pairs))
+
+    def of_data(self, value: Any) -> Lettered:
+        return Lettered(value, _letters(self.data_layout))
+
+    def of_weight(self, value: Any) -> Lettered:
+        return Lettered(value, _letters(self.kernel_layout))
+
+    def of_result(self, value: Any) -> Lettered:
+        return Lettered(value, _letters(self.out_layout))
+
+
+def _letters(layout: Layout) -> str:
+    return "".join(axis.dimension if axis.block is None else axis.dimension.lower() for axis in layout.axes)
+
+
+def _blocks(layout: Layout) -> list[tuple[str, int]]:
+    return [(axis.dimension, axis.block) for axis in layout.axes if axis.block is not None]
+
+
+def _knows_blocks(info: TensorInfo, layout: Layout) -> bool:
+    """Whether the type tells that blocks have their size."""
+    assert info.shape is not None
+    return all(axis.block in (None, size) for axis, size in zip(layout.axes, info.shape, strict=True))
+
+
+def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builder: RuleBuilder) -> Any:
+    """The operation on tensors without blocks, its result in its layout."""
+    texts = {
+        name: layout.dimensions if blocked_dimensions(layout) else layout.text
+        for name, layout in (
+            ("data_layout", conv.data_layout),
+            ("kernel_layout", conv.kernel_layout),
+            ("out_layout", conv.out_layout),
+        )
+    }
+    data, weight = (
+        to_plain(value, layout) if blocked_dimensions(layout) else value
+        for value, layout in zip(operands, (conv.data_layout, conv.kernel_layout), strict=True)
+    )
+    attributes = {**call_of(op.definition, op.operation).attributes, **texts}
+    result = as_value(op.definition(data=data, weight=weight, **attributes))
+    if blocked_dimensions(conv.out_layout):
+        result = from_plain(result, conv.out_layout)
+    info = builder.result_infos[0]
+    return result if decode(result.type) == info else builder.cast(result, info)
+
+
+def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
+    """Checks at run time what types do not tell: that channels agree and groups divide them."""
+    channels, taken = _known(conv.data, data, "C"), _known(conv.weight, weight, "I")
+    if equal(channels, taken if conv.is_transposed else dim_mul(taken, conv.groups)) is not True:
+        one, other = data.sizes["C"], weight.sizes["I"]
+        if conv.groups > 1 and not conv.is_transposed:
+            other = scalar.multiply(loops.index(other), linalg.constant_index(conv.groups), "index")
+        size_checks.require_same(one, other, "channels of the data and the weight")
+    grouped = "I" if conv.is_transposed else "O"
+    if equal(dim_mod(_known(conv.weight, weight, grouped), conv.groups), 0) is not True:
+        size, groups = loops.index(weight.sizes[grouped]), linalg.constant_index(conv.groups)
+        divides = scalar.compare("==", scalar.create("arith.remui", size, groups), linalg.constant_index(0), "index")
+        loops.require(divides, "ValueError", f"{conv.groups} groups do not divide {{}} channels", size)
+
+
+def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
+    """A size as the graph knows it."""
+    assert info.shape is not None
+    return info.shape[tensor.letters.index(letter)]
+
+
+def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, strides: Sequence[int]) -> Any:
+    """`out` overwritten by the convolution of data that have their padding."""
+    grouped = "I" if conv.is_transposed else "O"
+    target = out.in_groups("C", conv.groups)
+    data, weight = data.in_groups("C", conv.groups), weight.in_groups(grouped, conv.groups)
+    computed = _contracted(conv, data, weight, target, strides)
+    return computed if conv.groups == 1 else tensors.merge(computed, target.letters.index("G"), 2)
+
+
+def _contracted(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, strides: Sequence[int]) -> Any:
+    """The convolution as one generic. Small letters are the kernel's places."""
+    outer = ["N", *(["G"] if conv.groups > 1 else []), "O", *conv.spatial, *(["o"] if "o" in weight.letters else [])]
+    order = [*outer, "I", *conv.spatial.lower(), *(["i"] if "i" in weight.letters else [])]
+    loop = {letter: ir.AffineExpr.get_dim(position) for position, letter in enumerate(order)}
+    windows = {
+        letter: loop[letter] * stride + loop[letter.lower()] * dilation
+        for letter, stride, dilation in zip(conv.spatial, strides, conv.dilation, strict=True)
+    }
+    taps = {letter: loop[letter.lower()] for letter in conv.spatial}
+
+    def read(tensor: Lettered, places: dict[str, Any]) -> Any:
+        return ir.AffineMap.get(len(order), 0, [places[letter] for letter in tensor.letters])
+
+    factors = [
+        Factor(data.value, conv.data.dtype, read(data, {**loop, "C": loop["I"], "c": loop.get("i"), **windows})),
+        Factor(weight.value, conv.weight.dtype, read(weight, {**loop, **taps})),
+    ]
+    iterators = [linalg.PARALLEL] * len(outer) + [linalg.REDUCTION] * (len(order) - len(outer))
+    out_map = read(out, {**loop, "C": loop["O"], "c": loop.get("o")})
+    return sum_of_products(factors, out.value, conv.dtype, out_map, iterators)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors in layouts such as "NHWC" or "NCHW16c", for rules that are about "NCHW" and know no blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo, is_int
+from ...dialects.core.operands import as_value
+from ...dialects.core.verifier import call_of
+from ...dialects.relax import dialect as relax
+from ...dialects.relax.infer.layouts import Axis, Layout
+from . import linalg, size_checks
+from .builder import RuleBuilder
+
+
+def blocked_dimensions(layout: Layout) -> set[str]:
+    return {axis.dimension for axis in layout.axes if axis.block is not None}
+
+
+def is_permutation(layout: Layout, other: Layout) -> bool:
+    """Whether both have the same axes, blocks included, maybe in another order."""
+    return sorted(map(str, layout.axes)) == sorted(map(str, other.axes))
+
+
+def positions(layout: Layout, other: Layout) -> list[int]:
+    """Where each axis of a layout is in another that is a permutation of it."""
+    others = _numbered(other.axes)
+    return [others.index(axis) for axis in _numbered(layout.axes)]
+
+
+def _numbered(axes: Iterable[Axis]) -> list[tuple[Axis, int]]:
+    """Axes with how often they came before: a dimension may have equal blocks inside of each other."""
+    seen: list[Axis] = []
+    numbered = []
+    for axis in axes:
+        numbered.append((axis, seen.count(axis)))
+        seen.append(axis)
+    return numbered
+
+
+def require_blocks(tensor: Any, layout: Layout) -> None:
+    """Raises ValueError where a tensor's blocks are not of the sizes that its layout says."""
+    for axis, size in zip(layout.axes, linalg.sizes_of(tensor), strict=True):
+        if axis.block is not None:
+            size_checks.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
+
+
+def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Any:
+    """The operation on its first operand without blocks, in the order of the dimensions; its result in its layout."""
+    call = call_of(op.definition, op.operation)
+    names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
+    attributes = {**call.attributes, **{key: text for key, text in names.items() if key in call.attributes}}
+    others = {name: value for name, value in _operands(op).items() if name != op.definition.operands[0].name}
+    first = {op.definition.operands[0].name: to_plain(_with_blocks(data, builder, layout), layout)}
+    result = from_plain(as_value(op.definition(**first, **others, **attributes)), out_layout)
+    info = builder.result_infos[0]
+    return result if decode(result.type) == info else builder.cast(result, info)
+
+
+def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
+    """The tensor with blocks of the layout's sizes in its type, which the run checks."""
+    info = builder.info(data)
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    sizes = [size if axis.block is None else axis.block for axis, size in zip(layout.axes, info.shape, strict=True)]
+    refined = info.with_shape(sizes)
+    return data if refined == info else builder.cast(data, refined)
+
+
+def _operands(op: Any) -> dict[str, Any]:
+    return dict(op.definition.segment(list(op.operation.operands), None))
+
+
+def to_plain(value: Any, layout: Layout) -> Any:
+    """A tensor in a layout as one with a dimension for each letter, in the order of the dimensions."""
+    whole: dict[str, Any] = {}
+    for index, axis in enumerate(layout.axes):
+        place = ir.AffineDimExpr.get(index)
+        if axis.block is None:
+            whole[axis.dimension] = place
+    for index, axis in enumerate(layout.axes):
+        if axis.block is not None:
+            scaled = ir.AffineMulExpr.get(whole[axis.dimension], ir.AffineConstantExpr.get(axis.block))
+            whole[axis.dimension] = ir.AffineAddExpr.get(scaled, ir.AffineDimExpr.get(index))
+    results = [whole[dimension] for dimension in layout.dimensions]
+    return _transformed(value, ir.AffineMap.get(len(layout.axes), 0, results))
+
+
+def from_plain(value: Any, layout: Layout) -> Any:
+    """The inverse; where blocks are not full, zeros fill them."""
+    inner: dict[str, int] = {}
+    results: list[Any] = []
+    for axis in reversed(layout.axes):
+        place = ir.AffineDimExpr.get(layout.dimensions.index(axis.dimension))
+        if axis.block is None:
+            results.append(_divided(place, layout.block_of(axis.dimension)))
+            continue
+        step = inner.get(axis.dimension, 1)
+        results.append(ir.AffineModExpr.get(_divided(place, step), ir.AffineConstantExpr.get(axis.block)))
+        inner[axis.dimension] = step * axis.block
+    return _transformed(value, ir.AffineMap.get(len(layout.dimensions), 0, results[::-1]))
+
+
+def _divided(expression: Any, divisor: int) -> Any:
+    if divisor == 1:
+        return expression
+    return ir.AffineFloorDivExpr.get(expression, ir.AffineConstantExpr.get(divisor))
+
+
+def _transformed(value: Any, index_map: Any) -> Any:
+    if index_map == ir.AffineMap.get_identity(index_map.n_dims):
+        return value
+    if index_map.is_permutation:
+        axes = [result.maybe_downcast().position for result in index_map.results]
+        return as_value(relax.ops["permute_dims"](value, axes=axes))
+    zero = 0 if is_int(str(decode(value.type).dtype)) else 0.0  # type: ignore[union-attr]
+    return as_value(relax.ops["layout_transform"](value, index_map=index_map, pad_value=zero))

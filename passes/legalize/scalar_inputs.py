@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scalar operands in PrimFuncs: constants where their values are known, else inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.rewriting import Decline
+from ...dialects.core.infos import is_int, is_unsigned
+from . import linalg, loops, scalar
+from .builder import RuleBuilder
+from .casts import cast, element
+
+
+class ScalarInputs:
+    """Scalar operands of one operation.
+
+    scalars = ScalarInputs(builder, [op.start, op.step])
+    builder.prim(body, scalars.inputs)     # body: `start, step = scalars.read(inputs, "f64")`
+    """
+
+    def __init__(self, builder: RuleBuilder, values: Sequence[Any]):
+        self.dtypes = [builder.dtype(value) for value in values]
+        if any(map(is_unsigned, self.dtypes)):
+            raise Decline("scalars without a sign are no values in MLIR's arithmetic")
+        known = [builder.scalar_value(value) for value in values]
+        #: The numbers that are known.
+        self.known = [value if isinstance(value, (int, float)) else None for value in known]
+        #: What to pass to a PrimFunc.
+        self.inputs = [value for value, number in zip(values, self.known, strict=True) if number is None]
+
+    @property
+    def are_integers(self) -> bool:
+        return all(is_int(dtype) for dtype in self.dtypes)
+
+    def read(self, inputs: Sequence[Any], *dtypes: str) -> list[Any]:
+        """The scalars' values in a body, as these types; one stands for all."""
+        given = iter(inputs)
+        wanted = dtypes * len(self.dtypes) if len(dtypes) == 1 else dtypes
+        return [
+            scalar.constant(number, element(target)) if number is not None else _converted(next(given), own, target)
+            for number, own, target in zip(self.known, self.dtypes, wanted, strict=True)
+        ]
+
+
+def _converted(value: Any, dtype: str, target: str) -> Any:
+    return cast(linalg.as_i64(value), "i64", target) if dtype == "index" else cast(value, dtype, target)
+
+
+def require_size(value: Any, name: str) -> Any:
+    """An i64 as a size. Raises ValueError where it is negative."""
+    is_size = scalar.compare(">=", value, scalar.constant(0, value.type), "i64")
+    loops.require(is_size, "ValueError", f"'{name}' is a size and cannot be {{}}", value)
+    return value

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Windows that slide over dimensions of a tensor, as affine maps; what is outside of the tensor is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from . import linalg
+from .movement import copy, plus
+from .tensors import put_slice, slice_of
+
+
+class Window(NamedTuple):
+    """What slides over one dimension: `taps` elements, `gap` apart. `before` and `after` are the padding."""
+
+    taps: int
+    stride: int = 1
+    gap: int = 1
+    before: int = 0
+    after: int = 0
+
+    @property
+    def reach(self) -> int:
+        return (self.taps - 1) * self.gap + 1
+
+    @property
+    def is_padded(self) -> bool:
+        return self.before > 0 or self.after > 0
+
+    def place(self, position: Any, tap: Any) -> Any:
+        """Where a tap of the window at a position is, as an affine expression of both."""
+        return position * self.stride + tap * self.gap
+
+    def fit_to(self, size: int, positions: int) -> Window:
+        """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
+        dynamic = ir.ShapedType.get_dynamic_size()
+        if dynamic in (size, positions):
+            return self
+        reached = max(positions - 1, 0) * self.stride + self.reach
+        return self._replace(after=max(reached - size - self.before, 0))
+
+
+def padded(tensor: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+    """The tensor with a border of one value around it; the tensor itself where the border is nowhere."""
+    if not any(before) and not any(after):
+        return tensor
+    sizes = linalg.sizes_of(tensor)
+    around = [plus(size, low + high) for size, low, high in zip(sizes, before, after, strict=True)]
+    whole = linalg.fill(value, linalg.empty(around, tensor.type.element_type))
+    return put_slice(copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules by operator pattern and target, and the order in which they are tried.
+
+    @register_schedule("comm_reduce", target="llvm")
+    def reduction(function, context):
+        ...rewrites the PrimFunc in place, or `return context.decline("reason")`: then the next one is tried.
+
+What no schedule takes stays as it is and becomes plain loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from ...bindings.errors import RelaxError
+from ...bindings.rewriting import Decline
+from ...dialects.tir.prim_func import OpPattern
+from ..legalize.targets import all_targets, fallback_chain, find_target, load_schedules
+
+ScheduleFunction = Callable[..., Any]
+Function = TypeVar("Function", bound=ScheduleFunction)
+
+
+@dataclass(frozen=True)
+class ScheduleContext:
+    """What a schedule is told beside the function."""
+
+    #: The target that is compiled for; a schedule of one of its parents may be running.
+    target: str
+    #: The size of a vector register that was asked for; 0 leaves it to the target.
+    vector_bytes: int = 0
+
+    def decline(self, reason: str) -> Decline:
+        """`return context.decline("only ...")`, before anything is changed: the next schedule is tried."""
+        return Decline(reason)
+
+
+class Schedule(NamedTuple):
+    """How PrimFuncs of a pattern are scheduled for a target. `place` says where that is written."""
+
+    pattern: str
+    target: str
+    function: ScheduleFunction
+    place: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.function.__name__} for {self.target} ({self.place})"
+
+
+_SCHEDULES: dict[tuple[str, str], Schedule] = {}
+
+
+def register_schedule(
+    pattern: str | OpPattern | Sequence[str | OpPattern], target: str = "default"
+) -> Callable[[Function], Function]:
+    """Registers a function as the schedule of an operator pattern (or several) for a target; use it as a decorator.
+
+    Refuses unknown patterns and targets, and a second schedule for the same pair.
+    """
+    names = _pattern_names(pattern)
+
+    def register(function: Function) -> Function:
+        find_target(target)
+        for name in names:
+            schedule = Schedule(name, target, function, _place(function))
+            taken = _SCHEDULES.get((name, target))
+            if taken is not None and taken.place != schedule.place:
+                raise RelaxError(f"pattern '{name}' has a schedule for target '{target}' already: {taken.place}")
+            _SCHEDULES[name, target] = schedule
+        return function
+
+    return register
+
+
+def _pattern_names(pattern: str | OpPattern | Sequence[str | OpPattern]) -> list[str]:
+    patterns = [pattern] if isinstance(pattern, (str, OpPattern)) else list(pattern)
+    return [(OpPattern.parse(each) if isinstance(each, str) else each).attribute_text for each in patterns]
+
+
+def _place(function: ScheduleFunction) -> str:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return getattr(function, "__module__", "?")
+    path = Path(code.co_filename)
+    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
+
+
+def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
+    """The schedules to try for a pattern on a target, the target's own first, the default's last."""
+    chain = fallback_chain(target)
+    load_schedules(chain)
+    keys = [(pattern.attribute_text, step.name) for step in chain]
+    return [_SCHEDULES[key] for key in keys if key in _SCHEDULES]
+
+
+def all_schedules(target: str | None = None) -> list[Schedule]:
+    """Every schedule, or for each pattern the one that a target would try first; in the patterns' order."""
+    if target is None:
+        load_schedules(all_targets())
+        return sorted(_SCHEDULES.values(), key=lambda each: (OpPattern.parse(each.pattern), each.target))
+    first = [schedules_for(pattern, target)[:1] for pattern in OpPattern]
+    return [schedule for found in first for schedule in found]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tiles and vectorizes PrimFuncs on tensors, by the schedules registered for a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..bindings.errors import RelaxError
+from ..bindings.mlir import ir
+from ..bindings.rewriting import Decline
+from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, is_prim_func, op_pattern
+from .core.base import Pass
+from .core.registry import register_pass
+from .legalize.targets import find_target
+from .schedule.named import apply_named_schedule, drop_named_schedules
+from .schedule.registry import ScheduleContext, schedules_for
+
+
+@register_pass
+@dataclass(frozen=True)
+class TirSchedule(Pass):
+    """Tiles and vectorizes tensor programs for a target."""
+
+    name: ClassVar[str] = "tir-schedule"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = (
+        "affine", "arith", "func", "linalg", "math", "scf", "tensor", "transform", "vector",
+    )  # fmt: skip
+
+    target: str = "llvm"
+    #: The size of a vector register; 0 leaves it to the target.
+    vector_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        find_target(self.target)
+        bytes_ = self.vector_bytes
+        if bytes_ != 0 and (bytes_ not in range(8, 257) or bytes_ & (bytes_ - 1)):
+            raise RelaxError(f"vector-bytes={bytes_}: expected a power of two from 8 to 256, or 0 for the target's own")
+
+    def run(self, op: Any) -> None:
+        operations = [view.operation for view in op.operation.regions[0].blocks[0].operations]
+        functions = [each for each in operations if is_prim_func(each) and len(each.regions[0].blocks)]
+        for function in functions:
+            self._schedule(op.operation, function)
+        drop_named_schedules(op.operation, functions)
+
+    def _schedule(self, module: Any, function: Any) -> None:
+        if SCHEDULE in function.attributes:
+            apply_named_schedule(module, function)
+            return
+        target = ir.StringAttr(function.attributes[TARGET]).value if TARGET in function.attributes else self.target
+        context = ScheduleContext(target, self.vector_bytes)
+        for schedule in schedules_for(op_pattern(function) or OpPattern.OPAQUE, target):
+            if not _declined(schedule.function, function, context):
+                return
+
+
+def _declined(schedule: Any, function: Any, context: ScheduleContext) -> bool:
+    try:
+        return isinstance(schedule(function, context), Decline)
+    except Decline:
+        return True

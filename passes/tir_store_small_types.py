@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Element types smaller than a byte, and floats of a byte, become i8: what memory and machines have.
+
+A byte holds the element in its low bits. What only moves elements moves bytes; what computes gets integers of fewer
+bits as they are, and small floats as f32, rounded once afterwards. So an i4 is read whatever its byte's other bits
+are, and written with zeros there, as ml_dtypes' int4 is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..bindings.legality import operations_in
+from ..bindings.mlir import ir
+from ..bindings.rewriting import located_error
+from ..dialects.core.elements import elements_bytes, resource_attribute
+from .core.base import Pass
+from .core.registry import register_pass
+from .intrinsics.numbers import Number, convert, to_float, with_element
+from .intrinsics.small_floats import constant_code, is_small_float, narrow_to_code, widen_code
+
+# Operations of these dialects move elements, but for those that are refused.
+_MOVING_DIALECTS = frozenset("affine bufferization builtin cf func memref scf tensor ub vector".split())
+_MOVING = frozenset(
+    "arith.constant arith.select linalg.broadcast linalg.copy linalg.fill linalg.generic linalg.index linalg.map "
+    "linalg.reduce linalg.transpose linalg.yield tir.give_tensor tir.packed tir.prefetch".split()
+)
+_COMPUTING_DIALECTS = frozenset(("arith", "math", "tir"))
+# They compute on elements of memory or vectors.
+_REFUSED = frozenset(
+    "affine.atomic_rmw memref.atomic_rmw vector.contract vector.fma vector.multi_reduction vector.outerproduct "
+    "vector.print vector.reduction vector.scan".split()
+)
+
+
+@register_pass
+@dataclass(frozen=True)
+class StoreSmallTypes(Pass):
+    """Keeps elements of f8, f6, f4 and integers of 2 to 7 bits in bytes; small floats are computed in f32."""
+
+    name: ClassVar[str] = "tir-store-small-types"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
+
+    def run(self, op: Any) -> None:
+        operations = [view.operation for view in op.regions[0].blocks[0].operations]
+        with op.context:
+            for operation in operations:
+                if operation.name == "memref.global":
+                    _convert_global(operation)
+                elif operation.name == "func.func":
+                    _convert_function(operation)
+
+
+class _Use(NamedTuple):
+    """An operation on small types, with the types it had."""
+
+    op: Any
+    operands: list[Any]
+    results: list[Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.op.name)
+
+    @property
+    def dialect(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def small(self) -> list[Any]:
+        return [type_ for type_ in (*self.operands, *self.results) if _is_small(type_)]
+
+
+def _convert_function(function: Any) -> None:
+    operations = operations_in(function)
+    uses = [use for use in map(_use_of, operations) if use.small]
+    computing = [use for use in uses if not _moves(use)]
+    for use in computing:
+        _check_computing(use)
+    for op in (function, *operations):
+        _retype(op)
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    stored = ir.FunctionType.get(_stored_types(type_.inputs), _stored_types(type_.results))
+    function.attributes["function_type"] = ir.TypeAttr.get(stored)
+    for use in computing:
+        _compute(use)
+
+
+def _use_of(op: Any) -> _Use:
+    return _Use(op, [value.type for value in op.operands], [value.type for value in op.results])
+
+
+def _moves(use: _Use) -> bool:
+    """Whether the operation is right on bytes, too."""
+    if use.name.startswith("tir.call_"):
+        return all(map(_is_buffer, use.small))
+    return use.name in _MOVING or (use.dialect in _MOVING_DIALECTS and use.name not in _REFUSED)
+
+
+def _check_computing(use: _Use) -> None:
+    """Refuses what is not known to compute the same on integers or in f32."""
+    if use.dialect == "linalg":
+        raise _refusal(use, "make it a linalg.generic first (linalg-generalize-named-ops)")
+    if use.name in _REFUSED or use.name.startswith("tir.call_"):
+        raise _refusal(use, "convert the elements before, as by arith.extf or arith.extsi")
+    if use.dialect not in _COMPUTING_DIALECTS:
+        raise _refusal(use, "lower it to loops over elements first")
+    if any(map(_is_buffer, use.small)):
+        raise _refusal(use, "make loops over the elements first (convert-elementwise-to-linalg)")
+
+
+def _refusal(use: _Use, help_: str) -> Exception:
+    problem = f"tir-store-small-types: '{use.name}' op ({use.small[0]}) does more than move elements"
+    return located_error(f"{problem}; {help_}", use.op.location)
+
+
+# ---- types ----
+
+
+def _element(type_: Any) -> Any:
+    return type_.element_type if isinstance(type_, ir.ShapedType) else type_
+
+
+def _is_small(type_: Any) -> bool:
+    element = _element(type_)
+    if isinstance(element, ir.IntegerType):
+        return 1 < element.width < 8
+    return isinstance(element, ir.FloatType) and is_small_float(str(element))
+
+
+def _is_buffer(type_: Any) -> bool:
+    return isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType, ir.RankedTensorType, ir.UnrankedTensorType))
+
+
+def _stored(type_: Any) -> Any:
+    """The type with bytes for its elements where these are small."""
+    if not _is_small(type_):
+        return type_
+    byte = ir.IntegerType.get_signless(8)
+    unknown = ir.Location.unknown()
+    if isinstance(type_, ir.MemRefType):
+        return ir.MemRefType.get(type_.shape, byte, type_.layout, type_.memory_space, loc=unknown)
+    if isinstance(type_, ir.UnrankedMemRefType):
+        return ir.UnrankedMemRefType.get(byte, type_.memory_space, loc=unknown)
+    if isinstance(type_, ir.RankedTensorType):
+        return ir.RankedTensorType.get(type_.shape, byte, type_.encoding, loc=unknown)
+    if isinstance(type_, ir.UnrankedTensorType):
+        return ir.UnrankedTensorType.get(byte, loc=unknown)
+    return with_element(type_, byte)
+
+
+def _stored_types(types: Iterable[Any]) -> list[Any]:
+    return [_stored(type_) for type_ in types]
+
+
+def _retype(op: Any) -> None:
+    """The values that an operation defines, and its constant if it is one."""
+    if op.name == "arith.constant" and _is_small(op.results[0].type):
+        op.attributes["value"] = _stored_constant(op.attributes["value"])
+    arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+    for value in (*op.results, *arguments):
+        if _is_small(value.type):
+            value.set_type(_stored(value.type))
+
+
+# ---- constants ----
+
+
+def _convert_global(op: Any) -> None:
+    type_ = ir.TypeAttr(op.attributes["type"]).value
+    if not _is_small(type_):
+        return
+    op.attributes["type"] = ir.TypeAttr.get(_stored(type_))
+    if "initial_value" in op.attributes and not isinstance(op.attributes["initial_value"], ir.UnitAttr):
+        op.attributes["initial_value"] = _stored_constant(op.attributes["initial_value"])
+
+
+def _stored_constant(attribute: Any) -> Any:
+    if isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(8), _signed(_code(attribute.value, attribute.type)))
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return _stored_elements(attribute)
+    return _stored_resource(attribute)
+
+
+def _stored_resource(attribute: Any) -> Any:
+    import numpy
+
+    codes: Any = numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
+    ones = _ones(attribute.type.element_type)
+    # No copy without need.
+    codes = codes if ones == 255 else codes & ones
+    return resource_attribute(codes.view(numpy.int8), _stored(attribute.type))
+
+
+def _code(value: Any, element: Any) -> int:
+    """The bits of a number."""
+    if isinstance(element, ir.IntegerType):
+        return int(value) & ((1 << element.width) - 1)
+    return constant_code(value, str(element))
+
+
+def _signed(code: int) -> int:
+    """A byte as attributes of i8 want it."""
+    return code - 256 if code > 127 else code
+
+
+def _stored_elements(attribute: Any) -> Any:
+    import numpy
+
+    type_ = attribute.type
+    stored = _stored(type_)
+    if attribute.is_splat:
+        return ir.DenseElementsAttr.get_splat(stored, _stored_constant(attribute.get_splat_value()))
+    codes = numpy.frombuffer(_codes(attribute), numpy.int8)
+    if isinstance(type_, ir.VectorType):
+        return ir.Attribute.parse(f"dense<{codes.reshape(type_.shape).tolist()}> : {stored}")
+    return ir.DenseElementsAttr.get(codes, shape=list(type_.shape), type=stored.element_type)
+
+
+def _codes(attribute: Any) -> bytes:
+    """The elements' bits, a byte each, from the attribute's text: the bindings do not give them out."""
+    text, element = str(attribute).rpartition(" : ")[0], attribute.type.element_type
+    if '"' in text:
+        return bytes(code & _ones(element) for code in bytes.fromhex(text.split('"')[1].removeprefix("0x")))
+    return bytes(_code_in(word, element) for word in re.findall(r"[-+.\w]+", text.removeprefix("dense")))
+
+
+def _code_in(word: str, element: Any) -> int:
+    """A NaN is written as its bits."""
+    if word.startswith("0x"):
+        return int(word, 16)
+    return _code(int(word) if isinstance(element, ir.IntegerType) else float(word), element)
+
+
+def _ones(element: Any) -> int:
+    return (1 << element.width) - 1
+
+
+# ---- arithmetic ----
+
+
+def _compute(use: _Use) -> None:
+    """Makes the operation again between conversions from and to bytes; its values are bytes already."""
+    op = use.op
+    with op.location, ir.InsertionPoint(op):
+        pairs = list(zip(op.operands, use.operands, strict=True))
+        if op.name == "arith.bitcast":
+            results = [pairs[0][0]]
+        elif op.name in ("arith.extf", "arith.truncf"):
+            results = [_rounded(_loaded(*pairs[0]), use.results[0]).value]
+        else:
+            results = _computed(op, [_loaded(*pair).value for pair in pairs], use.results)
+    for old, new in zip(list(op.results), results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _computed(op: Any, operands: list[Any], types: list[Any]) -> list[Any]:
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    made = ir.Operation.create(
+        op.name, results=[_computing(type_) for type_ in types], operands=operands, attributes=attributes
+    )
+    return [_rounded(Number(result), type_).value for result, type_ in zip(made.results, types, strict=True)]
+
+
+def _computing(type_: Any) -> Any:
+    """What an operation has in the place of a small type."""
+    is_small_number = _is_small(type_) and isinstance(_element(type_), ir.FloatType)
+    return with_element(type_, ir.F32Type.get()) if is_small_number else type_
+
+
+def _loaded(value: Any, type_: Any) -> Number:
+    """The number that a byte, or a vector of them, holds."""
+    code = Number(value)
+    if not _is_small(type_):
+        return code
+    element = _element(type_)
+    if isinstance(element, ir.FloatType):
+        return widen_code(code, str(element), "f32")
+    return convert("arith.trunci", code, ir.IntegerType.get_signless(element.width))
+
+
+def _rounded(x: Number, type_: Any) -> Number:
+    """What holds a computed number: a byte if its type is small."""
+    element = _element(type_)
+    if not _is_small(type_):
+        return to_float(x, str(element)) if isinstance(element, ir.FloatType) else x
+    code = narrow_to_code(x, str(element)) if isinstance(element, ir.FloatType) else x
+    return code if code.bits == 8 else convert("arith.extui", code, ir.IntegerType.get_signless(8))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""numpy's arrays as tensors and back, without copies, also of the element types that numpy's own DLPack lacks.
+
+bfloat16 and float8 (ml_dtypes) keep their DLPack type. Types of less than a byte (int4, uint4, float6, float4) are
+uint8 there: DLPack packs them, numpy and compiled functions have one in the low bits of each byte.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from .errors import UnsupportedArray
+
+_KNOWN_TO_NUMPY = frozenset(
+    ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+# Where a DLTensor lies in what a capsule of this name points to, and its element type in the DLTensor.
+_TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
+_DTYPE_OFFSET = 20
+
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def tensor(array: Any) -> Any:
+    """A tvm-ffi tensor of an array's memory, which it keeps alive: what compiled functions take."""
+    import numpy
+    import tvm_ffi
+
+    array = numpy.asarray(array)
+    name = array.dtype.name
+    if not array.dtype.isnative:
+        raise UnsupportedArray(
+            f"an array of {name} in the other byte order cannot be passed: pass a copy in this one's"
+        )
+    if not array.flags.writeable:
+        raise UnsupportedArray("a read-only array cannot be passed, as tensors can be written to: pass a copy")
+    if name in _KNOWN_TO_NUMPY:
+        return tvm_ffi.from_dlpack(array)
+    dtype = _dlpack_type(array.dtype)
+    storage = array.view(f"uint{8 * array.dtype.itemsize}")
+    return tvm_ffi.from_dlpack(storage if dtype.bits < 8 else _Relabelled(storage, dtype))
+
+
+def _dlpack_type(dtype: Any) -> Any:
+    """The DLPack type of a type that ml_dtypes adds to numpy."""
+    import tvm_ffi
+
+    try:
+        found = tvm_ffi.dtype(dtype.name)
+    except ValueError:
+        found = None
+    is_from_extension = dtype.isbuiltin == 2
+    if found is None or not is_from_extension:
+        raise UnsupportedArray(f"an array of {dtype.name} cannot be passed: DLPack has no such element type")
+    return found
+
+
+def to_numpy(tensor: Any, dtype: Any = None) -> Any:
+    """An array of a tensor's memory, which it keeps alive; ml_dtypes gives the types that numpy lacks.
+
+    `dtype` ("int4", or ml_dtypes.int4) says what the bytes of a uint8 tensor hold.
+    """
+    import numpy
+    import tvm_ffi
+
+    tensor = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
+    name = str(tensor.dtype)
+    if name in _KNOWN_TO_NUMPY:
+        array = numpy.from_dlpack(tensor)
+    else:
+        storage = tvm_ffi.dtype(f"uint{tensor.dtype.bits}")
+        array = numpy.from_dlpack(_Relabelled(tensor, storage)).view(_numpy_type(name))
+    return array if dtype is None else _reinterpreted(array, _numpy_type(dtype))
+
+
+def _numpy_type(dtype: Any) -> Any:
+    """numpy's or ml_dtypes' element type of this name; others are what numpy makes of them."""
+    import numpy
+
+    if not isinstance(dtype, str) or dtype in _KNOWN_TO_NUMPY:
+        return numpy.dtype(dtype)
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise UnsupportedArray(f"numpy has no {dtype}, which comes with ml_dtypes: pip install ml_dtypes") from None
+    if not hasattr(ml_dtypes, dtype):
+        raise UnsupportedArray(f"neither numpy nor ml_dtypes {ml_dtypes.__version__} has an element type '{dtype}'")
+    return numpy.dtype(getattr(ml_dtypes, dtype))
+
+
+def _reinterpreted(array: Any, dtype: Any) -> Any:
+    if array.dtype == dtype:
+        return array
+    if array.dtype.name != "uint8" or dtype.itemsize != 1:
+        raise UnsupportedArray(f"a tensor of {array.dtype.name} does not hold {dtype.name}; bytes (uint8) can")
+    return array.view(dtype)
+
+
+class _Relabelled:
+    """What exports memory by DLPack under another element type of the same size."""
+
+    def __init__(self, exporter: Any, dtype: Any) -> None:
+        self._exporter = exporter
+        self._dtype = dtype
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self._exporter.__dlpack__(**options)
+        name = _capsule_name(capsule)
+        # Each export has a structure of its own: what the exporter says of itself stays.
+        place = _capsule_pointer(capsule, name) + _TENSOR_OFFSETS[name] + _DTYPE_OFFSET
+        code_and_bits = (ctypes.c_uint8 * 2).from_address(place)
+        code_and_bits[:] = [self._dtype.type_code, self._dtype.bits]
+        return capsule
+
+    def __dlpack_device__(self) -> Any:
+        return self._exporter.__dlpack_device__()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Suppression of overlapping boxes for each class of its own.
+
+Boxes are gone through from the best score on, and one is taken unless it overlaps a taken one. As TOPI has it boxes
+overlap from the threshold on, and a threshold of 0 takes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import TensorInfo
+from ...passes.intrinsics.numbers import Number, number, to_float
+from ...passes.legalize import scalar
+from ...passes.legalize.boxes import any_of, incremented_if, inverted, load_box, load_wide, overlap, wide
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.indices import as_position
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, size, sizes, store, when
+from ...passes.legalize.memory import with_memory
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.size_checks import require_same
+from ...passes.legalize.sorting import Sorter, precedes, with_sorter
+
+#: `take(place, anchor, score)` is told of each box that is taken.
+_Take = Callable[[Any, Any, Number], None]
+
+
+@register_legalize("relax.vision.all_class_non_max_suppression")
+@with_known_sizes
+def all_class_non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    limit_dtype = builder.dtype(operands[2])
+    return _as_onnx(builder, limit_dtype) if op.output_format == "onnx" else _as_tensorflow(builder, limit_dtype)
+
+
+def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
+    """Rows of (batch, class, box), as many as there are; and their number."""
+    scores = builder.info(builder.operands[1])
+    assert isinstance(scores, TensorInfo) and scores.shape is not None
+
+    def select(boxes: Any, scores: Any, *rest: Any) -> None:
+        *attributes, taken, counts, total = rest
+
+        def of_class(classes: _Classes, batch: Any, class_: Any, found: Any) -> Any:
+            def take(place: Any, anchor: Any, _: Number) -> None:
+                store(scalar.from_index(anchor, "i64"), taken, batch, class_, place)
+
+            chosen = lambda place: scalar.to_index(load(taken, batch, class_, place), "i64")  # noqa: E731
+            count = classes.select(batch, class_, take, chosen)
+            store(scalar.from_index(count, "i64"), counts, batch, class_)
+            return scalar.add(found, count, "index")
+
+        def of_all(classes: _Classes) -> None:
+            def of_batch(batch: Any, found: Any) -> Any:
+                step = lambda class_, found: of_class(classes, batch, class_, found)  # noqa: E731
+                return for_range(0, size(scores, 1), step, found)[0]
+
+            found = for_range(0, size(scores, 0), of_batch, index(0))[0]
+            store(scalar.from_index(found, "i64"), total, 0)
+
+        _with_classes(boxes, scores, attributes, limit_dtype, of_all)
+
+    outputs = [scores.with_dtype("i64"), TensorInfo(scores.shape[:2], "i64"), TensorInfo((1,), "i64")]
+    taken, counts, total = builder.loops(select, outputs=outputs, name="select_boxes")
+    (rows,) = builder.define_sizes(total, 1)
+
+    def list_rows(taken: Any, counts: Any, out: Any) -> None:
+        def of_class(batch: Any, class_: Any, first: Any) -> Any:
+            count = scalar.to_index(load(counts, batch, class_), "i64")
+
+            def write(place: Any) -> None:
+                row = scalar.add(first, place, "index")
+                values = [scalar.from_index(batch, "i64"), scalar.from_index(class_, "i64")]
+                for column, value in enumerate([*values, load(taken, batch, class_, place)]):
+                    store(value, out, row, column)
+
+            for_range(0, count, write)
+            return scalar.add(first, count, "index")
+
+        def of_batch(batch: Any, first: Any) -> Any:
+            return for_range(0, size(taken, 1), lambda class_, first: of_class(batch, class_, first), first)[0]
+
+        for_range(0, size(taken, 0), of_batch, index(0))
+
+    listed = builder.loops(list_rows, [taken, counts], [TensorInfo((rows, 3), "i64")], name="list_boxes")
+    return [builder.cast(listed[0], builder.result_infos[0]), total]
+
+
+def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
+    """For each batch pairs (class, box), their scores, and how many there are; zeros follow."""
+
+    def body(boxes: Any, scores: Any, *rest: Any) -> None:
+        *attributes, pairs, pair_scores, totals = rest
+        room = scalar.multiply(size(scores, 1), size(scores, 2), "index")
+        for result in (pairs, pair_scores):
+            require_same(size(result, 0), size(scores, 0), "batches of results and scores")
+            require_same(size(result, 1), room, "number of results and of scores in a batch")
+
+        def clear(batch: Any, row: Any) -> None:
+            for column in range(2):
+                store(scalar.constant(0, pairs.type.element_type), pairs, batch, row, column)
+            store(scalar.constant(0, pair_scores.type.element_type), pair_scores, batch, row)
+
+        def of_class(classes: _Classes, batch: Any, class_: Any, first: Any) -> Any:
+            def take(place: Any, anchor: Any, score: Number) -> None:
+                row = scalar.add(first, place, "index")
+                for column, value in enumerate([class_, anchor]):
+                    store(scalar.from_index(value, "i64"), pairs, batch, row, column)
+                store(to_float(score, "f32").value, pair_scores, batch, row)
+
+            def chosen(place: Any) -> Any:
+                return scalar.to_index(load(pairs, batch, scalar.add(first, place, "index"), 1), "i64")
+
+            return scalar.add(first, classes.select(batch, class_, take, chosen), "index")
+
+        def of_all(classes: _Classes) -> None:
+            def of_batch(batch: Any) -> None:
+                step = lambda class_, first: of_class(classes, batch, class_, first)  # noqa: E731
+                found = for_range(0, size(scores, 1), step, index(0))[0]
+                store(scalar.from_index(found, "i64"), totals, batch)
+
+            for_range(0, size(scores, 0), of_batch)
+
+        nest([size(pairs, 0), size(pairs, 1)], clear)
+        _with_classes(boxes, scores, attributes, limit_dtype, of_all)
+
+    return builder.loops(body)
+
+
+class _Classes:
+    """Selects boxes of one class after the other, in the same memory."""
+
+    def __init__(self, boxes: Any, scores: Any, limits: tuple[Any, Number, Number], candidates: Any, sorter: Sorter):
+        self._boxes = boxes
+        self._scores = scores
+        self._most, self._iou_threshold, self._score_threshold = limits
+        self._candidates = candidates
+        self._sorter = sorter
+
+    def select(self, batch: Any, class_: Any, take: _Take, chosen: Callable[[Any], Any]) -> Any:
+        """Tells `take` of the boxes; `chosen(place)` says which it was told of. How many these are."""
+        dtype = str(self._scores.type.element_type)
+        count = self._collect(batch, class_)
+
+        def record(place: Any) -> list[Any]:
+            anchor = load(self._candidates, place)
+            return [anchor, load(self._scores, batch, class_, anchor)]
+
+        best_first = self._sorter.sort(count, record, lambda a, b: precedes(a[1], b[1], dtype, descending=True))
+
+        def goes_on(place: Any, taken: Any) -> Any:
+            is_left = scalar.compare("<", place, count, "index")
+            return scalar.create("arith.andi", is_left, scalar.compare("<", taken, self._most, "index"))
+
+        def step(place: Any, taken: Any) -> list[Any]:
+            anchor, score = best_first(place)
+            box = load_box(self._boxes, batch, anchor)
+
+            def covers(before: Any) -> Any:
+                return (overlap(load_box(self._boxes, batch, chosen(before)), box) >= self._iou_threshold).value
+
+            is_taken = inverted(any_of(taken, covers))
+            value = to_float(number(score), wide(dtype))
+            when(is_taken, lambda: take(taken, anchor, value))
+            return [scalar.add(place, index(1), "index"), incremented_if(is_taken, taken)]
+
+        return repeat_while([index(0), index(0)], goes_on, step)[1]
+
+    def _collect(self, batch: Any, class_: Any) -> Any:
+        """Puts the boxes that score above the threshold among the candidates; how many these are."""
+
+        def step(anchor: Any, count: Any) -> Any:
+            is_candidate = (load_wide(self._scores, batch, class_, anchor) > self._score_threshold).value
+            when(is_candidate, lambda: store(anchor, self._candidates, count))
+            return incremented_if(is_candidate, count)
+
+        return for_range(0, size(self._scores, 2), step, index(0))[0]
+
+
+def _with_classes(
+    boxes: Any, scores: Any, attributes: list[Any], limit_dtype: str, use: Callable[[_Classes], None]
+) -> None:
+    of_boxes, of_scores = sizes(boxes), sizes(scores)
+    require_same(of_boxes[0], of_scores[0], "batches of boxes and scores")
+    require_same(of_boxes[1], of_scores[2], "numbers of boxes and scores")
+    require_same(of_boxes[2], 4, "coordinates of a box")
+    most, iou_threshold, score_threshold = (_only(buffer) for buffer in attributes)
+    computed = wide(str(boxes.type.element_type))
+    iou, score = (to_float(number(value), computed) for value in (iou_threshold, score_threshold))
+    limit = scalar.select((iou > 0.0).value, as_position(most, limit_dtype), index(0))
+    anchors, place = size(scores, 2), ir.IndexType.get()
+
+    def with_candidates(candidates: Any) -> None:
+        elements = [place, scores.type.element_type]
+        with_sorter(
+            anchors, elements, lambda sorter: use(_Classes(boxes, scores, (limit, iou, score), candidates, sorter))
+        )
+
+    with_memory([anchors], [place], with_candidates)
+
+
+def _only(buffer: Any) -> Any:
+    """The only element of a buffer."""
+    for each in sizes(buffer):
+        require_same(each, 1, "elements of a limit")
+    return load(buffer, *[0] * len(buffer.type.shape))

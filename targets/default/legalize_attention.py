@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention as two contractions with a softmax between them.
+
+Scores are [batch, heads, queries, keys], computed wide. The softmax is divided by its sum after the second
+contraction, where there is less to divide. A query that sees no key gives zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import dim_mod, equal
+from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.intrinsics.numbers import Number, constant, convert, number, select
+from ...passes.legalize import linalg, loops, scalar, size_checks, tensors
+from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import accumulator, cast, element
+from ...passes.legalize.contraction import Labelled, labelled_product
+from ...passes.legalize.known_sizes import by_name, with_known_sizes
+from ...passes.legalize.movement import Size
+from ...passes.legalize.reduction import Reduction
+from ...passes.legalize.rules import register_legalize
+
+_HEADS = 2
+_QUERIES, _KEYS = 2, 3  # of the scores
+
+
+class _Attention(NamedTuple):
+    """What is computed, and what the graph knows of the operands."""
+
+    query: TensorInfo
+    key: TensorInfo
+    value: TensorInfo
+    bias: TensorInfo | None
+    scale: float | None
+    causal_mask: str | None
+    window: int | None
+
+    @property
+    def dtype(self) -> str:
+        return self.query.dtype
+
+    @property
+    def wide(self) -> str:
+        """What is computed with."""
+        return accumulator(self.dtype, ())
+
+    @property
+    def scores(self) -> TensorInfo:
+        batch, queries, heads, _ = self.query.shape  # type: ignore[misc]
+        return TensorInfo((batch, heads, queries, self.key.shape[1]), self.wide)  # type: ignore[index]
+
+
+def _attention(op: Any, operands: dict[str, Any], builder: RuleBuilder) -> _Attention:
+    names = ("query", "key", "value", "bias")
+    infos: dict[str, Any] = {name: builder.info(operands[name]) if name in operands else None for name in names}
+    return _Attention(**infos, scale=op.scale, causal_mask=op.causal_mask, window=op.window_size)
+
+
+@register_legalize("relax.nn.attention")
+@with_known_sizes
+def attention(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    what = _attention(op, by_name(op, operands), builder)
+
+    def body(query: Any, key: Any, value: Any, out: Any) -> Any:
+        _check_sizes(what, query, key, value)
+        return _attend(what, query, key, value, None, out)
+
+    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+
+
+@register_legalize("relax.nn.attention_bias")
+@with_known_sizes
+def attention_bias(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    what = _attention(op, by_name(op, operands), builder)
+
+    def body(query: Any, key: Any, value: Any, bias: Any, out: Any) -> Any:
+        _check_sizes(what, query, key, value)
+        batch, queries, heads, _ = linalg.sizes_of(query)
+        size_checks.require_broadcast(bias, [batch, heads, queries, linalg.sizes_of(key)[1]])
+        return _attend(what, query, key, value, bias, out)
+
+    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+
+
+@register_legalize("relax.nn.attention_var_len")
+@with_known_sizes
+def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """One sequence after the other. Queries that are in none give zeros."""
+    given = by_name(op, operands)
+    what = _attention(op, given, builder)
+    names = ("query", "key", "value", "seqstart_q", "seqstart_k")
+
+    def body(query: Any, key: Any, value: Any, *rest: Any) -> Any:
+        (of_queries, *others), out = rest[:-1], rest[-1]
+        of_keys = others[0] if others else of_queries
+        _check_sizes(what, query, key, value)
+        for tensor in (query, key, value):
+            size_checks.require_same(linalg.sizes_of(tensor)[0], 1, "batch of attention_var_len")
+        size_checks.require_same(linalg.sizes_of(of_queries)[0], linalg.sizes_of(of_keys)[0], "number of sequences")
+        _require_sequences(of_queries, query, "queries")
+        _require_sequences(of_keys, key, "keys")
+
+        def sequence(position: Any, out: Any) -> Any:
+            queries, keys = _range(of_queries, position), _range(of_keys, position)
+            own_keys, own_values = _part(key, *keys), _part(value, *keys)
+            result = _attend(what, _part(query, *queries), own_keys, own_values, None, _part(out, *queries))
+            return tensors.put_slice(result, out, [0, queries[0], 0, 0])
+
+        zeros = linalg.fill(scalar.constant(0, element(what.dtype)), out)
+        return loops.for_range(0, _count(of_queries), sequence, zeros)
+
+    return builder.prim(body, [given[name] for name in names if given[name] is not None])
+
+
+# ---- sequences end to end ----
+
+
+def _count(starts: Any) -> Any:
+    """How many sequences there are: each ends where the next one starts."""
+    return scalar.subtract(linalg.dim(starts, 0), linalg.constant_index(1), "index")
+
+
+def _range(starts: Any, position: Any) -> tuple[Any, Any]:
+    """Where a sequence starts, and its length."""
+    after = scalar.add(position, linalg.constant_index(1), "index")
+    start, end = (linalg.as_index(linalg.extract(starts, [each])) for each in (position, after))
+    return start, scalar.subtract(end, start, "index")
+
+
+def _require_sequences(starts: Any, tensor: Any, what: str) -> None:
+    total = linalg.dim(tensor, 1)
+
+    def check(position: Any) -> None:
+        start, length = _range(starts, position)
+        end = scalar.add(start, length, "index")
+        zero = linalg.constant_index(0)
+        signs = ((zero, start), (start, end), (end, total))
+        in_order = [scalar.compare("<=", low, high, "index") for low, high in signs]
+        is_valid = scalar.create("arith.andi", scalar.create("arith.andi", *in_order[:2]), in_order[2])
+        message = f"a sequence starts at {{}} and ends at {{}}, of {{}} {what}"
+        loops.require(is_valid, "ValueError", message, start, end, total)
+
+    loops.for_range(0, _count(starts), check)
+
+
+def _part(tensor: Any, start: Any, length: Any) -> Any:
+    _, _, heads, size = linalg.sizes_of(tensor)
+    return tensors.slice_of(tensor, [0, start, 0, 0], [1, length, heads, size])
+
+
+# ---- attention of a batch ----
+
+
+def _attend(what: _Attention, query: Any, key: Any, value: Any, bias: Any, out: Any) -> Any:
+    batch, queries, heads, _ = linalg.sizes_of(query)
+    keys = linalg.sizes_of(key)[1]
+    scores = linalg.empty([batch, heads, queries, keys], element(what.wide))
+    scores = _scores(what, query, key, scores)
+    scores = _adjusted(what, scores, bias, _scale(what, query), queries, keys)
+    rows = Reduction(scores, [_KEYS])
+    most = rows.extreme(scalar.maximum, -math.inf, what.wide)
+    weights = rows.everywhere(_exponential, [rows.whole, rows.part(most)], scores)
+    rows = Reduction(weights, [_KEYS])
+    sums = rows.total(number, [rows.whole])
+    total = out if what.wide == what.dtype else linalg.empty(linalg.sizes_of(out), element(what.wide))
+    return _divided(what, _weighted(what, weights, value, total), sums, out)
+
+
+def _scores(what: _Attention, query: Any, key: Any, out: Any) -> Any:
+    """query @ key^T of each head."""
+    if _same_heads(what, what.key):
+        factors = [Labelled(query, what.dtype, "bqhd"), Labelled(key, what.dtype, "bkhd")]
+        return labelled_product(factors, out, "bhqk", what.wide)
+    query, out = _in_groups(query, _HEADS, key), _in_groups(out, 1, key)
+    factors = [Labelled(query, what.dtype, "bqghd"), Labelled(key, what.dtype, "bkgd")]
+    return tensors.merge(labelled_product(factors, out, "bghqk", what.wide), 1, 2)
+
+
+def _weighted(what: _Attention, weights: Any, value: Any, out: Any) -> Any:
+    """weights @ value of each head."""
+    if _same_heads(what, what.value):
+        factors = [Labelled(weights, what.wide, "bhqk"), Labelled(value, what.dtype, "bkhd")]
+        return labelled_product(factors, out, "bqhd", what.wide)
+    weights, out = _in_groups(weights, 1, value), _in_groups(out, _HEADS, value)
+    factors = [Labelled(weights, what.wide, "bghqk"), Labelled(value, what.dtype, "bkgd")]
+    return tensors.merge(labelled_product(factors, out, "bqghd", what.wide), _HEADS, 2)
+
+
+def _same_heads(what: _Attention, other: TensorInfo) -> bool:
+    return equal(what.query.shape[_HEADS], other.shape[_HEADS]) is True  # type: ignore[index]
+
+
+def _in_groups(tensor: Any, axis: int, other: Any) -> Any:
+    """The tensor with its heads as groups, one for each head of the other, which serves several."""
+    heads, groups = linalg.sizes_of(tensor)[axis], linalg.sizes_of(other)[_HEADS]
+    if isinstance(heads, int) and isinstance(groups, int):
+        return tensors.split(tensor, axis, [groups, heads // groups])
+    return tensors.split(tensor, axis, [groups, scalar.create("arith.divui", loops.index(heads), loops.index(groups))])
+
+
+def _scale(what: _Attention, query: Any) -> Number:
+    """What scores are multiplied by."""
+    type_ = element(what.wide)
+    size = linalg.sizes_of(query)[3]
+    if what.scale is not None:
+        return constant(what.scale, type_)
+    if isinstance(size, int):
+        return constant(1 / math.sqrt(size) if size else 1.0, type_)
+    root = tir.ops["sqrt"](convert("arith.sitofp", number(linalg.as_i64(size)), type_).value)
+    return 1.0 / number(root)
+
+
+def _adjusted(what: _Attention, scores: Any, bias: Any, scale: Number, queries: Size, keys: Size) -> Any:
+    """The scores scaled, with the bias, and -inf where a key is not seen."""
+    is_visible = _mask(what, queries, keys)
+    tensors_read = [scores] if bias is None else [scores, bias]
+    infos = [what.scores] if what.bias is None else [what.scores, what.bias]
+    plans = [broadcast_plan(info, what.scores) for info in infos]
+
+    def body(score: Any, *added: Any) -> Any:
+        result = number(score) * scale
+        for each in added:
+            result = result + number(cast(each, what.bias.dtype, what.wide))  # type: ignore[union-attr]
+        if is_visible is None:
+            return result.value
+        return select(is_visible(), result, -math.inf).value
+
+    return broadcast_generic(tensors_read, scores, plans, body)
+
+
+def _mask(what: _Attention, queries: Size, keys: Size) -> Callable[[], Number] | None:
+    """Whether a key is seen, inside of a loop over the scores; None where all are.
+
+    A query stands beside the key of its own position, counted from the end for BottomRight. It sees no later key if
+    there is a causal mask, and of those up to its own as many as the window is wide.
+    """
+    if what.causal_mask is None and what.window is None:
+        return None
+    offset = linalg.constant_index(0)
+    if what.causal_mask == "BottomRight":
+        offset = scalar.subtract(loops.index(keys), loops.index(queries), "index")
+
+    def is_visible() -> Number:
+        distance = number(linalg.index(_KEYS)) - number(scalar.add(linalg.index(_QUERIES), offset, "index"))
+        conditions = [distance <= 0] if what.causal_mask is not None else []
+        if what.window is not None:
+            conditions.append(distance > -what.window)
+        return conditions[0] if len(conditions) == 1 else conditions[0] & conditions[1]
+
+    return is_visible
+
+
+def _exponential(score: Any, most: Any) -> Any:
+    """Of the distance to the row's largest score; 0 where nothing is seen in all of the row."""
+    largest = number(most)
+    shift = select(largest == -math.inf, 0.0, largest)
+    return tir.ops["exp"]((number(score) - shift).value)
+
+
+def _divided(what: _Attention, totals: Any, sums: Any, out: Any) -> Any:
+    def body(total: Any, divisor: Any) -> Any:
+        quotient = select(number(divisor) == 0.0, 0.0, number(total) / number(divisor))
+        return cast(quotient.value, what.wide, what.dtype)
+
+    # What is wide enough has been summed in the result's place.
+    place = totals if what.wide == what.dtype else out
+    return broadcast_generic([totals, sums], place, [[0, 1, 2, 3], [0, 2, 1]], body)
+
+
+# ---- what only the run tells ----
+
+
+def _check_sizes(what: _Attention, query: Any, key: Any, value: Any) -> None:
+    shared = (
+        ("batch size", (query, what.query, 0), (key, what.key, 0)),
+        ("batch size", (query, what.query, 0), (value, what.value, 0)),
+        ("length", (key, what.key, 1), (value, what.value, 1)),
+        ("size of a head", (query, what.query, 3), (key, what.key, 3)),
+    )
+    for name, one, other in shared:
+        if not _is_equal(one, other):
+            left, right = (linalg.sizes_of(tensor)[axis] for tensor, _, axis in (one, other))
+            size_checks.require_same(left, right, name)
+    for tensor, info in ((key, what.key), (value, what.value)):
+        _check_heads(what, query, tensor, info)
+
+
+def _is_equal(*dimensions: tuple[Any, TensorInfo, int]) -> bool:
+    one, other = (info.shape[axis] for _, info, axis in dimensions)  # type: ignore[index]
+    return equal(one, other) is True
+
+
+def _check_heads(what: _Attention, query: Any, other: Any, info: TensorInfo) -> None:
+    """A head of key and value may serve several of query."""
+    if equal(dim_mod(what.query.shape[_HEADS], info.shape[_HEADS]), 0) is True:  # type: ignore[index]
+        return
+    heads, own = (loops.index(linalg.sizes_of(tensor)[_HEADS]) for tensor in (query, other))
+    zero = linalg.constant_index(0)
+    is_some = scalar.compare(">", own, zero, "index")
+    loops.require(is_some, "ValueError", "key and value have no heads")
+    rest = scalar.create("arith.remui", heads, scalar.select(is_some, own, linalg.constant_index(1)))
+    divides = scalar.compare("==", rest, zero, "index")
+    loops.require(divides, "ValueError", "{} heads of query are no multiple of {}", heads, own)

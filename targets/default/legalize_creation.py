@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that make tensors from shapes and numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...dialects.core.infos import TensorInfo, is_float
+from ...dialects.relax import dialect as relax
+from ...dialects.tir import dialect as tir
+from ...passes.intrinsics.numbers import number
+from ...passes.legalize import linalg, movement, scalar, steps
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import cast, element
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
+
+
+def _sizes(builder: RuleBuilder) -> tuple[Any, ...]:
+    """The sizes of the only result."""
+    (info,) = builder.result_infos
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    return info.shape
+
+
+# ---- one value ----
+
+
+@register_legalize(["relax.full", "relax.full_like"])
+@with_known_sizes
+def full(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (info,) = builder.result_infos
+    assert isinstance(info, TensorInfo)
+    value = op.fill_value
+    if builder.dtype(value) != info.dtype:
+        value = relax.ops["astype"](value, dtype=info.dtype)
+    return builder.prim(lambda x, output: movement.copy(x, output, []), [value], pattern="broadcast")
+
+
+@register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
+@with_known_sizes
+def filled(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    number = int(op.definition.name.startswith("ones"))
+    write = lambda output: linalg.fill(scalar.constant(number, output.type.element_type), output)  # noqa: E731
+    return builder.prim(write, [], pattern="elemwise")
+
+
+# ---- matrices ----
+
+
+def _diagonal_distance(rank: int) -> Any:
+    """Inside of a loop: how far right of the main diagonal the place in the matrix is."""
+    return linalg.as_i64(scalar.subtract(linalg.index(rank - 1), linalg.index(rank - 2), "index"))
+
+
+@register_legalize("relax.eye_like")
+@with_known_sizes
+def eye_like(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    return _eye(builder, ScalarInputs(builder, [op.k]))
+
+
+@register_legalize("relax.eye")
+@with_known_sizes
+def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    scalars = ScalarInputs(builder, [op.k, op.n, op.m])
+    unknown = [name for name, size in zip(("n", "m"), _sizes(builder), strict=True) if size is None]
+
+    def sizes(*inputs: Any) -> list[Any]:
+        _, *given = scalars.read(inputs, "i64")
+        named = dict(zip(("n", "m"), given, strict=True))
+        return [require_size(named[name], name) for name in unknown]
+
+    return _eye(builder, scalars, sizes if unknown else None)
+
+
+def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
+    def write(*parameters: Any) -> Any:
+        *inputs, output = parameters
+        k = scalars.read(inputs, "i64")[0]
+        type_ = output.type.element_type
+
+        def body(_: Any) -> Any:
+            is_on = scalar.compare("==", _diagonal_distance(2), k, "i64")
+            return scalar.select(is_on, scalar.constant(1, type_), scalar.constant(0, type_))
+
+        maps, parallel = [linalg.identity(2)], [linalg.PARALLEL] * 2
+        return linalg.generic([], [output], maps, parallel, body)[0]
+
+    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes)
+
+
+@register_legalize(["relax.tril", "relax.triu"])
+@with_known_sizes
+def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    scalars = ScalarInputs(builder, [op.k])
+    sign = "<=" if op.definition.name == "tril" else ">="
+    rank = len(_sizes(builder))
+
+    def write(x: Any, *parameters: Any) -> Any:
+        *inputs, output = parameters
+        k = scalars.read(inputs, "i64")[0]
+
+        def body(value: Any, _: Any) -> Any:
+            is_kept = scalar.compare(sign, _diagonal_distance(rank), k, "i64")
+            return scalar.select(is_kept, value, scalar.constant(0, value.type))
+
+        maps, parallel = [linalg.identity(rank)] * 2, [linalg.PARALLEL] * rank
+        return linalg.generic([x], [output], maps, parallel, body)[0]
+
+    return builder.prim(write, [op.x, *scalars.inputs], pattern="elemwise")
+
+
+@register_legalize("relax.one_hot")
+@with_known_sizes
+def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    scalars = ScalarInputs(builder, [op.on_value, op.off_value])
+    rank = len(_sizes(builder))
+    new = op.axis % rank
+    dtype, indices_dtype = scalars.dtypes[0], builder.dtype(op.indices)
+
+    def write(indices: Any, *parameters: Any) -> Any:
+        *inputs, output = parameters
+        on, off = scalars.read(inputs, dtype)
+
+        def body(value: Any, _: Any) -> Any:
+            # No index of a dimension is negative, so what does not fit matches none.
+            wanted = cast(value, indices_dtype, "i64")
+            return scalar.select(scalar.compare("==", linalg.as_i64(linalg.index(new)), wanted, "i64"), on, off)
+
+        maps = [linalg.select_dims(rank, [axis for axis in range(rank) if axis != new]), linalg.identity(rank)]
+        return linalg.generic([indices], [output], maps, [linalg.PARALLEL] * rank, body)[0]
+
+    return builder.prim(write, [op.indices, *scalars.inputs], pattern="injective")
+
+
+# ---- sequences ----
+
+
+@register_legalize("relax.arange")
+@with_known_sizes
+def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (info,) = builder.result_infos
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    scalars = ScalarInputs(builder, [op.start, op.end, op.step])
+    wide = "i64" if scalars.are_integers else "f64"
+    dtype = info.dtype
+    through = _computed_in(dtype, wide)
+    if dtype != through:
+        return relax.ops["astype"](relax.ops["arange"](*operands, dtype=through), dtype=dtype)
+
+    def write(*parameters: Any) -> Any:
+        *inputs, output = parameters
+        start, _, step = scalars.read(inputs, wide)
+
+        def body(_: Any) -> Any:
+            place = scalar.from_index(linalg.index(0), wide)
+            value = scalar.add(start, scalar.multiply(place, step, wide), wide)
+            return cast(value, wide, dtype)
+
+        return linalg.generic([], [output], [linalg.identity(1)], [linalg.PARALLEL], body)[0]
+
+    def sizes(*inputs: Any) -> list[Any]:
+        start, end, step = scalars.read(inputs, wide)
+        return [steps.count(start, end, step, wide)]
+
+    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if info.shape[0] is None else None)
+
+
+def _computed_in(dtype: str, wide: str) -> str:
+    """The element type from which relax.astype makes others: what each conversion rounds to is its matter."""
+    if dtype in ("f32", "f64") or (wide == "i64" and not is_float(dtype)):
+        return dtype
+    return "f32" if is_float(dtype) else wide
+
+
+@register_legalize("relax.hamming_window")
+@with_known_sizes
+def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (info,) = builder.result_infos
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    if info.dtype not in ("f32", "f64"):
+        return relax.ops["astype"](relax.ops["hamming_window"](*operands, dtype="float32"), dtype=info.dtype)
+    scalars = ScalarInputs(builder, operands)
+    dtype = info.dtype
+
+    def write(*parameters: Any) -> Any:
+        *inputs, output = parameters
+        _, is_periodic, alpha, beta = scalars.read(inputs, "i64", "i1", "f64", "f64")
+        length = linalg.as_i64(linalg.dim(output, 0))
+        one = scalar.constant(1, length.type)
+        period = scalar.select(is_periodic, length, scalar.subtract(length, one, "i64"))
+        step = number(scalar.constant(2 * math.pi, element("f64"))) / number(cast(period, "i64", "f64"))
+        is_only = scalar.compare("==", length, one, "i64")
+
+        def body(_: Any) -> Any:
+            angle = number(scalar.from_index(linalg.index(0), "f64")) * step
+            value = number(alpha) - number(beta) * number(tir.ops["cos"](angle.value))
+            # A window of one element is that of every other library: 1.
+            return cast(scalar.select(is_only, scalar.constant(1, element("f64")), value.value), "f64", dtype)
+
+        return linalg.generic([], [output], [linalg.identity(1)], [linalg.PARALLEL], body)[0]
+
+    def sizes(*inputs: Any) -> list[Any]:
+        return [require_size(scalars.read(inputs, "i64", "i1", "f64", "f64")[0], "window_size")]
+
+    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if info.shape[0] is None else None)
+
+
+# ---- counts ----
+
+
+@register_legalize("relax.size")
+@with_known_sizes
+def size(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    def write(x: Any, output: Any) -> Any:
+        count = movement.as_index(movement.product(linalg.sizes_of(x)))
+        return linalg.insert(linalg.as_i64(count), output, [])
+
+    return builder.prim(write)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sampling of images at the positions of a grid, and the grids that affine matrices make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+from ...dialects.core.infos import bit_width
+from ...dialects.relax.infer.layouts import Layout, parse_layout
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.intrinsics.numbers import Number, number, select
+from ...passes.legalize import linalg, loops, scalar, size_checks
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.interpolation import (
+    Tap,
+    as_index,
+    cubic_weights,
+    floor,
+    inside,
+    is_empty,
+    limited,
+    linear_weights,
+    require_elements,
+    round_half_even,
+    weighted,
+)
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.tensors import slice_of
+
+#: The coefficient of cubic interpolation, PyTorch's.
+_ALPHA = -0.75
+
+
+class _Sampling(NamedTuple):
+    """How grid_sample samples."""
+
+    method: str
+    padding: str
+    align_corners: bool
+    #: What is computed in.
+    wide: str
+
+    def coordinate(self, position: Number, size: Number) -> Number:
+        """Where in the image a position of the grid is; -1 and 1 are its ends."""
+        if self.align_corners:
+            return (position + 1.0) * (size - 1.0) * 0.5
+        return (position + 1.0) * size * 0.5 - 0.5
+
+    def moved_inside(self, x: Number, size: Number) -> Number:
+        """What the padding says of a coordinate outside. Without padding it only stays near, so that it fits."""
+        last = size - 1.0
+        if self.padding == "border":
+            return limited(x, 0.0, last)
+        if self.padding == "reflection":
+            return limited(self._reflected(x, size), 0.0, last)
+        return limited(x, -4.0, last + 4.0)
+
+    def _reflected(self, x: Number, size: Number) -> Number:
+        """Mirrored at the ends of the image as often as it takes."""
+        start, span = (0.0, size - 1.0) if self.align_corners else (-0.5, size)
+        distance = _magnitude(x - start)
+        times = floor(distance / span)
+        rest = distance - times * span
+        is_odd = times - floor(times * 0.5) * 2.0 == 1.0
+        mirrored = select(is_odd, span - rest, rest) + start
+        return select(span == 0.0, 0.0, mirrored)
+
+    def taps(self, position: Number, size: Number) -> list[Tap]:
+        """The elements along a dimension; their indices may be outside."""
+        x = self.coordinate(position, size)
+        if self.method == "nearest":
+            return [Tap(as_index(round_half_even(self.moved_inside(x, size))))]
+        if self.method == "bilinear":
+            x = self.moved_inside(x, size)
+            base = floor(x)
+            first = as_index(base)
+            weights = linear_weights(x - base)
+            return [Tap(first + step, weight) for step, weight in enumerate(weights)]
+        # The elements around are moved each, not the place between them.
+        x = x if self.padding == "reflection" else limited(x, -4.0, size + 3.0)
+        base = floor(x)
+        weights = cubic_weights(x - base, _ALPHA)
+        return [
+            Tap(as_index(self.moved_inside(base + float(step), size)), weight)
+            for step, weight in enumerate(weights, -1)
+        ]
+
+
+def _magnitude(x: Number) -> Number:
+    return select(x < 0.0, -x, x)
+
+
+@register_legalize("relax.image.grid_sample")
+@with_known_sizes
+def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dimensions = "NCDHW" if "D" in op.layout else "NCHW"
+    layout = parse_layout(op.layout, dimensions)
+    if blocked_dimensions(layout) - {"C"}:
+        return in_plain_layout(op, operands[0], builder, layout, layout)
+    if is_empty(
+        builder.info(operands[0]), [_axis(layout, letter) for letter in dimensions[2:]], builder.result_infos[0]
+    ):
+        return builder.decline("the image is empty: there is nothing to sample")
+    dtype, grid_dtype = (builder.dtype(operand) for operand in operands)
+    wide = "f64" if max(map(bit_width, (dtype, grid_dtype))) > 32 else "f32"
+    sampling = _Sampling(op.method, op.padding_mode, op.align_corners, wide)
+
+    def sampled(data: Any, grid: Any, output: Any) -> Any:
+        return _sampled(data, grid, output, layout, sampling, (dtype, grid_dtype))
+
+    return builder.prim(sampled, pattern=OpPattern.OPAQUE)
+
+
+def _axis(layout: Layout, letter: str) -> int:
+    """A dimension's axis; that of its blocks where it has some."""
+    return next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter and axis.block is None)
+
+
+def _sampled(data: Any, grid: Any, output: Any, layout: Layout, sampling: _Sampling, dtypes: tuple[str, str]) -> Any:
+    dtype, grid_dtype = dtypes
+    spatial = layout.dimensions[2:]
+    batch, axes = _axis(layout, "N"), [_axis(layout, letter) for letter in spatial]
+    sizes, grid_sizes, rank = linalg.sizes_of(data), linalg.sizes_of(grid), linalg.rank_of(output)
+    require_blocks(data, layout)
+    size_checks.require_same(sizes[batch], grid_sizes[0], "batches of data and grid")
+    size_checks.require_same(grid_sizes[1], len(spatial), "coordinates of the grid")
+    require_elements([sizes[axis] for axis in axes], linalg.sizes_of(output))
+    known = [number(loops.index(sizes[axis])) for axis in axes]
+    # The grid's first coordinate belongs to the last dimension.
+    parts = [
+        slice_of(grid, [0, coordinate, *[0] * len(axes)], [grid_sizes[0], 1, *grid_sizes[2:]])
+        for coordinate in reversed(range(len(axes)))
+    ]
+    grid_map = linalg.select_dims(rank, [batch, None, *axes])
+
+    def sample(*scalars: Any) -> Any:
+        places = [number(linalg.index(axis)) for axis in range(rank)]
+        positions = [number(convert_scalar(each, grid_dtype, sampling.wide)) for each in scalars[:-1]]
+        taps = [
+            sampling.taps(position, _as_float(size, sampling.wide))
+            for position, size in zip(positions, known, strict=True)
+        ]
+
+        def read(indices: Sequence[Number]) -> Number:
+            at, is_inside = list(places), []
+            for axis, index, size in zip(axes, indices, known, strict=True):
+                at[axis], is_there = inside(index, size)
+                is_inside.append(is_there)
+            value = convert_scalar(linalg.extract(data, [index.value for index in at]), dtype, sampling.wide)
+            return select(reduce(lambda left, right: left & right, is_inside), number(value), 0.0)
+
+        return convert_scalar(weighted(taps, read).value, sampling.wide, dtype)
+
+    maps = [*[grid_map] * len(parts), linalg.identity(rank)]
+    return linalg.generic(parts, [output], maps, [linalg.PARALLEL] * rank, sample)[0]
+
+
+def _as_float(index: Number, dtype: str) -> Number:
+    return number(scalar.from_index(index.value, dtype))
+
+
+@register_legalize("relax.image.affine_grid")
+@with_known_sizes
+def affine_grid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dtype, align_corners = builder.dtype(operands[0]), op.align_corners
+    wide = "f64" if bit_width(dtype) > 32 else "f32"
+
+    def gridded(data: Any, output: Any) -> Any:
+        batch, rows, columns = linalg.sizes_of(data)
+        _, _, *sizes = linalg.sizes_of(output)
+        count, rank = len(sizes), len(sizes) + 2
+        size_checks.require_same(rows, count, "rows of the matrices")
+        size_checks.require_same(columns, count + 1, "columns of the matrices")
+        # The first column belongs to the last dimension; the column behind them is the translation.
+        parts = [slice_of(data, [0, 0, column], [batch, count, 1]) for column in (*reversed(range(count)), count)]
+
+        def position(axis: int) -> Number:
+            size = number(scalar.from_index(loops.index(sizes[axis]), wide))
+            place = number(scalar.from_index(linalg.index(axis + 2), wide))
+            return _position(place, size, align_corners)
+
+        def made(*scalars: Any) -> Any:
+            *factors, total = [number(convert_scalar(each, dtype, wide)) for each in scalars[:-1]]
+            for axis, factor in enumerate(factors):
+                total = total + factor * position(axis)
+            return convert_scalar(total.value, wide, dtype)
+
+        maps = [linalg.select_dims(rank, [0, 1, None])] * len(parts) + [linalg.identity(rank)]
+        return linalg.generic(parts, [output], maps, [linalg.PARALLEL] * rank, made)[0]
+
+    return builder.prim(gridded, operands[:1], pattern=OpPattern.INJECTIVE)
+
+
+def _position(place: Number, size: Number, align_corners: bool) -> Number:
+    """From -1 to 1; a single place is in the middle."""
+    if not align_corners:
+        return (place * 2.0 + 1.0 - size) / size
+    last = size - 1.0
+    return (place * 2.0 - last) / select(last == 0.0, 1.0, last)

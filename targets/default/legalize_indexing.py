@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that read elements at indices. An index outside is an IndexError, one below 0 counts from the end.
+
+Indices are checked before anything is read: what is read then is a loop nest without branches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_unsigned
+from ...dialects.relax import dialect as relax
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.legalize import linalg, loops, movement, scalar
+from ...passes.legalize.broadcast import broadcast_plan, broadcast_size
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.indices import as_position, checked_position, extremes, require_indices
+from ...passes.legalize.known_sizes import shape_of, with_known_sizes
+from ...passes.legalize.python_slices import slice_range
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.size_checks import broadcast_sizes, load_broadcast, require_at_most, require_same
+from ...passes.legalize.tensors import slice_of
+
+
+def _read(inputs: Sequence[Any], maps: Sequence[Any], output: Any, element: Callable[..., Any]) -> Any:
+    """The output with each element `element(at, *scalars)`, where `at` are the indices of the loops."""
+    rank = linalg.rank_of(output)
+
+    def body(*scalars: Any) -> Any:
+        return element([linalg.index(axis) for axis in range(rank)], *scalars[:-1])
+
+    return linalg.generic(inputs, [output], [*maps, linalg.identity(rank)], [linalg.PARALLEL] * rank, body)[0]
+
+
+# ---- take ----
+
+
+@register_legalize("relax.take")
+@with_known_sizes
+def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
+    one below 0 is too."""
+    data, indices = operands
+    rank = len(shape_of(builder, data))
+    if op.axis is None and rank != 1:
+        return relax.ops["take"](relax.ops["flatten"](data), indices, axis=0, mode=op.mode)
+    axis = 0 if op.axis is None else op.axis % rank
+    is_scalar = isinstance(builder.info(indices), ScalarInfo)
+    count = 0 if is_scalar else len(shape_of(builder, indices))
+    mode, dtype = op.mode, builder.dtype(indices)
+
+    def body(x: Any, given: Any, output: Any) -> Any:
+        size = linalg.dim(x, axis)
+        _check_taken(mode, given, dtype, axis, size)
+
+        def element(at: list[Any], *scalars: Any) -> Any:
+            index = scalars[0] if scalars else given
+            read = lambda place: linalg.extract(x, [*at[:axis], place, *at[axis + count :]])  # noqa: E731
+            if mode == "nan":
+                return _or_nan(read, as_position(index, dtype), size, x.type.element_type)
+            return read(_place(mode, index, dtype, size))
+
+        maps = [linalg.select_dims(rank - 1 + count, range(axis, axis + count))]
+        return _read([] if is_scalar else [given], [] if is_scalar else maps, output, element)
+
+    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+
+
+def _check_taken(mode: str, indices: Any, dtype: str, axis: int, size: Any) -> None:
+    if mode == "fast":
+        require_indices(indices, dtype, axis, size)
+    if mode not in ("clip", "wrap"):
+        return
+    # An empty axis has no place for them to go.
+    one = linalg.constant_index(1)
+    can_read = scalar.compare(">=", size, one, "index")
+    for count in loops.sizes(indices) if isinstance(indices.type, ir.RankedTensorType) else []:
+        is_empty = scalar.compare("<", loops.index(count), one, "index")
+        can_read = scalar.create("arith.ori", can_read, is_empty)
+    loops.require(can_read, "IndexError", f"cannot take elements along axis {axis}, which has none")
+
+
+def _place(mode: str, index: Any, dtype: str, size: Any) -> Any:
+    if mode == "fast":
+        return checked_position(index, dtype, size)
+    if mode == "wrap" and is_unsigned(dtype):
+        return scalar.remainder(scalar.to_index(index, dtype), size, "ui64")
+    place = as_position(index, dtype)
+    if mode == "wrap":
+        return scalar.floor_remainder(place, size, "index")
+    last = scalar.subtract(size, linalg.constant_index(1), "index")
+    return scalar.minimum(scalar.maximum(place, linalg.constant_index(0), "index"), last, "index")
+
+
+def _or_nan(read: Callable[[Any], Any], place: Any, size: Any, element: Any) -> Any:
+    # Without sign, for which numbers below 0 are large.
+    is_inside = scalar.compare("<", place, size, "ui64")
+    return loops.when(is_inside, lambda: read(place), lambda: scalar.constant(math.nan, element), [element])[0]
+
+
+# ---- slices ----
+
+
+@register_legalize("relax.strided_slice")
+@with_known_sizes
+def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    rank = len(shape_of(builder, operands[0]))
+    strides = op.strides or (1,) * len(op.axes)
+    bounds = {axis % rank: three for axis, *three in zip(op.axes, op.begin, op.end, strides, strict=True)}
+    steps = [bounds[axis][2] if axis in bounds else 1 for axis in range(rank)]
+
+    def body(x: Any, output: Any) -> Any:
+        sizes = loops.sizes(output)
+        if 0 in sizes:
+            return output
+        starts: list[Any] = [0] * rank
+        for axis, (begin, end, stride) in bounds.items():
+            starts[axis], count = slice_range(begin, end, stride, loops.sizes(x)[axis])
+            # Without a promise that bounds are inside, the size has been inferred by just this formula.
+            if op.assume_inbound:
+                require_same(count, sizes[axis], f"the slice of axis {axis} leaves the tensor")
+        if min(steps, default=1) > 0:
+            return movement.copy(slice_of(x, starts, sizes, steps), output)
+        return _strided(x, starts, steps, output)
+
+    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+
+
+def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any) -> Any:
+    """Elements of x from the starts on by strides of either sign; numbers or indices."""
+    first = [loops.index(each) for each in starts]
+    steps = [loops.index(each) for each in strides]
+
+    def element(at: list[Any]) -> Any:
+        moved = [scalar.multiply(index, step, "index") for index, step in zip(at, steps, strict=True)]
+        return linalg.extract(x, [scalar.add(a, b, "index") for a, b in zip(first, moved, strict=True)])
+
+    return _read([], [], output, element)
+
+
+@register_legalize("relax.dynamic_strided_slice")
+@with_known_sizes
+def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """A stride of 0 is a ValueError, as in Python."""
+    rank = len(shape_of(builder, operands[0]))
+    dtypes = [builder.dtype(value) for value in operands[1:]]
+
+    def slices(x: Any, *lists: Any) -> list[tuple[Any, Any, Any]]:
+        """For each axis the start, the number of elements, the stride."""
+        for values in lists:
+            require_same(loops.sizes(values)[0], rank, "bounds and strides are to be one for each dimension")
+        found = []
+        for axis, size in enumerate(loops.sizes(x)):
+            begin, end, stride = (
+                as_position(loops.load(values, axis), dtype) for values, dtype in zip(lists, dtypes, strict=True)
+            )
+            is_stride = scalar.compare("!=", stride, linalg.constant_index(0), "index")
+            loops.require(is_stride, "ValueError", f"the stride of axis {axis} is 0")
+            found.append((*slice_range(begin, end, stride, size), stride))
+        return found
+
+    def body(*parameters: Any) -> Any:
+        *inputs, output = parameters
+        found = slices(*inputs)
+        return _strided(inputs[0], [start for start, _, _ in found], [stride for _, _, stride in found], output)
+
+    def sizes(*inputs: Any) -> list[Any]:
+        return [count for _, count, _ in slices(*inputs)]
+
+    return builder.prim(body, sizes=sizes)
+
+
+# ---- gathering ----
+
+
+@register_legalize("relax.gather_elements")
+@with_known_sizes
+def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    rank = len(shape_of(builder, operands[0]))
+    axis, dtype = op.axis % rank, builder.dtype(operands[1])
+
+    def body(data: Any, indices: Any, output: Any) -> Any:
+        for other in (each for each in range(rank) if each != axis):
+            require_at_most(loops.sizes(indices)[other], loops.sizes(data)[other], f"indices, axis {other}")
+        size = linalg.dim(data, axis)
+        require_indices(indices, dtype, axis, size)
+
+        def element(at: list[Any], index: Any) -> Any:
+            return linalg.extract(data, [*at[:axis], checked_position(index, dtype, size), *at[axis + 1 :]])
+
+        return _read([indices], [linalg.identity(rank)], output, element)
+
+    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+
+
+@register_legalize("relax.gather_nd")
+@with_known_sizes
+def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    batch, dtype = op.batch_dims, builder.dtype(operands[1])
+    depth = shape_of(builder, operands[1])[-1]
+    if not isinstance(depth, int):
+        return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
+
+    def body(data: Any, indices: Any, output: Any) -> Any:
+        rank, places = linalg.rank_of(output), linalg.rank_of(indices) - 1
+        for axis in range(batch):
+            require_same(loops.sizes(data)[axis], loops.sizes(indices)[axis], f"batch dimension {axis}")
+        if 0 in loops.sizes(indices)[:-1]:
+            return output
+        limits = [linalg.dim(data, batch + each) for each in range(depth)]
+        columns = [_column(indices, each) for each in range(depth)]
+        for each, (column, limit) in enumerate(zip(columns, limits, strict=True)):
+            require_indices(column, dtype, batch + each, limit)
+
+        def element(at: list[Any], *scalars: Any) -> Any:
+            pairs = zip(scalars, limits, strict=True)
+            found = [checked_position(index, dtype, limit) for index, limit in pairs]
+            return linalg.extract(data, [*at[:batch], *found, *at[places:]])
+
+        map_ = linalg.select_dims(rank, [*range(places), None])
+        return _read(columns, [map_] * depth, output, element)
+
+    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+
+
+def _column(indices: Any, position: int) -> Any:
+    """One number of each tuple; the last dimension stays, with one element."""
+    *outer, _ = loops.sizes(indices)
+    rank = len(outer) + 1
+    return slice_of(indices, [0] * (rank - 1) + [position], [*outer, 1])
+
+
+@register_legalize("relax.index_tensor")
+@with_known_sizes
+def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (result,) = builder.result_infos
+    if not isinstance(result, TensorInfo) or result.shape is None:
+        return builder.decline(f"the rank of the result ({describe(result)}) is not known")
+    count = len(operands) - 1
+    rank = len(result.shape)
+    common = rank - (len(shape_of(builder, operands[0])) - count)
+    dtypes = [builder.dtype(value) for value in operands[1:]]
+    outer = result.with_shape(result.shape[:common])
+    plans: list[Any] = [broadcast_plan(builder.info(value), outer) for value in operands[1:]]
+
+    def body(data: Any, *others: Any) -> Any:
+        *indices, output = others
+        limits = [linalg.dim(data, axis) for axis in range(count)]
+        broadcast_sizes(indices)
+        for axis, (tensor, dtype, limit) in enumerate(zip(indices, dtypes, limits, strict=True)):
+            require_indices(tensor, dtype, axis, limit)
+        # Where the types do not tell what is broadcast, the loops ask for each element.
+        asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
+        direct = [tensor for tensor, ask in zip(indices, asked, strict=True) if not ask]
+        maps = [linalg.select_dims(rank, plan) for plan, ask in zip(plans, asked, strict=True) if not ask]
+
+        def element(at: list[Any], *scalars: Any) -> Any:
+            read = iter(scalars)
+            found = [
+                checked_position(load_broadcast(tensor, at[:common]) if ask else next(read), dtype, limit)
+                for tensor, ask, dtype, limit in zip(indices, asked, dtypes, limits, strict=True)
+            ]
+            return linalg.extract(data, [*found, *at[common:]])
+
+        return _read(direct, maps, output, element)
+
+    def sizes(data: Any, *indices: Any) -> list[Any]:
+        return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(result.shape or ()) if dim is None]
+
+    return builder.prim(body, pattern=OpPattern.INJECTIVE, sizes=sizes if None in result.shape else None)
+
+
+@register_legalize("relax.reverse_sequence")
+@with_known_sizes
+def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
+    rank = len(shape_of(builder, operands[0]))
+    sequence, batch = op.seq_axis % rank, op.batch_axis % rank
+    dtype = builder.dtype(operands[1])
+
+    def body(data: Any, lengths: Any, output: Any) -> Any:
+        size = linalg.dim(data, sequence)
+        require_same(loops.sizes(lengths)[0], loops.sizes(data)[batch], "lengths and batches")
+        _, longest = extremes(lengths, dtype)
+        fits = scalar.compare("<=", longest, size, "index")
+        loops.require(fits, "ValueError", "length {} is larger than the sequence, which has {}", longest, size)
+
+        def element(at: list[Any], given: Any) -> Any:
+            length = as_position(given, dtype)
+            last = scalar.subtract(length, linalg.constant_index(1), "index")
+            is_inside = scalar.compare("<", at[sequence], length, "index")
+            mirrored = scalar.subtract(last, at[sequence], "index")
+            place = scalar.select(is_inside, mirrored, at[sequence])
+            return linalg.extract(data, [*at[:sequence], place, *at[sequence + 1 :]])
+
+        return _read([lengths], [linalg.select_dims(rank, [batch])], output, element)
+
+    return builder.prim(body, pattern=OpPattern.INJECTIVE)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that join tensors or take one apart: copies from and to slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import equal
+from ...passes.legalize import linalg, movement, size_checks, tensors
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.rules import register_legalize
+
+
+def _result(builder: RuleBuilder) -> tuple[Any, ...]:
+    """The sizes of the first result."""
+    info = builder.result_infos[0]
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    return info.shape
+
+
+def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: Sequence[int | None]) -> None:
+    """Checks that the parts' dimensions are as large as those of the output, where types do not tell.
+
+    `axes` has the output's dimension for each of a part's; None for one that may have any size.
+    """
+    shape = _result(builder)
+    for index, part in enumerate(parts):
+        info = builder.info(builder.operands[index])
+        assert isinstance(info, TensorInfo) and info.shape is not None
+        for own, axis in enumerate(axes):
+            if axis is not None and equal(info.shape[own], shape[axis]) is not True:
+                sizes = linalg.dim(part, own), linalg.dim(output, axis)
+                size_checks.require_same(*sizes, f"dimension {own} of tensor #{index}")
+
+
+@register_legalize("relax.concat")
+@with_known_sizes
+def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    if len(operands) == 1:
+        return operands[0]
+    rank = len(_result(builder))
+    joined = op.axis % rank
+
+    def write(*parameters: Any) -> Any:
+        *parts, output = parameters
+        _check_sizes(builder, parts, output, [None if axis == joined else axis for axis in range(rank)])
+        # Here and below: MLIR has no slice that begins at a tensor's end.
+        if 0 in linalg.sizes_of(output):
+            return output
+        offset: movement.Size = 0
+        for part in parts:
+            sizes = linalg.sizes_of(part)
+            if 0 in sizes:
+                continue
+            offsets = [offset if axis == joined else 0 for axis in range(rank)]
+            output = tensors.put_slice(movement.copy(part, tensors.slice_of(output, offsets, sizes)), output, offsets)
+            offset = movement.plus(offset, sizes[joined])
+        return output
+
+    return builder.prim(write, pattern="injective")
+
+
+@register_legalize("relax.stack")
+@with_known_sizes
+def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    rank = len(_result(builder))
+    new = op.axis % rank
+    old = [axis for axis in range(rank) if axis != new]
+
+    def write(*parameters: Any) -> Any:
+        *parts, output = parameters
+        _check_sizes(builder, parts, output, old)
+        sizes = linalg.sizes_of(output)
+        if 0 in sizes:
+            return output
+        sizes[new] = 1
+        for index, part in enumerate(parts):
+            offsets = [index if axis == new else 0 for axis in range(rank)]
+            place = tensors.slice_of(output, offsets, sizes)
+            output = tensors.put_slice(movement.copy(part, place, old), output, offsets)
+        return output
+
+    return builder.prim(write, pattern="injective")
+
+
+@register_legalize("relax.split")
+@with_known_sizes
+def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    if len(builder.result_infos) == 1:
+        return operands[0]
+    rank = len(_result(builder))
+    axis = op.axis % rank
+
+    def write(x: Any, *outputs: Any) -> list[Any]:
+        offset: movement.Size = 0
+        copies = []
+        for output in outputs:
+            sizes = linalg.sizes_of(output)
+            offsets = [offset if each == axis else 0 for each in range(rank)]
+            copies.append(output if 0 in sizes else movement.copy(tensors.slice_of(x, offsets, sizes), output))
+            # The parts are as long as they can be: together they are x.
+            offset = movement.plus(offset, sizes[axis])
+        return copies
+
+    return builder.prim(write, pattern="injective")
+
+
+@register_legalize("relax.meshgrid")
+@with_known_sizes
+def meshgrid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    axes = list(range(len(operands)))
+    if op.indexing == "xy":
+        axes[:2] = reversed(axes[:2])
+
+    def write(*parameters: Any) -> list[Any]:
+        inputs, outputs = parameters[: len(axes)], parameters[len(axes) :]
+        return [
+            movement.copy(x, output, [axis] if linalg.rank_of(x) else [])
+            for x, output, axis in zip(inputs, outputs, axes, strict=True)
+        ]
+
+    return builder.prim(write, pattern="broadcast")

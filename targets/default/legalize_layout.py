@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layout transformations: blocks of dimensions split off and put together, else one element after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import Dim, dim_mod, equal
+from ...passes.legalize import linalg, loops, movement, scalar
+from ...passes.legalize.affine_values import affine_value
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.rules import register_legalize
+
+
+class _Block(NamedTuple):
+    """A dimension, or a part of one: the quotient by a number, or the remainder."""
+
+    axis: int
+    kind: str = "whole"
+    divisor: int = 1
+
+
+@register_legalize("relax.layout_transform")
+@with_known_sizes
+def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    info = builder.info(operands[0])
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    index_map, pad_value = op.index_map.value, op.pad_value or 0
+    expressions = list(index_map.results)
+    blocks = _blocks(expressions, info.shape)
+    if blocks is not None:
+        found = blocks
+        return builder.prim(lambda x, output: _move_blocks(x, output, found), pattern="injective")
+
+    def write(x: Any, output: Any) -> None:
+        pad = scalar.constant(pad_value, output.type.element_type)
+        loops.nest(_sizes(output), lambda *place: loops.store(pad, output, *place))
+        loops.nest(
+            _sizes(x),
+            lambda *place: loops.store(
+                loops.load(x, *place), output, *(affine_value(each, place) for each in expressions)
+            ),
+        )
+
+    return builder.loops(write)
+
+
+def _sizes(memref: Any) -> list[Any]:
+    return [loops.size(memref, axis) for axis in range(len(memref.type.shape))]
+
+
+def _move_blocks(x: Any, output: Any, blocks: Sequence[Sequence[_Block]]) -> Any:
+    """Both tensors with a dimension for each block, which only stand in another order."""
+    parts = _parts(x, blocks)
+    old = [block for _, own in parts for block in own]
+    new = [block for each in blocks for block in each]
+    sizes = dict(zip(old, [size for own, _ in parts for size in own], strict=True))
+    split = movement.split(output, [[sizes[block] for block in each] for each in blocks])
+    moved = movement.copy(movement.split(x, [own for own, _ in parts]), split, [new.index(block) for block in old])
+    return movement.cast(movement.merged(moved, [len(each) for each in blocks]), output.type.shape)
+
+
+def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[movement.Size], list[_Block]]]:
+    """For each dimension of x the sizes of its blocks, and these, the outer one first."""
+    divisors = {block.axis: block.divisor for each in blocks for block in each if block.kind != "whole"}
+    parts: list[tuple[list[movement.Size], list[_Block]]] = []
+    for axis, size in enumerate(linalg.sizes_of(x)):
+        divisor = divisors.get(axis)
+        if divisor is None:
+            parts.append(([size], [_Block(axis)]))
+            continue
+        outer = size // divisor if isinstance(size, int) else _quotient(size, divisor)
+        parts.append(([outer, divisor], [_Block(axis, "outer", divisor), _Block(axis, "inner", divisor)]))
+    return parts
+
+
+def _quotient(size: Any, divisor: int) -> Any:
+    return scalar.create("arith.divui", size, linalg.constant_index(divisor))
+
+
+# ---- what a map says ----
+
+
+def _blocks(expressions: Sequence[Any], sizes: Sequence[Dim]) -> list[list[_Block]] | None:
+    """For each result of the map its blocks, the outer one first; None where it says anything else.
+
+    Each dimension must be there just once, whole or in two blocks without a rest: nothing is lost, nothing padded.
+    """
+    blocks = [_blocks_of(expression, sizes) for expression in expressions]
+    found = sorted(block for each in blocks for block in each or ())
+    divisors = {block.axis: block.divisor for block in found if block.kind != "whole"}
+    wanted = []
+    for axis, size in enumerate(sizes):
+        divisor = divisors.get(axis)
+        if divisor is None:
+            wanted.append(_Block(axis))
+        elif equal(dim_mod(size, divisor), 0) is True:
+            wanted += [_Block(axis, "inner", divisor), _Block(axis, "outer", divisor)]
+    known = [each for each in blocks if each]
+    return known if len(known) == len(blocks) and found == wanted else None
+
+
+def _blocks_of(expression: Any, sizes: Sequence[Dim]) -> list[_Block] | None:
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineDimExpr):
+        return [_Block(expression.position)]
+    if isinstance(expression, ir.AffineAddExpr):
+        return _joined(expression.lhs.maybe_downcast(), expression.rhs.maybe_downcast(), sizes)
+    kinds = ((ir.AffineFloorDivExpr, "outer"), (ir.AffineModExpr, "inner"))
+    kind = next((name for class_, name in kinds if isinstance(expression, class_)), None)
+    if kind is None:
+        return None
+    dim, divisor = expression.lhs.maybe_downcast(), expression.rhs.maybe_downcast()
+    if not isinstance(dim, ir.AffineDimExpr) or not isinstance(divisor, ir.AffineConstantExpr):
+        return None
+    return [_Block(dim.position, kind, divisor.value)]
+
+
+def _joined(left: Any, right: Any, sizes: Sequence[Dim]) -> list[_Block] | None:
+    """`outer * c + inner`, where c values of inner are possible; the sum may stand either way around."""
+    for scaled, inner in ((left, right), (right, left)):
+        if not isinstance(scaled, ir.AffineMulExpr):
+            continue
+        factor = scaled.rhs.maybe_downcast()
+        outer_blocks, inner_blocks = _blocks_of(scaled.lhs, sizes), _blocks_of(inner, sizes)
+        if not isinstance(factor, ir.AffineConstantExpr) or not outer_blocks or not inner_blocks:
+            continue
+        if len(inner_blocks) == 1 and equal(_extent(inner_blocks[0], sizes), factor.value) is True:
+            return [*outer_blocks, *inner_blocks]
+    return None
+
+
+def _extent(block: _Block, sizes: Sequence[Dim]) -> Dim:
+    return {"whole": sizes[block.axis], "inner": block.divisor, "outer": None}[block.kind]

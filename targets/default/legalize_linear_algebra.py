@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices, vectors and tensors as contractions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ...dialects.core.infos import TensorInfo
+from ...dialects.relax.infer.einsum import parse_subscripts
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import accumulator
+from ...passes.legalize.contraction import Term, contraction, label_size, runtime_size
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.rules import register_legalize
+
+_ELLIPSIS = "..."
+Labels = tuple[str, ...]
+
+
+def _rank(builder: RuleBuilder, value: Any) -> int:
+    return len(builder.info(value).shape)  # type: ignore[union-attr,arg-type]
+
+
+def _contract(
+    builder: RuleBuilder,
+    values: Sequence[Any],
+    labels: Sequence[Labels],
+    result_labels: Labels,
+    result: TensorInfo,
+    exact: Collection[str] = (),
+) -> list[Any]:
+    """Calls a PrimFunc that multiplies the tensors and sums."""
+    infos: list[Any] = [builder.info(value) for value in values]
+    assert result.shape is not None
+    # Symbols that broadcast to a size which no type tells.
+    unknown = [label for label, size in zip(result_labels, result.shape, strict=True) if size is None]
+
+    def terms(parameters: Sequence[Any]) -> list[Term]:
+        return [Term(*each) for each in zip(parameters, infos, labels, strict=True)]
+
+    def body(*parameters: Any) -> Any:
+        *inputs, out = parameters
+        return contraction(terms(inputs), out, result_labels, result.dtype, exact)
+
+    def sizes(*inputs: Any) -> list[Any]:
+        return [runtime_size(terms(inputs), label) for label in unknown]
+
+    is_moved = len(values) == 1 and set(labels[0]) == set(result_labels)
+    pattern = OpPattern.INJECTIVE if is_moved else OpPattern.OUT_EWISE_FUSABLE
+    return builder.prim(body, values, [result], pattern=pattern, sizes=sizes if unknown else None)
+
+
+@register_legalize("relax.matmul")
+@with_known_sizes
+def matmul(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    left, right = (_rank(builder, operand) for operand in operands)
+    if 0 in (left, right):
+        return builder.decline("a scalar is no matrix; use relax.multiply")
+    batch = [f"batch {axis}" for axis in range(max(left, right, 2) - 2)]
+    rows = ("m", "k") if left > 1 else ("k",)
+    columns = ("k", "n") if right > 1 else ("k",)
+    labels = [(*batch[len(batch) + len(own) - rank :], *own) for own, rank in ((rows, left), (columns, right))]
+    result_labels = (*batch, *rows[:-1], *columns[1:])
+    return _contract(builder, operands, labels, result_labels, builder.result_infos[0], {"k"})  # type: ignore[arg-type]
+
+
+@register_legalize("relax.outer")
+@with_known_sizes
+def outer(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    return _contract(builder, operands, [("m",), ("n",)], ("m", "n"), builder.result_infos[0])  # type: ignore[arg-type]
+
+
+@register_legalize("relax.einsum")
+@with_known_sizes
+def einsum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Two operands at a time, from left to right: labels that nobody needs any more are summed on the way."""
+    result: Any = builder.result_infos[0]
+    labels, result_labels = _einsum_labels(op.subscripts, [_rank(builder, value) for value in operands])
+    value, own = operands[0], labels[0]
+    for position in range(1, len(operands) - 1):
+        later = {label for term in (*labels[position + 1 :], result_labels) for label in term}
+        pair, pair_labels = [value, operands[position]], [own, labels[position]]
+        kept = tuple(dict.fromkeys(label for term in pair_labels for label in term if label in later))
+        partial = _partial_result(builder, pair, pair_labels, kept, result.dtype)
+        (value,), own = _contract(builder, pair, pair_labels, kept, partial), kept
+    rest, rest_labels = ([operands[-1]], [labels[-1]]) if len(operands) > 1 else ([], [])
+    return _contract(builder, [value, *rest], [own, *rest_labels], result_labels, result)
+
+
+def _partial_result(
+    builder: RuleBuilder, values: Sequence[Any], labels: Sequence[Labels], kept: Labels, dtype: str
+) -> TensorInfo:
+    terms = [Term(value, builder.info(value), own) for value, own in zip(values, labels, strict=True)]  # type: ignore[arg-type]
+    return TensorInfo(tuple(label_size(terms, label) for label in kept), accumulator(dtype, []))
+
+
+def _einsum_labels(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
+    """A label for each dimension; those under an ellipsis are numbered from the last one on."""
+    subscripts = parse_subscripts(text)
+    counts = [rank - len(term) + 1 for rank, term in zip(ranks, subscripts.operands, strict=True)]
+    most = max((n for n, term in zip(counts, subscripts.operands, strict=True) if _ELLIPSIS in term), default=0)
+
+    def expanded(term: Labels, count: int) -> Labels:
+        hidden = [f"-{position}" for position in range(count, 0, -1)]
+        return tuple(label for own in term for label in (hidden if own == _ELLIPSIS else [own]))
+
+    operands = [expanded(term, count) for term, count in zip(subscripts.operands, counts, strict=True)]
+    return operands, expanded(subscripts.result, most)

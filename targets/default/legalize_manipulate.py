@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that move or copy the elements of one tensor, and the sums that undo a broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...dialects.core.infos import TensorInfo, is_float
+from ...dialects.core.symbols import Dim, equal
+from ...dialects.relax import dialect as relax
+from ...passes.legalize import contraction, linalg, loops, movement, scalar, size_checks
+from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import cast, element
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.rules import register_legalize
+
+
+def _shapes(builder: RuleBuilder) -> tuple[Sequence[Dim], Sequence[Dim]]:
+    """The first operand's sizes and those of the only result."""
+    old, new = builder.info(builder.operands[0]), builder.result_infos[0]
+    assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
+    assert old.shape is not None and new.shape is not None
+    return old.shape, new.shape
+
+
+# ---- broadcasts and their inverse ----
+
+
+@register_legalize("relax.broadcast_to")
+@with_known_sizes
+def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (result,) = builder.result_infos
+    assert isinstance(result, TensorInfo)
+    if operands[0].type == op.operation.results[0].type:
+        return operands[0]
+    plan = broadcast_plan(builder.info(operands[0]), result)
+
+    def write(x: Any, output: Any) -> Any:
+        if any(isinstance(place, tuple) for place in plan):
+            size_checks.require_broadcast(x, linalg.sizes_of(output))
+        return broadcast_generic([x], output, [plan], lambda value: value)
+
+    return builder.prim(write, operands[:1], pattern="broadcast")
+
+
+@register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"])
+@with_known_sizes
+def collapse_sum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    old, new = _shapes(builder)
+    offset = len(old) - len(new)
+    targets = [1] * offset + list(new)
+    summed = [axis for axis in range(len(old)) if equal(old[axis], targets[axis]) is not True]
+    if all(equal(targets[axis], 1) is True for axis in summed):
+        inner = [axis for axis in summed if axis >= offset]
+        # The sums first, so that new dimensions cost nothing.
+        total = relax.ops["sum"](operands[0], axis=[*range(offset), *inner]) if offset or inner else operands[0]
+        wide = relax.ops["expand_dims"](total, axis=[axis - offset for axis in inner]) if inner else total
+        # Equal sizes may be written in two ways.
+        (info,) = builder.result_infos
+        return wide if builder.info(wide) == info else builder.cast(wide, info)
+    dtype = builder.dtype(operands[0])
+    return builder.loops(lambda x, output: _sum_where_one(x, output, dtype), operands[:1])
+
+
+def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
+    """Sums along the dimensions in which the output turns out to have size 1, and those that it has not."""
+    sizes = [loops.size(x, axis) for axis in range(len(x.type.shape))]
+    wide = "f64" if is_float(dtype) else dtype
+    targets = [loops.size(output, axis) for axis in range(len(output.type.shape))]
+    offset = len(sizes) - len(targets)
+    size_checks.require_broadcast(output, sizes)
+
+    def write(*place: Any) -> None:
+        first, one = linalg.constant_index(0), linalg.constant_index(1)
+        ranges = [(first, size) for size in sizes[:offset]]
+        for index, target, size in zip(place, targets, sizes[offset:], strict=True):
+            is_one = scalar.compare("==", target, one, "index")
+            after = scalar.add(index, one, "index")
+            ranges.append((scalar.select(is_one, first, index), scalar.select(is_one, size, after)))
+        zero = scalar.constant(0, element(wide))
+        loops.store(cast(_nested_sum(x, ranges, [], zero, dtype, wide), wide, dtype), output, *place)
+
+    loops.nest(targets, write)
+
+
+def _nested_sum(
+    x: Any, ranges: Sequence[tuple[Any, Any]], place: Sequence[Any], total: Any, dtype: str, wide: str
+) -> Any:
+    if not ranges:
+        return contraction.add(total, cast(loops.load(x, *place), dtype, wide), wide)
+    (start, stop), *inner = ranges
+    step = lambda i, so_far: _nested_sum(x, inner, [*place, i], so_far, dtype, wide)  # noqa: E731
+    return loops.for_range(start, stop, step, total)[0]
+
+
+# ---- order ----
+
+
+@register_legalize("relax.permute_dims")
+@with_known_sizes
+def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    old, new = _shapes(builder)
+    rank = len(old)
+    axes = [axis % rank for axis in (range(rank)[::-1] if op.axes is None else op.axes)]
+    if axes == sorted(axes):
+        return operands[0]
+    moved = [axis for axis in axes if equal(old[axis], 1) is not True]
+    if moved == sorted(moved):
+        return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](new))
+    places = [axes.index(axis) for axis in range(rank)]
+    return builder.prim(lambda x, output: movement.copy(x, output, places), pattern="injective")
+
+
+@register_legalize("relax.flip")
+@with_known_sizes
+def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    rank = len(_shapes(builder)[0])
+    flipped = op.axis % rank
+
+    def write(x: Any, output: Any) -> Any:
+        last = scalar.subtract(linalg.dim(x, flipped), linalg.constant_index(1), "index")
+
+        def read(*_: Any) -> Any:
+            places = [linalg.index(axis) for axis in range(rank)]
+            places[flipped] = scalar.subtract(last, places[flipped], "index")
+            return linalg.extract(x, places)
+
+        return linalg.generic([], [output], [linalg.identity(rank)], [linalg.PARALLEL] * rank, read)[0]
+
+    return builder.prim(write, pattern="injective")
+
+
+# ---- copies ----
+
+
+class _Part(NamedTuple):
+    """One of the dimensions that a dimension of the result is made of."""
+
+    #: The dimension of x that it walks along; None repeats.
+    axis: int | None
+    times: int = 1
+
+
+@register_legalize("relax.repeat")
+@with_known_sizes
+def repeat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    if op.axis is None:
+        return relax.ops["repeat"](relax.ops["flatten"](operands[0]), repeats=op.repeats, axis=0)
+    rank = len(_shapes(builder)[0])
+    parts = [[_Part(axis)] for axis in range(rank)]
+    parts[op.axis % rank].append(_Part(None, op.repeats))
+    return _copies(builder, parts)
+
+
+@register_legalize("relax.tile")
+@with_known_sizes
+def tile(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    old, new = _shapes(builder)
+    counts = (1,) * (len(new) - len(op.repeats)) + op.repeats
+    added = len(new) - len(old)
+    return _copies(
+        builder,
+        [[_Part(None, count), *([_Part(axis - added)] if axis >= added else [])] for axis, count in enumerate(counts)],
+    )
+
+
+def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
+    """The first operand's elements repeated: the result's dimensions taken apart, then one broadcast."""
+    old, new = _shapes(builder)
+    if len(old) == len(new) and all(part.axis is not None or part.times == 1 for each in parts for part in each):
+        return builder.operands[0]
+
+    def write(x: Any, output: Any) -> Any:
+        if 0 in new:
+            return output
+        sizes = linalg.sizes_of(x)
+        # What has one element needs no dimension of its own beside another.
+        kept = [[part for part in each if part.axis is not None or part.times > 1] or [_Part(None)] for each in parts]
+        split = movement.split(
+            output, [[part.times if part.axis is None else sizes[part.axis] for part in each] for each in kept]
+        )
+        order = [part.axis for each in kept for part in each]
+        copied = movement.copy(x, split, [order.index(axis) for axis in range(len(old))])
+        return movement.cast(movement.merged(copied, [len(each) for each in kept]), output.type.shape)
+
+    return builder.prim(write, pattern="injective")

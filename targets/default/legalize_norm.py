@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Normalizations: (data - mean) / sqrt(variance + epsilon) * gamma + beta.
+
+Means and variances are of f32 for narrower floats. The variance is that of the distances to the mean.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from ...dialects.core.symbols import Dim, equal
+from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.intrinsics.numbers import number
+from ...passes.legalize import linalg, loops, scalar, size_checks, tensors
+from ...passes.legalize.builder import Body, RuleBuilder
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.reduction import Read, Reduction, rounded, widened
+from ...passes.legalize.rules import register_legalize
+
+
+def _norm(
+    builder: RuleBuilder,
+    axes: Sequence[int],
+    body: Body,
+    outputs: Sequence[Any] | None = None,
+    pattern: OpPattern = OpPattern.OPAQUE,
+) -> list[Any]:
+    """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
+    shape, *others = [_shape(builder, value) for value in builder.operands]
+    unproven = [
+        (1 + parameter, position, axis)
+        for parameter, other in enumerate(others)
+        for position, axis in enumerate(axes)
+        if equal(other[position], shape[axis]) is not True
+    ]
+
+    def write(*values: Any) -> Any:
+        for parameter, position, axis in unproven:
+            name = builder.op.definition.operands[parameter].name
+            sizes = loops.size(values[parameter], position), loops.size(values[0], axis)
+            size_checks.require_same(*sizes, f"{name} and the data along axis {axis}")
+        return body(*values)
+
+    return builder.prim(write, outputs=outputs, pattern=pattern)
+
+
+def _shape(builder: RuleBuilder, value: Any) -> Sequence[Dim]:
+    return builder.info(value).shape or ()  # type: ignore[union-attr]
+
+
+def _inverse_deviation(rows: Reduction, variance: Any, epsilon: float) -> Any:
+    """1 / sqrt(variance + epsilon), over the kept axes."""
+
+    def body(variance: Any) -> Any:
+        return tir.ops["rsqrt"]((widened(variance) + epsilon).value)
+
+    return rows.over_kept(body, [variance], rows.empty(rows.dtype))
+
+
+def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], output: Any) -> Any:
+    """The data after some steps, each an operator and what it is about; those about nothing are left out."""
+    taken = [(apply, read) for apply, read in steps if read is not None]
+
+    def body(x: Any, *scalars: Any) -> Any:
+        result = widened(x)
+        for (apply, _), value in zip(taken, scalars, strict=True):
+            result = apply(result, widened(value))
+        return rounded(result, str(output.type.element_type)).value
+
+    return rows.everywhere(body, [rows.whole, *(read for _, read in taken)], output)
+
+
+def _affine(op: Any, gamma: Read, beta: Read) -> list[tuple[Any, Read | None]]:
+    """The steps that the attributes ask for."""
+    return [(operator.mul, gamma if op.scale else None), (operator.add, beta if op.center else None)]
+
+
+def _centered(op: Any, rows: Reduction, gamma: Read, beta: Read, output: Any) -> Any:
+    """Normalized by the data's own mean and variance along the rows' axes."""
+    mean = rows.mean(widened, [rows.whole])
+    factor = _inverse_deviation(rows, rows.variance(mean), op.epsilon)
+    steps = [(operator.sub, rows.part(mean)), (operator.mul, rows.part(factor)), *_affine(op, gamma, beta)]
+    return _normalized(rows, steps, output)
+
+
+def _axes(axes: Sequence[int], data: Any) -> list[int]:
+    """In the order given, which is that of the parameters' dimensions."""
+    return [axis % linalg.rank_of(data) for axis in axes]
+
+
+@register_legalize("relax.nn.layer_norm")
+@with_known_sizes
+def layer_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    axes = _axes(op.axes, operands[0])
+
+    def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
+        return _centered(op, Reduction(data, axes), (gamma, axes), (beta, axes), output)
+
+    return _norm(builder, axes, body)
+
+
+@register_legalize("relax.nn.instance_norm")
+@with_known_sizes
+def instance_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    axes, channels = _axes(op.axes, operands[0]), _axes([op.channel_axis], operands[0])
+
+    def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
+        return _centered(op, Reduction(data, axes), (gamma, channels), (beta, channels), output)
+
+    return _norm(builder, channels, body)
+
+
+@register_legalize("relax.nn.group_norm")
+@with_known_sizes
+def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """The channels become two dimensions, the groups and what is in them."""
+    (channel,), groups = _axes([op.channel_axis], operands[0]), op.num_groups
+    inner = channel + 1
+    axes = [inner, *(axis + (axis > channel) for axis in _axes(op.axes, operands[0]))]
+
+    def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
+        sizes = _group_sizes(linalg.sizes_of(data)[channel], groups)
+        rows, whole = Reduction(tensors.split(data, channel, sizes), axes), tensors.split(output, channel, sizes)
+        scale, shift = ((tensors.split(each, 0, sizes), [channel, inner]) for each in (gamma, beta))
+        return tensors.merge(_centered(op, rows, scale, shift, whole), channel, 2)
+
+    return _norm(builder, [channel], body)
+
+
+def _group_sizes(channels: int | Any, groups: int) -> list[Any]:
+    """How many groups there are and how many channels each has; raises ValueError where these are not all channels."""
+    if isinstance(channels, int):
+        return [groups, channels // groups]
+    count = linalg.constant_index(groups)
+    size = scalar.create("arith.divui", channels, count)
+    size_checks.require_same(scalar.multiply(size, count, "index"), channels, f"{groups} groups of channels")
+    return [groups, size]
+
+
+@register_legalize("relax.nn.rms_norm")
+@with_known_sizes
+def rms_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    axes, epsilon = _axes(op.axes, operands[0]), op.epsilon
+
+    def body(data: Any, weight: Any, output: Any) -> Any:
+        rows = Reduction(data, axes)
+        mean_square = rows.mean(lambda x: widened(x) * widened(x), [rows.whole])
+        factor = _inverse_deviation(rows, mean_square, epsilon)
+        return _normalized(rows, [(operator.mul, rows.part(factor)), (operator.mul, (weight, axes))], output)
+
+    return _norm(builder, axes, body)
+
+
+@register_legalize("relax.nn.batch_norm")
+@with_known_sizes
+def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    channels = _axes([op.axis], operands[0])
+    others = [axis for axis in range(linalg.rank_of(operands[0])) if axis not in channels]
+    momentum, epsilon = op.momentum, op.epsilon
+
+    def result(rows: Reduction, mean: Any, variance: Any, gamma: Any, beta: Any, output: Any) -> Any:
+        factor = rows.part(_inverse_deviation(rows, variance, epsilon))
+        affine = _affine(op, (gamma, channels), (beta, channels))
+        return _normalized(rows, [(operator.sub, rows.part(mean)), (operator.mul, factor), *affine], output)
+
+    def in_training(data: Any, gamma: Any, beta: Any, old_mean: Any, old_variance: Any, *outputs: Any) -> Any:
+        rows = Reduction(data, others)
+        mean = rows.mean(widened, [rows.whole])
+        variance = rows.variance(mean)
+        return [
+            result(rows, mean, variance, gamma, beta, outputs[0]),
+            rows.over_kept(lambda old, new: _moved(old, new, momentum), [old_mean, mean], outputs[1]),
+            rows.over_kept(lambda old, new: _moved(old, new, momentum), [old_variance, variance], outputs[2]),
+        ]
+
+    def in_use(data: Any, gamma: Any, beta: Any, mean: Any, variance: Any, output: Any) -> Any:
+        return result(Reduction(data, others), mean, variance, gamma, beta, output)
+
+    if op.training:
+        return _norm(builder, channels, in_training)
+    wanted = builder.result_infos
+    normalized = _norm(builder, channels, in_use, wanted[:1], OpPattern.BROADCAST)
+    pairs = zip(operands[3:], wanted[1:], strict=True)
+    return [*normalized, *(old if builder.info(old) == info else builder.cast(old, info) for old, info in pairs)]
+
+
+def _moved(old: Any, new: Any, momentum: float) -> Any:
+    """A moving value with a new one weighed in."""
+    result = widened(old) * (1 - momentum) + number(new) * momentum
+    return rounded(result, str(old.type)).value

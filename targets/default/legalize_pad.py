@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Padding: by a value it is two copies, otherwise every element is read at a place that the mode gives.
+
+Modes repeat as numpy's do where padding is wider than the data; TVM's would read outside of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...dialects.core.infos import is_bool, is_float
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.intrinsics.numbers import Number, number, operation, select
+from ...passes.legalize import linalg, loops, scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import element
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.movement import copy, plus
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.tensors import put_slice, slice_of
+
+
+@register_legalize("relax.nn.pad")
+@with_known_sizes
+def pad(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    before, after, mode = op.pad_width[::2], op.pad_width[1::2], op.pad_mode
+    if mode != "constant":
+        body = lambda data, output: _repeated(data, output, before, after, _PLACES[mode])  # noqa: E731
+        return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    dtype, value = builder.dtype(operands[0]), op.pad_value
+    if not is_float(dtype) and not math.isfinite(value):
+        return builder.decline(f"elements of type {dtype} cannot be {value}")
+    value = bool(value) if is_bool(dtype) else value
+
+    def surrounded(data: Any, output: Any) -> Any:
+        return _surrounded(data, output, scalar.constant(value, element(dtype)), before, after)
+
+    return builder.prim(surrounded, pattern=OpPattern.INJECTIVE)
+
+
+# ---- by a value ----
+def _surrounded(data: Any, output: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+    """The output full of the value, then with what is left of the data in its place."""
+    filled = linalg.fill(value, output)
+    own, room = linalg.sizes_of(data), linalg.sizes_of(output)
+    sources, targets, sizes = [], [], []
+    for size, space, low, high in zip(own, room, before, after, strict=True):
+        sources.append(_at_most(max(-low, 0), size))
+        targets.append(_at_most(max(low, 0), space))
+        is_whole = low >= 0 and high >= 0
+        sizes.append(size if is_whole else _not_negative(plus(space, -max(low, 0) - max(high, 0))))
+    if 0 in sizes:
+        return filled
+    part = slice_of(data, sources, sizes)
+    return put_slice(copy(part, slice_of(filled, targets, sizes)), filled, targets, sizes=sizes)
+
+
+def _at_most(offset: int, size: Any) -> Any:
+    """An offset within a dimension, whose end it may be."""
+    if isinstance(size, int):
+        return min(offset, size)
+    return scalar.minimum(linalg.constant_index(offset), size, "index") if offset else 0
+
+
+def _not_negative(size: Any) -> Any:
+    return max(size, 0) if isinstance(size, int) else scalar.maximum(size, linalg.constant_index(0), "index")
+
+
+# ---- by elements of the data ----
+def _repeated(
+    data: Any, output: Any, before: Sequence[int], after: Sequence[int], place: Callable[[Number, Number], Number]
+) -> Any:
+    sizes = linalg.sizes_of(data)
+    for axis, size in enumerate(sizes):
+        if not isinstance(size, int) and max(before[axis], after[axis]) > 0:
+            is_there = scalar.compare(">", size, linalg.constant_index(0), "index")
+            loops.require(is_there, "ValueError", f"axis {axis} is empty: there is nothing to pad it with")
+    known = [number(loops.index(size)) for size in sizes]
+
+    def read(*_: Any) -> Any:
+        indices = [number(linalg.index(axis)) for axis in range(len(sizes))]
+        for axis, (low, high) in enumerate(zip(before, after, strict=True)):
+            if low or high:
+                indices[axis] = place(indices[axis] - low, known[axis])
+        return linalg.extract(data, [index.value for index in indices])
+
+    rank = len(sizes)
+    return linalg.generic([], [output], [linalg.identity(rank)], [linalg.PARALLEL] * rank, read)[0]
+
+
+def _nearest(index: Number, size: Number) -> Number:
+    last = select(index < size, index, size - 1)
+    return select(last < 0, 0, last)
+
+
+def _modulo(index: Number, divisor: Number) -> Number:
+    """Never negative."""
+    rest = operation("arith.remsi", [index, divisor], index.type)
+    return select(rest < 0, rest + divisor, rest)
+
+
+def _mirrored(index: Number, size: Number) -> Number:
+    """There and back again, without either end twice; of a single element always that."""
+    period = (size - 1) * 2
+    rest = _modulo(index, select(period == 0, 1, period))
+    return select(rest < size, rest, period - rest)
+
+
+_PLACES: dict[str, Callable[[Number, Number], Number]] = {
+    "reflect": _mirrored,
+    "replicate": _nearest,
+    "circular": _modulo,
+}

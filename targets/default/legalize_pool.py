@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pooling as a reduction over windows; means are summed wide, divided and rounded once.
+
+Maxima begin at -inf: a window of padding only has none. Means of integers round towards zero, as TVM's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from math import prod
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import bit_width, is_float, is_unsigned
+from ...dialects.core.verifier import call_of
+from ...dialects.relax import dialect as relax
+from ...dialects.relax.infer.layouts import Layout, parse_layout
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.intrinsics.numbers import Number, number
+from ...passes.intrinsics.small_floats import is_small_float
+from ...passes.legalize import linalg, scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import element
+from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, is_permutation, positions, require_blocks
+from ...passes.legalize.reduction import lowest, rounded
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.windows import Window, padded
+
+#: The longest sums that are added up in f32; the error grows with the length.
+_LONGEST = 128
+_SPATIAL = {"1d": "W", "2d": "HW", "3d": "DHW"}
+
+
+class _Places:
+    """Where the loops over a result's elements are in the data: which loop is which axis of both."""
+
+    def __init__(self, layout: Layout, out_layout: Layout, spatial: str):
+        self.rank = len(layout.axes)
+        #: For each axis of the data, the loop over it or over the windows along it.
+        self.loops = positions(layout, out_layout)
+        #: Of the windowed dimensions: the data's axis, and the loop over positions.
+        self.axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]
+        self.windowed = [self.loops[axis] for axis in self.axes]
+
+    @property
+    def taps(self) -> list[int]:
+        """The loops over the windows' taps, after those over the result."""
+        return list(range(self.rank, self.rank + len(self.axes)))
+
+    @property
+    def kinds(self) -> list[str]:
+        return [linalg.PARALLEL] * self.rank + [linalg.REDUCTION] * len(self.axes)
+
+    def maps(self, data: Sequence[Any]) -> list[Any]:
+        """The maps of the data, of the windows' shape and of the result."""
+        loops = self.rank + len(self.axes)
+        selects = [linalg.select_dims(loops, dims) for dims in (self.taps, range(self.rank))]
+        return [ir.AffineMap.get(loops, 0, data), *selects] if data else selects
+
+    def spread(self, values: Sequence[int]) -> list[int]:
+        """A value for each axis of the data: 0 where it is not windowed."""
+        spread = [0] * self.rank
+        for axis, value in zip(self.axes, values, strict=True):
+            spread[axis] = value
+        return spread
+
+
+def _spatial(op: Any) -> str:
+    return _SPATIAL[op.definition.name[-2:]]
+
+
+def _layouts(op: Any) -> tuple[Layout, Layout]:
+    dimensions = f"NC{_spatial(op)}"
+    return parse_layout(op.layout, dimensions), parse_layout(op.out_layout or op.layout, dimensions)
+
+
+def _is_direct(layout: Layout, out_layout: Layout, spatial: str) -> bool:
+    """Whether windows slide along axes of the data, and the result has the same axes."""
+    return is_permutation(layout, out_layout) and not blocked_dimensions(layout) & set(spatial)
+
+
+def _per_dimension(values: Sequence[int], count: int) -> list[int]:
+    return list(values) * count if len(values) == 1 else list(values)
+
+
+def _windows(op: Any) -> list[Window]:
+    count = len(_spatial(op))
+    padding = _per_dimension(op.padding, count)
+    columns = [_per_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
+    return [Window(*each) for each in zip(*columns, padding[:count], padding[-count:], strict=True)]
+
+
+def _pooled(op: Any, operands: list[Any], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
+    """`compute(data, output, places)` in a PrimFunc."""
+    layout, out_layout = _layouts(op)
+    spatial = _spatial(op)
+    if not _is_direct(layout, out_layout, spatial):
+        return in_plain_layout(op, operands[0], builder, layout, out_layout)
+    places = _Places(layout, out_layout, spatial)
+
+    def body(data: Any, output: Any) -> Any:
+        require_blocks(data, layout)
+        return compute(data, output, places)
+
+    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+
+
+@register_legalize([f"relax.nn.max_pool{rank}" for rank in _SPATIAL])
+@with_known_sizes
+def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    windows, dtype, is_ceiled = _windows(op), builder.dtype(operands[0]), op.ceil_mode
+    if is_small_float(dtype):
+        return _through_f32(op, operands[0], dtype)
+
+    def compute(data: Any, output: Any, places: _Places) -> Any:
+        least = scalar.constant(lowest(dtype), element(dtype))
+        start = linalg.fill(least, output)
+        return _over_windows(
+            data, start, places, windows, is_ceiled, least, lambda x, best: scalar.maximum(x, best, dtype)
+        )
+
+    return _pooled(op, operands, builder, compute)
+
+
+@register_legalize([f"relax.nn.avg_pool{rank}" for rank in _SPATIAL])
+@with_known_sizes
+def avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    windows, dtype = _windows(op), builder.dtype(operands[0])
+    is_ceiled, counts_padding = op.ceil_mode, op.count_include_pad
+
+    def compute(data: Any, output: Any, places: _Places) -> Any:
+        def count(at: Sequence[Any]) -> Any:
+            sizes = [linalg.dim(data, axis) for axis in places.axes]
+            return _covered(windows, at, sizes, counts_padding)
+
+        is_constant = not is_ceiled and (counts_padding or not any(window.is_padded for window in windows))
+        return _mean(data, output, places, windows, dtype, None if is_constant else count, is_ceiled)
+
+    return _pooled(op, operands, builder, compute)
+
+
+@register_legalize([f"relax.nn.adaptive_avg_pool{rank}" for rank in _SPATIAL])
+@with_known_sizes
+def adaptive_avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dtype = builder.dtype(operands[0])
+    wanted = op.output_size and _per_dimension(op.output_size, len(_spatial(op)))
+
+    def compute(data: Any, output: Any, places: _Places) -> Any:
+        shape = [data.type.shape[axis] for axis in places.axes]
+        if wanted is None:
+            return _mean(data, output, places, [Window(1)] * len(shape), dtype, None)
+        if all(size >= 0 and size % count == 0 for size, count in zip(shape, wanted, strict=True)):
+            widths = [size // count for size, count in zip(shape, wanted, strict=True)]
+            return _mean(data, output, places, [Window(width, width) for width in widths], dtype, None)
+        return _uneven_mean(data, output, places, wanted, dtype)
+
+    return _pooled(op, operands, builder, compute)
+
+
+def _through_f32(op: Any, data: Any, dtype: str) -> Any:
+    """The same with elements that have an infinity, which not all small floats do."""
+    wide = relax.ops["astype"](data, dtype="f32")
+    attributes = call_of(op.definition, op.operation).attributes
+    return relax.ops["astype"](op.definition(wide, **attributes), dtype=dtype)
+
+
+def _over_windows(
+    data: Any,
+    start: Any,
+    places: _Places,
+    windows: Sequence[Window],
+    is_ceiled: bool,
+    padding: Any,
+    combine: Callable[[Any, Any], Any],
+) -> Any:
+    """`total = combine(element, total)` over each window, from `start`. `padding` is what is around the data."""
+    out_shape = start.type.shape
+    # Where windows may reach over the end they do by less than a stride.
+    wide = [window._replace(after=window.after + (window.stride - 1) * is_ceiled) for window in windows]
+    fitted = [
+        window.fit_to(data.type.shape[axis], out_shape[loop])
+        for window, axis, loop in zip(wide, places.axes, places.windowed, strict=True)
+    ]
+    before = places.spread([window.before for window in fitted])
+    after = places.spread([window.after for window in fitted])
+    surrounded = padded(data, padding, before, after)
+    expressions = [ir.AffineDimExpr.get(loop) for loop in places.loops]
+    for window, axis, tap in zip(windows, places.axes, places.taps, strict=True):
+        expressions[axis] = window.place(expressions[axis], ir.AffineDimExpr.get(tap))
+    # Nobody reads it: its shape says how many taps there are.
+    shape_of_window = linalg.empty([window.taps for window in windows], data.type.element_type)
+    return linalg.generic(
+        [surrounded, shape_of_window], [start], places.maps(expressions), places.kinds, lambda x, _, t: combine(x, t)
+    )[0]
+
+
+# ---- means ----
+def _sum_dtype(dtype: str, count: int | None) -> str:
+    """What elements are summed in. Means of integers fit into their type, sums need more."""
+    if not is_float(dtype):
+        return "i64" if not is_unsigned(dtype) else "ui64"
+    is_long = count is None or count > _LONGEST
+    return "f64" if is_long or bit_width(dtype) > 32 else "f32"
+
+
+def _mean(
+    data: Any,
+    output: Any,
+    places: _Places,
+    windows: Sequence[Window],
+    dtype: str,
+    count: Callable[[Sequence[Any]], Any] | None,
+    is_ceiled: bool = False,
+) -> Any:
+    """The sum of each window, divided by its taps, or by `count(position)`, an index."""
+    taps = prod(window.taps for window in windows)
+    wide = _sum_dtype(dtype, taps)
+    zero = scalar.constant(0, element(dtype))
+    combine = lambda x, total: scalar.add(convert_scalar(x, dtype, wide), total, wide)  # noqa: E731
+    total = _over_windows(data, _zeros(output, wide), places, windows, is_ceiled, zero, combine)
+    if count is None:
+        return _quotient(total, output, lambda: scalar.constant(taps, element(wide)), wide, dtype)
+    at = lambda: count([linalg.index(loop) for loop in places.windowed])  # noqa: E731
+    return _quotient(total, output, lambda: scalar.from_index(at(), wide), wide, dtype)
+
+
+def _zeros(output: Any, dtype: str) -> Any:
+    """Sums to begin with: in the result itself where it has their type."""
+    zero = scalar.constant(0, element(dtype))
+    is_own = output.type.element_type == zero.type
+    return linalg.fill(zero, output if is_own else linalg.empty(linalg.sizes_of(output), zero.type))
+
+
+def _quotient(total: Any, output: Any, count: Callable[[], Any], wide: str, dtype: str) -> Any:
+    """The sums divided; `count()` gives each divisor inside of the loop."""
+    rank = linalg.rank_of(output)
+    kinds, place = [linalg.PARALLEL] * rank, linalg.identity(rank)
+
+    def divided(x: Any, *_: Any) -> Any:
+        mean = scalar.divide(x, count(), wide)
+        return rounded(number(mean), dtype).value if is_float(dtype) else convert_scalar(mean, wide, dtype)
+
+    if wide == dtype:
+        return linalg.generic([], [total], [place], kinds, divided)[0]
+    return linalg.generic([total], [output], [place, place], kinds, divided)[0]
+
+
+def _larger(left: Number, right: Number | int) -> Number:
+    other = right if isinstance(right, Number) else left.constant(right)
+    return number(scalar.maximum(left.value, other.value, "index"))
+
+
+def _smaller(left: Number, right: Number | int) -> Number:
+    other = right if isinstance(right, Number) else left.constant(right)
+    return number(scalar.minimum(left.value, other.value, "index"))
+
+
+def _covered(windows: Sequence[Window], at: Sequence[Any], sizes: Sequence[Any], counts_padding: bool) -> Any:
+    """How many taps of the window at a position are inside of the data, or of its padding; 1 where none is."""
+    counts = []
+    for window, position, size in zip(windows, at, sizes, strict=True):
+        start = number(position) * window.stride
+        end = number(size) + window.before
+        if counts_padding:
+            counts.append(_taps_below(window, end + window.after - start))
+        else:
+            counts.append(_taps_below(window, end - start) - _taps_below(window, window.before - start))
+    return _larger(reduce(lambda left, right: left * right, counts), 1).value
+
+
+def _taps_below(window: Window, distance: Number) -> Number:
+    """How many taps are less than a distance behind a window's start."""
+    count = _larger(distance, 0)
+    if window.gap > 1:
+        count = (count + (window.gap - 1)) / window.gap
+    return _smaller(count, window.taps)
+
+
+# ---- windows of different widths ----
+def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int], dtype: str) -> Any:
+    """Window i of n begins at i * size // n and ends before the next begins, rounded up: neighbours may overlap."""
+    wide = _sum_dtype(dtype, None)
+    sizes = [linalg.dim(data, axis) for axis in places.axes]
+    shape_of_window = linalg.empty(
+        [_widest(size, linalg.constant_index(count)) for size, count in zip(sizes, wanted, strict=True)],
+        data.type.element_type,
+    )
+
+    def bounds(along: int) -> tuple[Number, Number]:
+        position, count, size = number(linalg.index(places.windowed[along])), wanted[along], number(sizes[along])
+        return position * size / count, ((position + 1) * size + (count - 1)) / count
+
+    def step(_: Any, total: Any) -> Any:
+        at = [number(linalg.index(loop)) for loop in places.loops]
+        is_inside = None
+        for along, (axis, tap) in enumerate(zip(places.axes, places.taps, strict=True)):
+            start, end = bounds(along)
+            at[axis] = start + number(linalg.index(tap))
+            is_here = at[axis] < end
+            is_inside = is_here if is_inside is None else is_inside & is_here
+            at[axis] = _smaller(at[axis], end - 1)
+        x = convert_scalar(linalg.extract(data, [index.value for index in at]), dtype, wide)
+        zero = scalar.constant(0, element(wide))
+        return scalar.add(total, scalar.select(is_inside, x, zero), wide)
+
+    def count() -> Any:
+        lengths = [end - start for start, end in map(bounds, range(len(wanted)))]
+        return scalar.from_index(reduce(lambda left, right: left * right, lengths).value, wide)
+
+    total = linalg.generic([shape_of_window], [_zeros(output, wide)], places.maps(()), places.kinds, step)[0]
+    return _quotient(total, output, count, wide, dtype)
+
+
+def _widest(size: Any, count: Any) -> Any:
+    """No window is wider than this, nor than the data."""
+    widest = (number(size) + (number(count) - 1)) / number(count) + 1
+    return _smaller(widest, number(size)).value

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantization and its inverse, as ONNX defines them.
+
+Integers: round(data / scale), halves to even, plus the zero point, limited to the result's range. Small floats: data
+divided by scale plus the zero point, rounded once and limited too. NaN becomes 0 in integers. All of it in f32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from ...dialects.core.infos import TensorInfo, bit_width, is_float
+from ...dialects.core.symbols import Dim, equal
+from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.legalize import loops, scalar, size_checks
+from ...passes.legalize.broadcast import AT_ZERO, MAYBE, broadcast_generic
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.rules import register_legalize
+
+
+@register_legalize("relax.quantize")
+def quantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    data, scale, zero_point = map(builder.dtype, operands)
+    target = str(builder.result_element)
+
+    def body(x: Any, s: Any, z: Any) -> Any:
+        quotient = scalar.divide(_f32(x, data), _f32(s, scale), "f32")
+        if is_float(target):
+            total = scalar.add(quotient, _f32(z, zero_point), "f32")
+            return convert_scalar(total, "f32", target, saturate=True)
+        # f32 has every sum in the range of 16 bits; a larger zero point needs more digits.
+        wide = "f64" if bit_width(zero_point) > 16 else "f32"
+        whole = convert_scalar(tir.ops["roundeven"](quotient), "f32", wide)
+        total = scalar.add(whole, convert_scalar(z, zero_point, wide), wide)
+        return convert_scalar(total, wide, target)
+
+    return _along_axis(op, operands, builder, body)
+
+
+@register_legalize("relax.dequantize")
+def dequantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    data, scale, zero_point = map(builder.dtype, operands)
+    target = str(builder.result_element)
+
+    def body(x: Any, s: Any, z: Any) -> Any:
+        difference = _difference(x, data, z, zero_point)
+        return convert_scalar(scalar.multiply(difference, _f32(s, scale), "f32"), "f32", target)
+
+    return _along_axis(op, operands, builder, body)
+
+
+def _f32(value: Any, dtype: str) -> Any:
+    return convert_scalar(value, dtype, "f32")
+
+
+def _difference(x: Any, data: str, z: Any, zero_point: str) -> Any:
+    """x - z as f32; integers' is exact before."""
+    if is_float(data) or is_float(zero_point):
+        return scalar.subtract(_f32(x, data), _f32(z, zero_point), "f32")
+    wide = "i32" if max(bit_width(data), bit_width(zero_point)) <= 16 else "i64"
+    left, right = convert_scalar(x, data, wide), convert_scalar(z, zero_point, wide)
+    return convert_scalar(scalar.subtract(left, right, wide), wide, "f32")
+
+
+def _along_axis(op: Any, operands: list[Any], builder: RuleBuilder, body: Callable[..., Any]) -> Any:
+    """`body` of each element with its scale and zero point: the only ones, or those at its place along the axis."""
+    # Ranks and sizes are known here, or named.
+    data, *others = cast(list[TensorInfo], [builder.info(value) for value in operands])
+    assert data.shape is not None
+    rank = len(data.shape)
+    axis = op.axis % max(rank, 1)
+    slices = data.shape[axis] if rank else 1
+    plans = [list(range(rank)), *(_plan(info, slices, axis) for info in others)]
+    # What inference could not compare the run compares.
+    checked = [at for at, info in enumerate(others, 1) if info.shape and equal(info.shape[0], slices) is not True]
+
+    def write(*parameters: Any) -> Any:
+        *inputs, output = parameters
+        for position in checked:
+            size_checks.require_broadcast(inputs[position], [loops.sizes(output)[axis] if rank else 1])
+        return broadcast_generic(inputs, output, plans, body)
+
+    return builder.prim(write, pattern=OpPattern.BROADCAST)
+
+
+def _plan(parameter: TensorInfo, slices: Dim, axis: int) -> list[Any]:
+    """Where an element's scale or zero point is read."""
+    if not parameter.shape:
+        return []
+    size = parameter.shape[0]
+    if True in (equal(size, 1), equal(slices, 1)):
+        return [AT_ZERO]
+    is_one_each = equal(size, slices) is True or equal(size, 1) is False
+    return [axis if is_one_each else (MAYBE, axis)]

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions over axes. What floats are added up in stands in passes/legalize/reduction.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ...dialects.relax import dialect as relax
+from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.intrinsics.numbers import Number, bits_of, from_bits, number, select, to_float
+from ...passes.legalize import linalg, scalar
+from ...passes.legalize.builder import Body, RuleBuilder
+from ...passes.legalize.casts import cast, element
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.loops import for_range
+from ...passes.legalize.reduction import Reduction, highest, lowest, rounded, widened
+from ...passes.legalize.rules import register_legalize
+
+# The index that no element has, and the largest number without sign: the smallest index of none.
+NOWHERE = -1
+
+
+def _reduce(op: Any, builder: RuleBuilder, body: Body) -> list[Any]:
+    """A PrimFunc of `body(reduction, *outputs)`."""
+    axes = _axes(op, linalg.rank_of(builder.operands[0]))
+    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs), pattern=OpPattern.COMM_REDUCE)
+
+
+def _axes(op: Any, rank: int) -> list[int]:
+    """The axes to reduce, counted from the front; without the attribute all of them."""
+    if op.axis is None:
+        return list(range(rank))
+    return [axis % rank for axis in ((op.axis,) if isinstance(op.axis, int) else op.axis)]
+
+
+# ---- one combination ----
+_COMBINATIONS: dict[str, tuple[Callable[[Any, Any, str], Any], Callable[[str], float | int]]] = {
+    "sum": (scalar.add, lambda _: 0),
+    "prod": (scalar.multiply, lambda _: 1),
+    "max": (scalar.maximum, lowest),
+    "min": (scalar.minimum, highest),
+}
+# The sum of booleans is whether any is true, their product whether all are.
+_OF_BOOLEANS = {"sum": "max", "prod": "min"}
+
+
+@register_legalize([f"relax.{name}" for name in _COMBINATIONS])
+@with_known_sizes
+def combination(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    name, dtype = op.definition.name, builder.dtype(operands[0])
+    combine, start = _COMBINATIONS[_OF_BOOLEANS.get(name, name) if is_bool(dtype) else name]
+
+    def body(reduction: Reduction, output: Any) -> Any:
+        wide = reduction.sum_dtype if name == "sum" and is_float(dtype) else reduction.dtype
+        # What is combined in the result's own type needs no memory in between.
+        is_direct = wide == str(output.type.element_type) and not op.keepdims
+
+        def step(x: Any, total: Any) -> Any:
+            return combine(to_float(widened(x), wide).value if is_float(dtype) else x, total, dtype)
+
+        totals = output if is_direct else reduction.empty(wide)
+        totals = reduction.fold(step, [reduction.whole], start(dtype), totals)
+        return totals if is_direct else reduction.over_kept(lambda x: _narrowed(x, output), [totals], output)
+
+    return _reduce(op, builder, body)
+
+
+def _narrowed(value: Any, output: Any) -> Any:
+    """A float in the type of a result; integers have that type already."""
+    x = number(value)
+    return rounded(x, str(output.type.element_type)).value if x.is_float else value
+
+
+# ---- means ----
+@register_legalize("relax.mean")
+@with_known_sizes
+def mean(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dtype = builder.dtype(operands[0])
+    return _reduce(op, builder, _float_mean if is_float(dtype) else lambda *values: _integer_mean(dtype, *values))
+
+
+def _float_mean(reduction: Reduction, output: Any) -> Any:
+    return reduction.mean(widened, [reduction.whole], output)
+
+
+def _integer_mean(dtype: str, reduction: Reduction, output: Any) -> Any:
+    """Added up in 64 bits, and rounded towards zero as every division of integers; 0 of no elements."""
+    wide = "ui64" if is_unsigned(dtype) else "i64"
+    count = reduction.count()
+    totals = reduction.fold(
+        lambda x, total: scalar.add(cast(x, dtype, wide), total, wide), [reduction.whole], 0, reduction.empty(wide)
+    )
+    return reduction.over_kept(lambda x: cast(scalar.divide(x, count, wide), wide, dtype), [totals], output)
+
+
+@register_legalize(["relax.variance", "relax.std"])
+@with_known_sizes
+def spread(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dtype, is_root = builder.dtype(operands[0]), op.definition.name == "std"
+    if not is_float(dtype):
+        return _integer_spread(op, operands[0], dtype)
+
+    def body(reduction: Reduction, output: Any) -> Any:
+        mean = reduction.mean(widened, [reduction.whole])
+        if not is_root:
+            return reduction.variance(mean, output)
+        variance = reduction.variance(mean)
+        return reduction.over_kept(lambda x: _narrowed(tir.ops["sqrt"](x), output), [variance], output)
+
+    return _reduce(op, builder, body)
+
+
+def _integer_spread(op: Any, x: Any, dtype: str) -> Any:
+    """Of integers: exact as far as f64 goes, then rounded towards zero once."""
+    spread = relax.ops[op.definition.name](relax.ops["astype"](x, dtype="f64"), axis=op.axis, keepdims=op.keepdims)
+    return relax.ops["astype"](spread, dtype=dtype)
+
+
+# ---- positions ----
+@register_legalize(["relax.argmax", "relax.argmin"])
+@with_known_sizes
+def position(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """The first of the extreme elements, or of the NaNs; -1 of no elements.
+
+    The extreme first, then where it is: two reductions of one value each become vectors, one of pairs does not.
+    """
+    dtype = builder.dtype(operands[0])
+    pick, start = (scalar.maximum, lowest) if op.definition.name == "argmax" else (scalar.minimum, highest)
+
+    def body(reduction: Reduction, output: Any) -> Any:
+        best = reduction.extreme(pick, start(dtype), dtype)
+        return _first_place(reduction, lambda x, best: _is_same(widened(x), number(best)), best, output, op.keepdims)
+
+    return _reduce(op, builder, body)
+
+
+def _is_same(x: Number, best: Number) -> Number:
+    return (x == best) | (x != x) if x.is_float else x == best
+
+
+def _first_place(
+    reduction: Reduction, is_found: Callable[[Any, Any], Number], wanted: Any, output: Any, keepdims: bool
+) -> Any:
+    """The lowest position of an element with `is_found(element, wanted)`, `wanted` being over the kept axes."""
+
+    def step(x: Any, wanted: Any, first: Any) -> Any:
+        nowhere = scalar.constant(NOWHERE, first.type)
+        place = scalar.select(is_found(x, wanted).value, reduction.position(), nowhere)
+        return scalar.minimum(place, first, "ui64")
+
+    reads = [reduction.whole, reduction.part(wanted)]
+    if not keepdims:
+        return reduction.fold(step, reads, NOWHERE, output)
+    return reduction.over_kept(lambda x: x, [reduction.fold(step, reads, NOWHERE, reduction.empty("i64"))], output)
+
+
+# ---- median ----
+@register_legalize("relax.median")
+@with_known_sizes
+def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """The lower one of two, and where it stands first; NaN where there is one. Of no elements it is NaN, or the
+    lowest integer, at -1.
+
+    Nothing is sorted. Elements become keys, integers in the same order; the median's is found bit by bit from the
+    highest, by counting the elements that are below: a loop over the data for each bit, and no memory.
+    """
+    dtype = builder.dtype(operands[0])
+
+    def body(reduction: Reduction, *outputs: Any) -> Any:
+        key, result = _median_key(reduction, dtype), str(outputs[0].type.element_type)
+        values = reduction.over_kept(lambda x: _from_key(number(x), dtype, result), [key], outputs[0])
+        if len(outputs) == 1:
+            return values
+        return [
+            values,
+            _first_place(reduction, lambda x, key: _key(x, dtype) == number(key), key, outputs[1], op.keepdims),
+        ]
+
+    return _reduce(op, builder, body)
+
+
+def _median_key(reduction: Reduction, dtype: str) -> Any:
+    """The medians' keys: the largest numbers that no more elements are below than stand before the median."""
+    width = bit_width(reduction.dtype)
+    ranks = _median_ranks(reduction)
+
+    def with_next_bit(step: Any, known: Any) -> Any:
+        shift = scalar.subtract(linalg.constant_index(width - 1), step, "index")
+        bit = scalar.constant(1, element(f"i{width}"))
+        bit = scalar.create("arith.shli", bit, scalar.from_index(shift, f"i{width}"))
+
+        def count(x: Any, known: Any, total: Any) -> Any:
+            is_below = _key(x, dtype).unsigned("<", number(known) | number(bit))
+            return scalar.add(total, cast(is_below.value, "i1", "i64"), "i64")
+
+        def decide(known: Any, below: Any, rank: Any) -> Any:
+            return scalar.select(
+                scalar.compare("<=", below, rank, "i64"), scalar.create("arith.ori", known, bit), known
+            )
+
+        below = reduction.fold(count, [reduction.whole, reduction.part(known)], 0, reduction.empty("i64"))
+        return reduction.over_kept(decide, [known, below, ranks], known)
+
+    nothing = linalg.fill(scalar.constant(0, element(f"i{width}")), reduction.empty(f"i{width}"))
+    (key,) = for_range(0, width, with_next_bit, nothing)
+    return key
+
+
+def _median_ranks(reduction: Reduction) -> Any:
+    """How many elements stand before the median: none where there is a NaN, whose key is the lowest; -1 of none."""
+    rank = ((number(reduction.count()) - 1) >> 1).value
+    ranks = linalg.fill(rank, reduction.empty("i64"))
+    if not is_float(reduction.dtype):
+        return ranks
+
+    def step(x: Any, lowest_rank: Any) -> Any:
+        is_nan = (widened(x) != widened(x)).value
+        own = scalar.select(is_nan, scalar.constant(0, rank.type), rank)
+        return scalar.minimum(own, lowest_rank, "i64")
+
+    return reduction.fold_into(step, [reduction.whole], ranks)
+
+
+def _key(value: Any, dtype: str) -> Number:
+    """An integer that is lower without sign where the element is; for floats both zeros have one, and all NaNs 0."""
+    x = widened(value)
+    if not x.is_float:
+        return x if is_unsigned(dtype) else x ^ _sign(x)
+    bits = bits_of(x)
+    positive = select((bits < 0) & (x != 0.0), bits ^ -1, bits | _sign(bits))
+    return select(x != x, 0, positive)
+
+
+def _from_key(key: Number, dtype: str, result: str) -> Any:
+    """The element with a key, NaN for 0."""
+    if not is_float(dtype):
+        return (key if is_unsigned(dtype) else key ^ _sign(key)).value
+    bits = select(key < 0, key ^ _sign(key), key ^ -1)
+    return to_float(from_bits(bits, element(f"f{key.bits}")), result).value
+
+
+def _sign(x: Number) -> int:
+    """The bit that says whether an integer is negative."""
+    return -(1 << (x.bits - 1))

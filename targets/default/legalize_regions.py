@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pooling of regions to a fixed size. A region is (image, x1, y1, x2, y2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...dialects.tir import dialect as tir
+from ...passes.intrinsics.numbers import Number, number, select, to_float
+from ...passes.legalize import scalar
+from ...passes.legalize.boxes import load_wide, wide
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import element
+from ...passes.legalize.conversions import float_to_int
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.loops import for_range, index, load, nest, require, scratch, size, sizes, store, when
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.size_checks import require_same
+
+
+class _Layout(NamedTuple):
+    """Where the dimensions of data and of results stand: image or region, channel, row, column."""
+
+    channel: int
+    row: int
+    column: int
+
+    def at(self, first: Any, channel: Any, row: Any, column: Any) -> list[Any]:
+        places = {0: first, self.channel: channel, self.row: row, self.column: column}
+        return [places[axis] for axis in range(4)]
+
+
+_LAYOUTS = {"NCHW": _Layout(1, 2, 3), "NHWC": _Layout(3, 1, 2)}
+
+
+def _image(data: Any, rois: Any, region: Any) -> Any:
+    """The image that a region is of, checked."""
+    given, images = load_wide(rois, region, 0), size(data, 0)
+    place = float_to_int(given, "i64")
+    # Fractions go, as in a conversion; NaN is in no image.
+    is_there = (given > -1.0) & (place < number(scalar.from_index(images, "i64")))
+    require(is_there.value, "IndexError", "region {} is in image {}, but there are {}", region, place.value, images)
+    return index(place.value)
+
+
+def _check(data: Any, rois: Any, out: Any, layout: _Layout) -> None:
+    require_same(sizes(rois)[0], sizes(out)[0], "numbers of regions and of results")
+    require_same(sizes(rois)[1], 5, "values of a region")
+    require_same(sizes(data)[layout.channel], sizes(out)[layout.channel], "channels of data and results")
+
+
+def _ceil(x: Number) -> Number:
+    return number(tir.ops["ceil"](x.value))
+
+
+def _floor(x: Number) -> Number:
+    return number(tir.ops["floor"](x.value))
+
+
+def _maximum(x: Number, y: Number) -> Number:
+    return number(scalar.maximum(x.value, y.value, x.dtype))
+
+
+def _limited(place: Number, size_: Any) -> Any:
+    """An i64 as an index from 0 to the size."""
+    return scalar.maximum(scalar.minimum(index(place.value), size_, "index"), index(0), "index")
+
+
+# ---- interpolation ----
+
+
+class _Bins(NamedTuple):
+    """How a region is divided in one direction: where it begins, a bin's length, and the samples in a bin."""
+
+    start: Number
+    length: Number
+    samples: Any
+
+    def position(self, bin_: Any, sample: Any) -> Number:
+        count, place, part = (_as_float(each, self.start) for each in (self.samples, bin_, sample))
+        return self.start + place * self.length + (part + 0.5) * self.length / count
+
+
+def _as_float(place: Any, like: Number) -> Number:
+    return number(scalar.from_index(place, like.dtype))
+
+
+@register_legalize("relax.vision.roi_align")
+@with_known_sizes
+def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Bilinear samples on a grid in each bin; 0 where there are none."""
+    layout = _LAYOUTS[op.layout]
+    is_mean = op.mode == "avg"
+
+    def bins(rois: Any, region: Any, axis: int, count: int) -> _Bins:
+        start, end = (load_wide(rois, region, place) * op.spatial_scale for place in (1 + axis, 3 + axis))
+        whole = end - start if op.aligned else _maximum(end - start, start.constant(1))
+        length = whole / float(count)
+        if op.sample_ratio > 0:
+            return _Bins(start, length, index(op.sample_ratio))
+        # Regions without end have no sample inside of the image.
+        samples = float_to_int(_ceil(select(length - length == 0.0, length, 0.0)), "i32")
+        at_least_none = select(samples > 0, samples, 0)
+        return _Bins(start, length, index(at_least_none.value))
+
+    def body(data: Any, rois: Any, out: Any) -> None:
+        _check(data, rois, out, layout)
+        channels, computed = size(data, layout.channel), wide(str(data.type.element_type))
+        rows, columns = (sizes(out)[axis] for axis in (layout.row, layout.column))
+
+        def of_region(sums: Any, region: Any) -> None:
+            image = _image(data, rois, region)
+            vertical, horizontal = bins(rois, region, 1, rows), bins(rois, region, 0, columns)
+            samples = scalar.multiply(vertical.samples, horizontal.samples, "index")
+            no_samples = scalar.compare("==", samples, index(0), "index")
+            lowest = number(scalar.constant(0 if is_mean else float("-inf"), element(computed)))
+            start = select(number(no_samples), lowest.constant(0), lowest).value
+
+            def of_bin(row: Any, column: Any) -> None:
+                for_range(0, channels, lambda c: store(start, sums, c))
+
+                def add(i: Any, j: Any) -> None:
+                    y, x = vertical.position(row, i), horizontal.position(column, j)
+                    _sample(data, layout, image, y, x, lambda c, value: put(c, value))
+
+                def put(channel: Any, value: Number) -> None:
+                    before = number(load(sums, channel))
+                    store((before + value if is_mean else _maximum(before, value)).value, sums, channel)
+
+                nest([vertical.samples, horizontal.samples], add)
+                for_range(0, channels, lambda c: finish(row, column, c))
+
+            def finish(row: Any, column: Any, channel: Any) -> None:
+                result = number(load(sums, channel))
+                if is_mean:
+                    result = result / _as_float(scalar.maximum(samples, index(1), "index"), result)
+                value = to_float(result, str(out.type.element_type)).value
+                store(value, out, *layout.at(region, channel, row, column))
+
+            nest([rows, columns], of_bin)
+
+        def with_sums(sums: Any) -> None:
+            for_range(0, size(rois, 0), lambda region: of_region(sums, region))
+
+        scratch([channels], element(computed), with_sums)
+
+    return builder.loops(body)
+
+
+def _sample(data: Any, layout: _Layout, image: Any, y: Number, x: Number, put: Callable[[Any, Number], None]) -> None:
+    """The data between its elements: `put(channel, value)` for each channel; 0 outside."""
+    height, width = size(data, layout.row), size(data, layout.column)
+    channels = size(data, layout.channel)
+    dtype = wide(str(data.type.element_type))
+
+    # NaN is outside.
+    is_inside = _is_within(y, height) & _is_within(x, width)
+    for extent in (height, width):
+        is_inside = is_inside & number(scalar.compare(">", extent, index(0), "index"))
+
+    def inside() -> None:
+        low_y, high_y, part_y = _neighbours(y, height)
+        low_x, high_x, part_x = _neighbours(x, width)
+        corners = [
+            (row, column, to_float(weight_y * weight_x, dtype))
+            for row, weight_y in ((low_y, 1.0 - part_y), (high_y, part_y))
+            for column, weight_x in ((low_x, 1.0 - part_x), (high_x, part_x))
+        ]
+
+        def mix(channel: Any) -> None:
+            terms = [
+                load_wide(data, *layout.at(image, channel, row, column)) * weight for row, column, weight in corners
+            ]
+            put(channel, terms[0] + terms[1] + terms[2] + terms[3])
+
+        for_range(0, channels, mix)
+
+    def outside() -> None:
+        for_range(0, channels, lambda channel: put(channel, number(scalar.constant(0, element(dtype)))))
+
+    when(is_inside.value, inside, outside)
+
+
+def _is_within(position: Number, extent: Any) -> Number:
+    return (position >= -1.0) & (position <= _as_float(extent, position))
+
+
+def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
+    """The elements before and after a position, and which part of the way it is; the border goes on outside."""
+    last = scalar.subtract(extent, index(1), "index")
+    limited = _maximum(position, position.constant(0))
+    limited = number(scalar.minimum(limited.value, _as_float(last, position).value, position.dtype))
+    low = _floor(limited)
+    place = _limited(float_to_int(low, "i64"), last)
+    after = scalar.minimum(scalar.add(place, index(1), "index"), last, "index")
+    return place, after, limited - low
+
+
+# ---- maxima ----
+
+
+@register_legalize("relax.vision.roi_pool")
+@with_known_sizes
+def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
+    layout = _LAYOUTS[op.layout]
+
+    def corner(rois: Any, region: Any, place: int) -> Number:
+        return _floor(load_wide(rois, region, place) * op.spatial_scale + 0.5)
+
+    def bounds(rois: Any, region: Any, axis: int, count: int, bin_: Any, extent: Any) -> tuple[Any, Any]:
+        """Where a bin begins and ends."""
+        start, end = (float_to_int(corner(rois, region, place), "i32") for place in (1 + axis, 3 + axis))
+        start, end = (number(scalar.create("arith.extsi", each.value, type_=element("i64"))) for each in (start, end))
+        whole = number(scalar.maximum((end - start + 1).value, start.constant(1).value, "i64"))
+        computed = wide(str(rois.type.element_type))
+        length = number(scalar.from_index(index(whole.value), computed)) / float(count)
+        first = _floor(_as_float(bin_, length) * length)
+        last = _ceil((_as_float(bin_, length) + 1.0) * length)
+        low, high = (_limited(float_to_int(each, "i64") + start, extent) for each in (first, last))
+        return low, high
+
+    def body(data: Any, rois: Any, out: Any) -> None:
+        _check(data, rois, out, layout)
+        height, width = size(data, layout.row), size(data, layout.column)
+        rows, columns = (sizes(out)[axis] for axis in (layout.row, layout.column))
+        dtype = str(data.type.element_type)
+
+        def of_region(region: Any) -> None:
+            image = _image(data, rois, region)
+
+            def of_bin(row: Any, column: Any) -> None:
+                top, bottom = bounds(rois, region, 1, rows, row, height)
+                left, right = bounds(rois, region, 0, columns, column, width)
+                no_rows, no_columns = (scalar.compare(">=", *ends, "index") for ends in ((top, bottom), (left, right)))
+                is_empty = scalar.create("arith.ori", no_rows, no_columns)
+                lowest = number(scalar.constant(float("-inf"), element(wide(dtype))))
+                start = select(number(is_empty), lowest.constant(0), lowest).value
+
+                def largest(channel: Any) -> None:
+                    def of_row(y: Any, best: Any) -> Any:
+                        return for_range(left, right, lambda x, best: larger(y, x, best), best)[0]
+
+                    def larger(y: Any, x: Any, best: Any) -> Any:
+                        return _maximum(number(best), load_wide(data, *layout.at(image, channel, y, x))).value
+
+                    found = number(for_range(top, bottom, of_row, start)[0])
+                    store(to_float(found, dtype).value, out, *layout.at(region, channel, row, column))
+
+                for_range(0, size(data, layout.channel), largest)
+
+            nest([rows, columns], of_bin)
+
+        for_range(0, size(rois, 0), of_region)
+
+    return builder.loops(body)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that keep the elements in their order: copies, on targets where a view is none of their operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import Dim, equal, product
+from ...dialects.relax import dialect as relax
+from ...passes.legalize import linalg, movement, size_checks
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.rules import register_legalize
+
+_Groups = list[tuple[list[int], list[int]]]
+
+
+@register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"])
+@with_known_sizes
+def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    old, new = builder.info(operands[0]), builder.result_infos[0]
+    assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
+
+    def write(x: Any, output: Any) -> Any:
+        if equal(product(old.shape or ()), product(new.shape or ())) is not True:
+            have, want = (movement.product(linalg.sizes_of(each)) for each in (x, output))
+            size_checks.require_same(have, want, "numbers of elements")
+        return _copy(x, output, old, new)
+
+    return builder.prim(write, operands[:1], pattern="injective")
+
+
+@register_legalize("relax.squeeze")
+@with_known_sizes
+def squeeze(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    old, new = builder.info(operands[0]), builder.result_infos[0]
+    assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
+    if new.shape is None:
+        return builder.decline("sizes that may be 1 leave the rank open: name the axes")
+    sizes = old.shape or ()
+    dropped = [axis % len(sizes) for axis in op.axis or ()]
+
+    def write(x: Any, output: Any) -> Any:
+        for axis in dropped:
+            if equal(sizes[axis], 1) is not True:
+                size_checks.require_same(linalg.dim(x, axis), 1, f"dimension {axis}, which is to go")
+        return _copy(x, output, old, new)
+
+    return builder.prim(write, pattern="injective")
+
+
+@register_legalize("relax.nn.batch_flatten")
+@with_known_sizes
+def batch_flatten(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (info,) = builder.result_infos
+    assert isinstance(info, TensorInfo)
+    return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](info.shape))
+
+
+def _copy(x: Any, output: Any, old: TensorInfo, new: TensorInfo) -> Any:
+    """The output with x's elements in their order."""
+    assert old.shape is not None and new.shape is not None
+    if 0 in new.shape:
+        return output
+    if not old.shape or not new.shape:
+        return movement.copy(x, output, [None] * len(old.shape))
+    groups = _matching_groups(old.shape, new.shape)
+    flat = movement.merged(x, [len(axes) for axes, _ in groups])
+    sizes = linalg.sizes_of(output)
+    return movement.copy(movement.split(flat, [[sizes[axis] for axis in axes] for _, axes in groups]), output)
+
+
+def _matching_groups(old: Sequence[Dim], new: Sequence[Dim]) -> _Groups:
+    """Runs of dimensions of both shapes with equally many elements, as short as can be told."""
+    groups: _Groups = []
+    start, begin = 0, 0
+    while start < len(old) and begin < len(new):
+        stop, end = _shortest_match(old, new, start, begin)
+        groups.append((list(range(start, stop)), list(range(begin, end))))
+        start, begin = stop, end
+    # What is left on one side are sizes of 1.
+    groups[-1][0].extend(range(start, len(old)))
+    groups[-1][1].extend(range(begin, len(new)))
+    return groups
+
+
+def _shortest_match(old: Sequence[Dim], new: Sequence[Dim], start: int, begin: int) -> tuple[int, int]:
+    """Where the runs from here end; at the ends of the shapes if nothing shorter is sure to match."""
+    pairs = [(stop, end) for stop in range(start + 1, len(old) + 1) for end in range(begin + 1, len(new) + 1)]
+    for stop, end in sorted(pairs, key=sum):
+        if equal(product(old[start:stop]), product(new[begin:end])) is True:
+            return stop, end
+    return len(old), len(new)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Resizing: tables say for each place along a dimension which elements it is made of, one loop over all combines them.
+
+Coordinates are fractions of whole numbers, divided once in f64: exact where rounding decides about the element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import bit_width, is_float
+from ...dialects.relax.infer.layouts import parse_layout
+from ...dialects.tir import dialect as tir
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.intrinsics.numbers import Number, number, select, to_float
+from ...passes.legalize import linalg, loops, scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import element
+from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.interpolation import (
+    Tap,
+    as_index,
+    cubic_weights,
+    floor,
+    inside,
+    is_empty,
+    limited,
+    linear_weights,
+    require_elements,
+    round_half_even,
+    weighted,
+)
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
+from ...passes.legalize.rules import register_legalize
+
+#: As TVM's: a coordinate computed a little beside a whole number counts as that.
+_EPSILON = 1e-5
+
+
+class _Region(NamedTuple):
+    """Which part of a dimension is resized, for tf_crop_and_resize; 0 is the first element, 1 the last."""
+
+    start: float
+    end: float
+
+
+class _Table(NamedTuple):
+    """Along one dimension: the taps' indices and weights, and whether the place is in the image; 1-D tensors."""
+
+    indices: list[Any]
+    weights: list[Any]
+    is_inside: list[Any]
+
+    @property
+    def tensors(self) -> list[Any]:
+        return [*self.indices, *self.weights, *self.is_inside]
+
+
+@register_legalize(["relax.image.resize2d", "relax.image.resize3d"])
+@with_known_sizes
+def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dimensions = "NCHW" if op.definition.name.endswith("2d") else "NCDHW"
+    spatial = dimensions[2:]
+    layout = parse_layout(op.layout, dimensions)
+    if blocked_dimensions(layout) & set(spatial):
+        return in_plain_layout(op, operands[0], builder, layout, layout)
+    axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]
+    dtype, out_dtype = builder.dtype(operands[0]), str(builder.result_infos[0].dtype)  # type: ignore[union-attr]
+    if is_empty(builder.info(operands[0]), axes, builder.result_infos[0]):
+        return builder.decline("the image is empty: there is nothing to make the result of")
+    settings = _Settings(op, dtype, out_dtype, len(axes))
+
+    def resized(data: Any, output: Any) -> Any:
+        require_blocks(data, layout)
+        sizes = linalg.sizes_of(data)
+        require_elements([sizes[axis] for axis in axes], linalg.sizes_of(output))
+        tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
+        return _combined(data, output, axes, tables, settings)
+
+    return builder.prim(resized, operands[:1], pattern=OpPattern.INJECTIVE)
+
+
+class _Settings:
+    """The operation's attributes, and how they make coordinates."""
+
+    def __init__(self, op: Any, dtype: str, out_dtype: str, count: int):
+        self.dtype, self.out_dtype = dtype, out_dtype
+        # f32 does not have every integer of 32 bits.
+        is_wide = "f64" in (dtype, out_dtype) or (bit_width(dtype) >= 32 and not is_float(dtype))
+        self.wide = "f64" if is_wide else "f32"
+        self.mode, self.method, self.rounding = op.coordinate_transformation_mode, op.method, op.rounding_method
+        self.alpha, self.excludes = op.cubic_alpha, op.cubic_exclude == 1
+        self.is_cropped = self.mode == "tf_crop_and_resize"
+        self.extrapolated = op.extrapolation_value
+        roi = op.roi or (0.0,) * (2 * count)
+        self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
+
+    def table(self, data: Any, output: Any, axis: int, position: int) -> _Table:
+        size, count = linalg.sizes_of(data)[axis], linalg.sizes_of(output)[axis]
+        known = (number(loops.index(size)), number(loops.index(count)))
+        taps = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}[self.method]
+        weights = taps if taps > 1 else 0
+        types = [ir.IndexType.get()] * taps + [element(self.wide)] * weights
+        types += [element("i1")] * self.is_cropped
+
+        def row(*_: Any) -> list[Any]:
+            return [value.value for value in self._row(number(linalg.index(0)), *known, self.regions[position])]
+
+        outputs = [linalg.empty([count], type_) for type_ in types]
+        columns = linalg.generic([], outputs, [linalg.identity(1)] * len(types), [linalg.PARALLEL], row)
+        return _Table(columns[:taps], columns[taps : taps + weights], columns[taps + weights :])
+
+    def _row(self, place: Number, size: Number, count: Number, region: _Region) -> list[Number]:
+        x = self._coordinate(_as_f64(place), _as_f64(size), _as_f64(count), region)
+        last = _as_f64(size) - 1.0
+        is_inside = [(x >= 0.0) & (x <= last)] if self.is_cropped else []
+        if self.method == "nearest_neighbor":
+            index, _ = inside(as_index(self._rounded(x)), size)
+            return [index, *is_inside]
+        # What is farther away than any element is made of the same ones.
+        x = limited(x, -4.0, last + 4.0)
+        base = floor(x)
+        fraction = to_float(x - base, self.wide)
+        first = as_index(base)
+        if self.method == "linear":
+            places = [inside(first + step, size) for step in range(2)]
+            return [*(index for index, _ in places), *linear_weights(fraction), *is_inside]
+        places = [inside(first + step, size) for step in range(-1, 3)]
+        weights = cubic_weights(fraction, self.alpha)
+        if self.excludes:
+            weights = [select(is_there, weight, 0.0) for weight, (_, is_there) in zip(weights, places, strict=True)]
+            total = weights[0] + weights[1] + weights[2] + weights[3]
+            weights = [weight / total for weight in weights]
+        return [*(index for index, _ in places), *weights, *is_inside]
+
+    def _coordinate(self, x: Number, size: Number, count: Number, region: _Region) -> Number:
+        """Where in the image a place of the result is; all are whole numbers in f64."""
+        if self.mode == "asymmetric":
+            return x * size / count
+        if self.mode == "tf_half_pixel_for_nn":
+            return (x * 2.0 + 1.0) * size / (count * 2.0)
+        single = count == 1.0
+        if self.mode == "align_corners":
+            return x * (size - 1.0) / select(single, 1.0, count - 1.0)
+        if self.is_cropped:
+            start, end = region
+            step = x * (size - 1.0) * (end - start) / select(single, 1.0, count - 1.0)
+            return select(single, (size - 1.0) * (0.5 * (start + end)), (size - 1.0) * start + step)
+        middle = ((x * 2.0 + 1.0) * size - count) / (count * 2.0)
+        return select(single, 0.0, middle) if self.mode == "pytorch_half_pixel" else middle
+
+    def _rounded(self, x: Number) -> Number:
+        rounding = self.rounding or ("round" if self.mode == "align_corners" else "floor")
+        if rounding == "round":
+            return floor(x + 0.5)
+        if rounding == "round_prefer_ceil":
+            return floor(x + 0.5)
+        if rounding == "round_prefer_floor":
+            return _ceiled(x - 0.5)
+        return floor(x + _EPSILON) if rounding == "floor" else _ceiled(x - _EPSILON)
+
+
+def _ceiled(x: Number) -> Number:
+    return number(tir.ops["ceil"](x.value))
+
+
+def _as_f64(index: Number) -> Number:
+    return number(scalar.from_index(index.value, "f64"))
+
+
+def _combined(data: Any, output: Any, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Any:
+    """The output, each element made of those of the data that the tables tell."""
+    rank = linalg.rank_of(output)
+    inputs = [tensor for table in tables for tensor in table.tensors]
+    read_at = [axis for axis, table in zip(axes, tables, strict=True) for _ in table.tensors]
+    maps = [*(linalg.select_dims(rank, [axis]) for axis in read_at), linalg.identity(rank)]
+
+    def made(*scalars: Any) -> Any:
+        given = iter([number(each) for each in scalars[:-1]])
+        rows = [_Table(*([next(given) for _ in column] for column in table)) for table in tables]
+        places = [number(linalg.index(axis)) for axis in range(rank)]
+
+        def read(indices: Sequence[Number]) -> Any:
+            at = list(places)
+            for axis, index in zip(axes, indices, strict=True):
+                at[axis] = index
+            return linalg.extract(data, [index.value for index in at])
+
+        value = _value(rows, read, settings)
+        if not settings.is_cropped:
+            return value
+        flags = [flag for row in rows for flag in row.is_inside]
+        is_inside = flags[0]
+        for flag in flags[1:]:
+            is_inside = is_inside & flag
+        beyond = scalar.constant(settings.extrapolated, element("f64"))
+        return scalar.select(is_inside.value, value, convert_scalar(beyond, "f64", settings.out_dtype))
+
+    return linalg.generic(inputs, [output], maps, [linalg.PARALLEL] * rank, made)[0]
+
+
+def _value(rows: Sequence[_Table], read: Callable[[Sequence[Number]], Any], settings: _Settings) -> Any:
+    """An element of the result; one that is only copied is not computed with."""
+    dtype, wide, out_dtype = settings.dtype, settings.wide, settings.out_dtype
+    if settings.method == "nearest_neighbor":
+        return convert_scalar(read([row.indices[0] for row in rows]), dtype, out_dtype)
+    taps = [[Tap(*each) for each in zip(row.indices, row.weights, strict=True)] for row in rows]
+    total = weighted(taps, lambda indices: number(convert_scalar(read(indices), dtype, wide)))
+    return convert_scalar(total.value, wide, out_dtype)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sums and products of each element and all before it: a loop that carries the total, in f32 for narrower floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...dialects.core.infos import is_bool
+from ...dialects.relax import dialect as relax
+from ...passes.legalize import linalg, scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.casts import accumulator, cast, element
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.loops import for_range, load, nest, size, store
+from ...passes.legalize.rules import register_legalize
+
+_STEPS: dict[str, tuple[Callable[[Any, Any, str], Any], int]] = {
+    "cumsum": (scalar.add, 0),
+    "cumprod": (scalar.multiply, 1),
+}
+# As for reductions: the sum of booleans is whether any is true, the product whether all are.
+_STEPS_OF_BOOLEANS = {"cumsum": (scalar.maximum, 0), "cumprod": (scalar.minimum, 1)}
+
+
+@register_legalize([f"relax.{name}" for name in _STEPS])
+@with_known_sizes
+def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (data,) = operands
+    name, source, result = op.definition.name, builder.dtype(data), str(builder.result_infos[0].dtype)  # type: ignore[union-attr]
+    if op.axis is None:
+        flat = relax.ops["flatten"](data)
+        return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
+    rank = linalg.rank_of(data)
+    axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result, ())
+    step, start = (_STEPS_OF_BOOLEANS if is_bool(result) else _STEPS)[name]
+
+    def body(x: Any, output: Any) -> None:
+        def along_axis(*others: Any) -> None:
+            def advance(place: Any, total: Any) -> Any:
+                indices = [*others[:axis], place, *others[axis:]]
+                following = step(total, cast(load(x, *indices), source, wide), wide)
+                store(cast(total if is_exclusive else following, wide, result), output, *indices)
+                return following
+
+            for_range(0, size(x, axis), advance, scalar.constant(start, element(wide)))
+
+        nest([size(x, other) for other in range(rank) if other != axis], along_axis)
+
+    return builder.loops(body)

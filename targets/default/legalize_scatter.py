@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that write elements at indices, one after the other: of several writes to a place the last one stays.
+
+An index outside is an IndexError, one below 0 counts from the end; all are checked before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ...dialects.relax import dialect as relax
+from ...passes.legalize import linalg, loops, movement, scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.indices import as_position, checked_position, require_index, require_indices
+from ...passes.legalize.known_sizes import shape_of, with_known_sizes
+from ...passes.legalize.loops import load, nest, scratch, size, sizes, store
+from ...passes.legalize.python_slices import slice_range
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.scalar_inputs import ScalarInputs
+from ...passes.legalize.size_checks import (
+    broadcast_sizes,
+    load_broadcast,
+    require_at_most,
+    require_broadcast,
+    require_same,
+)
+from ...passes.legalize.tensors import put_slice, slice_of
+
+#: What is at a place and what is written there -> what is there then.
+_Combine = Callable[[Any, Any], Any]
+
+_ARITHMETIC: dict[str, Callable[[Any, Any, str], Any]] = {
+    "add": scalar.add,
+    "mul": scalar.multiply,
+    "max": scalar.maximum,
+    "min": scalar.minimum,
+}
+_OF_BOOL = {"add": "arith.ori", "max": "arith.ori", "mul": "arith.andi", "min": "arith.andi"}
+
+
+def _combine(reduction: str, dtype: str) -> _Combine:
+    if reduction == "update":
+        return lambda old, new: new
+    if is_bool(dtype):
+        return lambda old, new: scalar.create(_OF_BOOL[reduction], old, new)
+    return lambda old, new: _ARITHMETIC[reduction](old, new, dtype)
+
+
+def _wide(dtype: str, reduction: str) -> str:
+    """The element type in which the updates of one place come together without losing digits between them."""
+    if is_float(dtype):
+        return "f32" if bit_width(dtype) < 32 and reduction in ("add", "mul", "mean") else dtype
+    if reduction == "mean":
+        return "ui64" if is_unsigned(dtype) else "i64"
+    return dtype
+
+
+def _in_wide(op: Any, operands: Sequence[Any], names: Sequence[str], dtype: str, wide: str) -> Any:
+    """The operation on operands of a wider element type, and its result in its own."""
+    given = op.definition.segment(list(operands), None)
+    for name in names:
+        given[name] = relax.ops["astype"](given[name], dtype=wide)
+    attributes = {name: getattr(op, name) for name in op.definition.attrs}
+    return relax.ops["astype"](op.definition(**given, **attributes), dtype=dtype)
+
+
+def _change(memref: Any, at: Sequence[Any], value: Any, combine: _Combine) -> None:
+    store(combine(load(memref, *at), value), memref, *at)
+
+
+@register_legalize("relax.scatter_elements")
+@with_known_sizes
+def scatter_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """The mean is of what was there and all updates of the place; of integers it is rounded down."""
+    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
+    if is_bool(dtype) and reduction == "mean":
+        return builder.decline("there is no mean of booleans; convert with relax.astype")
+    wide = _wide(dtype, reduction)
+    if wide != dtype:
+        return _in_wide(op, operands, ("data", "updates"), dtype, wide)
+    combine = _combine("add" if reduction == "mean" else reduction, dtype)
+
+    def body(data: Any, indices: Any, updates: Any, output: Any) -> None:
+        rank = len(data.type.shape)
+        axis = op.axis % rank
+        limit = size(data, axis)
+        for each in range(rank):
+            require_same(sizes(updates)[each], sizes(indices)[each], f"updates and indices, axis {each}")
+            if each != axis:
+                require_at_most(sizes(indices)[each], sizes(data)[each], f"indices, axis {each}")
+        require_indices(indices, index_dtype, axis, limit)
+        loops.copy(data, output)
+
+        def write(*at: Any, counts: Any = None) -> None:
+            place = checked_position(load(indices, *at), index_dtype, limit)
+            target = [*at[:axis], place, *at[axis + 1 :]]
+            _change(output, target, load(updates, *at), combine)
+            if counts is not None:
+                one = scalar.constant(1, counts.type.element_type)
+                _change(counts, target, one, _combine("add", "i64"))
+
+        def write_means(counts: Any) -> None:
+            one = scalar.constant(1, counts.type.element_type)
+            nest(sizes(output), lambda *at: store(one, counts, *at))
+            nest(sizes(indices), lambda *at: write(*at, counts=counts))
+            nest(sizes(output), lambda *at: _change(output, at, load(counts, *at), _quotient(dtype)))
+
+        if reduction == "mean":
+            scratch(sizes(output), ir.IntegerType.get_signless(64), write_means)
+        else:
+            nest(sizes(indices), write)
+
+    return builder.loops(body)
+
+
+def _quotient(dtype: str) -> _Combine:
+    def divided(total: Any, count: Any) -> Any:
+        divisor = convert_scalar(count, "i64", dtype)
+        if is_float(dtype):
+            return scalar.divide(total, divisor, dtype)
+        return scalar.floor_divide(total, divisor, dtype)
+
+    return divided
+
+
+@register_legalize("relax.scatter_nd")
+@with_known_sizes
+def scatter_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
+    depth = shape_of(builder, operands[1])[-1]
+    if not isinstance(depth, int):
+        return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
+    wide = _wide(dtype, reduction)
+    if wide != dtype:
+        return _in_wide(op, operands, ("data", "updates"), dtype, wide)
+    combine = _combine(reduction, dtype)
+
+    def body(data: Any, indices: Any, updates: Any, output: Any) -> None:
+        *outer, _ = sizes(indices)
+        inner = sizes(data)[depth:]
+        for axis, (one, other) in enumerate(zip(sizes(updates), [*outer, *inner], strict=True)):
+            require_same(one, other, f"updates, axis {axis}")
+        limits = [size(data, axis) for axis in range(depth)]
+        _require_tuples(indices, index_dtype, limits)
+        loops.copy(data, output)
+
+        def write(*at: Any) -> None:
+            target = [
+                checked_position(load(indices, *at, each), index_dtype, limit) for each, limit in enumerate(limits)
+            ]
+            nest(inner, lambda *rest: _change(output, [*target, *rest], load(updates, *at, *rest), combine))
+
+        nest(outer, write)
+
+    return builder.loops(body)
+
+
+def _require_tuples(indices: Any, dtype: str, limits: Sequence[Any]) -> None:
+    """Raises IndexError unless each tuple in the last dimension is a place."""
+    *outer, _ = sizes(indices)
+
+    def check(*at: Any) -> None:
+        for axis, limit in enumerate(limits):
+            require_index(as_position(load(indices, *at, axis), dtype), axis, limit)
+
+    nest(outer, check)
+
+
+@register_legalize("relax.index_put")
+@with_known_sizes
+def index_put(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
+    reduction = "add" if op.accumulate else "update"
+    wide = _wide(dtype, reduction)
+    if wide != dtype:
+        return _in_wide(op, operands, ("data", "values"), dtype, wide)
+    combine = _combine(reduction, dtype)
+
+    def body(data: Any, *others: Any) -> None:
+        *indices, values, output = others
+        outer, inner = broadcast_sizes(indices), sizes(data)[len(indices) :]
+        require_broadcast(values, [*outer, *inner])
+        limits = [size(data, axis) for axis in range(len(indices))]
+        for axis, (memref, index_dtype, limit) in enumerate(zip(indices, dtypes, limits, strict=True)):
+            require_indices(memref, index_dtype, axis, limit)
+        loops.copy(data, output)
+
+        def write(*at: Any) -> None:
+            target = [
+                checked_position(load_broadcast(memref, at), index_dtype, limit)
+                for memref, index_dtype, limit in zip(indices, dtypes, limits, strict=True)
+            ]
+
+            def write_inner(*rest: Any) -> None:
+                _change(output, [*target, *rest], load_broadcast(values, [*at, *rest]), combine)
+
+            nest(inner, write_inner)
+
+        nest(outer, write)
+
+    return builder.loops(body)
+
+
+@register_legalize("relax.slice_scatter")
+@with_known_sizes
+def slice_scatter(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """The slice is as in Python, but the step is positive: ValueError. It has the size of src, or ValueError."""
+    target, source, *bounds = operands
+    scalars = ScalarInputs(builder, bounds)
+
+    def body(data: Any, part: Any, *others: Any) -> Any:
+        *given, output = others
+        rank = linalg.rank_of(data)
+        axis = op.axis % rank
+        values = iter(given)
+        begin, end, step = (
+            linalg.as_index(next(values)) if number is None else int(number) for number in scalars.known
+        )
+        if not isinstance(step, int):
+            is_positive = scalar.compare(">", step, linalg.constant_index(0), "index")
+            loops.require(is_positive, "ValueError", "the step of the slice must be positive, got {}", step)
+        start, count = slice_range(begin, end, step, sizes(data)[axis])
+        for each, (one, other) in enumerate(zip(sizes(part), sizes(data), strict=True)):
+            require_same(one, count if each == axis else other, f"src and the slice, axis {each}")
+        starts, strides = [0] * rank, [1] * rank
+        starts[axis], strides[axis] = start, step
+        whole = movement.copy(data, output)
+        if 0 in sizes(part):
+            return whole
+        written = movement.copy(part, slice_of(whole, starts, sizes(part), strides))
+        return put_slice(written, whole, starts, strides)
+
+    return builder.prim(body, [target, source, *scalars.inputs])

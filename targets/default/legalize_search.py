@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that look for a place in what is sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...dialects.core.infos import bit_width, is_float, is_unsigned
+from ...dialects.tir.prim_func import OpPattern
+from ...passes.legalize import linalg, loops, scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.sorting import precedes
+
+
+@register_legalize("relax.bucketize")
+@with_known_sizes
+def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """numpy's searchsorted: NaN comes after every number. Boundaries that are not sorted give some place."""
+    dtypes = [builder.dtype(value) for value in operands]
+    common, result = _common(*dtypes), builder.dtype(op.results[0])
+    right = op.right
+
+    def body(x: Any, boundaries: Any, output: Any) -> Any:
+        rank = linalg.rank_of(output)
+        count = loops.index(loops.sizes(boundaries)[0])
+
+        def is_before(position: Any, value: Any) -> Any:
+            """Whether the value's place is behind the boundary at a position."""
+            boundary = convert_scalar(loops.load(boundaries, position), dtypes[1], common)
+            return _not(precedes(value, boundary, common)) if right else precedes(boundary, value, common)
+
+        def step(given: Any, _: Any) -> Any:
+            value = convert_scalar(given, dtypes[0], common)
+            return scalar.from_index(_first_not(count, lambda position: is_before(position, value)), result)
+
+        return linalg.generic([x], [output], [linalg.identity(rank)] * 2, [linalg.PARALLEL] * rank, step)[0]
+
+    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+
+
+def _first_not(count: Any, is_before: Any) -> Any:
+    """The first position below `count` for which it is false, or `count`, by halving."""
+    one = linalg.constant_index(1)
+
+    def halve(low: Any, high: Any) -> list[Any]:
+        middle = scalar.create("arith.shrui", scalar.add(low, high, "index"), one)
+        before = is_before(middle)
+        return [scalar.select(before, scalar.add(middle, one, "index"), low), scalar.select(before, high, middle)]
+
+    low, _ = loops.repeat_while(
+        [linalg.constant_index(0), count], lambda low, high: scalar.compare("<", low, high, "index"), halve
+    )
+    return low
+
+
+def _common(one: str, other: str) -> str:
+    """The type in which elements of two types are compared; as in numpy, f64 for an integer and a float."""
+    if one == other:
+        return one
+    if is_float(one) and is_float(other):
+        wider = max(one, other, key=bit_width)
+        # f16 and bf16 have no common type but a wider one.
+        return wider if bit_width(wider) >= 32 else "f32"
+    if is_float(one) or is_float(other):
+        return "f64"
+    if is_unsigned(one) == is_unsigned(other):
+        return max(one, other, key=bit_width)
+    unsigned, signed = (one, other) if is_unsigned(one) else (other, one)
+    if bit_width(unsigned) < bit_width(signed):
+        return signed
+    return "i64" if bit_width(unsigned) < 64 else "f64"
+
+
+def _not(condition: Any) -> Any:
+    return scalar.create("arith.xori", condition, scalar.constant(True, condition.type))

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sorting along an axis. Equal elements keep their order, in either direction; NaN comes last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.symbols import Dim
+from ...passes.legalize import scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.loops import for_range, load, nest, require, size, store
+from ...passes.legalize.memory import around_axis
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.sorting import (
+    FirstOfMany,
+    Order,
+    Record,
+    Sorter,
+    precedes,
+    with_first_of_many,
+    with_sorter,
+)
+
+#: The indices of an element of a row.
+Place = Callable[[Any], list[Any]]
+
+
+def _axis(op: Any, builder: RuleBuilder) -> int:
+    """The axis from the front."""
+    return int(op.axis) % len(_shape(builder))
+
+
+def _shape(builder: RuleBuilder) -> tuple[Dim, ...]:
+    return tuple(builder.info(builder.operands[0]).shape)  # type: ignore[union-attr,arg-type]
+
+
+def _rows(data: Any, body: Callable[[Place], None]) -> None:
+    """`body(at)` for each row of the data, seen as [before the axis, along it, after it]."""
+    nest([size(data, 0), size(data, 2)], lambda before, after: body(lambda i: [before, i, after]))
+
+
+def _order(op: Any, builder: RuleBuilder, *, descending: bool) -> Order:
+    dtype = builder.dtype(builder.operands[0])
+    return lambda left, right: precedes(left[0], right[0], dtype, descending=descending)
+
+
+def _result_dtype(builder: RuleBuilder, result: int) -> str:
+    return str(builder.result_infos[result].dtype)  # type: ignore[union-attr]
+
+
+@register_legalize("relax.sort")
+@with_known_sizes
+def sort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    axis, order = _axis(op, builder), _order(op, builder, descending=op.descending)
+
+    def body(*buffers: Any) -> None:
+        data, out = (around_axis(buffer, axis) for buffer in buffers)
+        count = size(data, 1)
+
+        def sort_row(sorter: Sorter, at: Place) -> None:
+            row = sorter.sort(count, lambda i: [load(data, *at(i))], order)
+            for_range(0, count, lambda i: store(row(i)[0], out, *at(i)))
+
+        element = data.type.element_type
+        with_sorter(count, [element], lambda sorter: _rows(data, lambda at: sort_row(sorter, at)))
+
+    return builder.loops(body)
+
+
+@register_legalize("relax.argsort")
+@with_known_sizes
+def argsort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    axis, order = _axis(op, builder), _order(op, builder, descending=op.descending)
+    dtype = _result_dtype(builder, 0)
+
+    def body(*buffers: Any) -> None:
+        data, out = (around_axis(buffer, axis) for buffer in buffers)
+        count = size(data, 1)
+
+        def sort_row(sorter: Sorter, at: Place) -> None:
+            row = sorter.sort(count, lambda i: [load(data, *at(i)), i], order)
+            for_range(0, count, lambda i: store(scalar.from_index(row(i)[1], dtype), out, *at(i)))
+
+        elements = [data.type.element_type, ir.IndexType.get()]
+        with_sorter(count, elements, lambda sorter: _rows(data, lambda at: sort_row(sorter, at)))
+
+    return builder.loops(body)
+
+
+@register_legalize("relax.topk")
+@with_known_sizes
+def topk(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Of equal elements those with the lowest positions, as ONNX has it."""
+    axis, order = _axis(op, builder), _order(op, builder, descending=op.largest)
+    dtype = "" if op.ret_type == "values" else _result_dtype(builder, -1)
+    size_, result = _shape(builder)[axis], builder.result_infos[0].shape[axis]  # type: ignore[union-attr,index]
+    is_unsure = isinstance(result, int) and not isinstance(size_, int)
+
+    def write(record: Record, outs: Sequence[Any], place: Sequence[Any]) -> None:
+        written = {"values": record[:1], "indices": record[1:], "both": record}[op.ret_type]
+        for value, out in zip(written, outs, strict=True):
+            is_position = isinstance(value.type, ir.IndexType)
+            store(scalar.from_index(value, dtype) if is_position else value, out, *place)
+
+    def body(*buffers: Any) -> None:
+        data, *outs = (around_axis(buffer, axis) for buffer in buffers)
+        count, wanted = size(data, 1), size(outs[0], 1)
+        if is_unsure:
+            are_enough = scalar.compare("<=", wanted, count, "index")
+            message = f"{{}} elements are asked for along axis {axis} of size {{}}"
+            require(are_enough, "ValueError", message, wanted, count)
+
+        def select_row(first: FirstOfMany, at: Place) -> None:
+            row = first.select(count, lambda i: [load(data, *at(i)), i])
+            for_range(0, wanted, lambda i: write(row(i), outs, at(i)))
+
+        elements = [data.type.element_type, ir.IndexType.get()]
+        with_first_of_many(wanted, count, elements, order, lambda first: _rows(data, lambda at: select_row(first, at)))
+
+    return builder.loops(body)

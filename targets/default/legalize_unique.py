@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The unique elements, or slices, by sorting them: equal ones then lie side by side. NaN equals NaN.
+
+The first PrimFunc finds groups of equal ones and counts them; the second copies one of each group, and has results
+of that size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...bindings.rewriting import Decline
+from ...dialects.core.infos import TensorInfo
+from ...dialects.core.symbols import Dim, product
+from ...passes.legalize import scalar
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, size, store, when
+from ...passes.legalize.memory import around_axis, with_memory
+from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.sorting import Order, Record, Records, Sorter, equals, precedes, with_sorter
+
+#: What grouping finds: where a group is first, how many are of it, of which group an item is.
+_FIRSTS, _COUNTS, _INVERSE = "firsts", "counts", "inverse"
+
+
+class _Grouping(NamedTuple):
+    """What is unique: slices along an axis, without one elements; in which order."""
+
+    axis: int | None
+    dtype: str
+    is_sorted: bool
+    of_elements: bool
+
+
+@register_legalize("relax.unique")
+@with_known_sizes
+def unique(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    data, is_sorted, *flags = operands[:5]
+    info = builder.info(data)
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    if builder.scalar_value(is_sorted) is None:
+        return builder.decline("whether the result is sorted must be a constant")
+    axis = _axis(builder, operands[5:], info)
+    of_elements = axis is None or len(info.shape) == 1
+    grouping = _Grouping(axis, builder.dtype(data), bool(builder.scalar_value(is_sorted)), of_elements)
+    with_firsts, with_inverse, with_counts = (bool(builder.scalar_value(flag)) for flag in flags)
+
+    asked = [_FIRSTS, *([_COUNTS] if with_counts else []), *([_INVERSE] if with_inverse else [])]
+    found = _grouped(builder, data, info, asked, grouping)
+    taken = _taken(builder, data, info, [found[name] for name in asked if name != _INVERSE], found["size"], axis)
+    results = [
+        taken[0],
+        *([taken[1]] if with_firsts else []),
+        *([found[_INVERSE]] if with_inverse else []),
+        *([taken[2]] if with_counts else []),
+    ]
+    pairs = zip(results, builder.result_infos, strict=True)
+    return [value if builder.info(value) == wanted else builder.cast(value, wanted) for value, wanted in pairs]
+
+
+def _axis(builder: RuleBuilder, operand: Sequence[Any], info: TensorInfo) -> int | None:
+    assert info.shape is not None
+    if not operand:
+        return None
+    axis = builder.scalar_value(operand[0])
+    if not isinstance(axis, int):
+        raise Decline("the axis must be a constant")
+    return axis % len(info.shape)
+
+
+# ---- groups of equal items ----
+
+
+def _grouped(
+    builder: RuleBuilder, data: Any, info: TensorInfo, asked: Sequence[str], grouping: _Grouping
+) -> dict[str, Any]:
+    """What is asked for of the groups, with room for as many as there are items, and "size", how many there are."""
+    assert info.shape is not None
+    most: Dim = product(info.shape) if grouping.axis is None else info.shape[grouping.axis]
+    outputs = [*(TensorInfo((most,), "i64") for _ in asked), TensorInfo((1,), "i64")]
+
+    def body(buffer: Any, *outs: Any) -> None:
+        items = around_axis(buffer, grouping.axis)
+        results = dict(zip(asked, outs, strict=False))
+        if grouping.is_sorted:
+            store(_as_i64(_group(items, grouping, results)), outs[-1], 0)
+            return
+        place, room = ir.IndexType.get(), [size(items, 1)]
+
+        def renumber(firsts: Any, counts: Any, inverse: Any, numbers: Any) -> None:
+            groups = {_FIRSTS: firsts, _COUNTS: counts, _INVERSE: inverse}
+            _group(items, grouping, groups)
+            store(_as_i64(_by_first(groups, numbers, results)), outs[-1], 0)
+
+        i64 = ir.IntegerType.get_signless(64)
+        with_memory(room, [i64, i64, i64, place], renumber)
+
+    values = builder.loops(body, [data], outputs, name="unique_groups")
+    return dict(zip([*asked, "size"], values, strict=True))
+
+
+def _group(items: Any, grouping: _Grouping, results: Mapping[str, Any]) -> Any:
+    """Numbers the groups by the order of their items; how many there are."""
+    numbered: list[Any] = []
+    element, dtype = items.type.element_type, grouping.dtype
+    before, total, after = (size(items, axis) for axis in range(3))
+
+    def by_value(sorter: Sorter) -> None:
+        in_order = sorter.sort(total, lambda i: [i, load(items, 0, i, 0)], lambda a, b: precedes(a[1], b[1], dtype))
+        numbered.append(_number(total, in_order, lambda a, b: equals(a[1], b[1], dtype), results))
+
+    def by_slice(sorter: Sorter) -> None:
+        order, same = _slice_order(items, dtype, before, after)
+        numbered.append(_number(total, sorter.sort(total, lambda i: [i], order), same, results))
+
+    if grouping.of_elements:
+        with_sorter(total, [ir.IndexType.get(), element], by_value)
+    else:
+        with_sorter(total, [ir.IndexType.get()], by_slice)
+    return numbered[0]
+
+
+def _number(total: Any, in_order: Records, same: Order, results: Mapping[str, Any]) -> Any:
+    """Goes through records in order, the positions first in them, and tells where groups begin."""
+
+    def step(place: Any, groups: Any) -> Any:
+        record = in_order(place)
+        previous = in_order(scalar.maximum(scalar.subtract(place, index(1), "index"), index(0), "index"))
+        is_first = scalar.compare("==", place, index(0), "index")
+        differs = scalar.create("arith.xori", same(previous, record), scalar.constant(True, is_first.type))
+        begins = scalar.create("arith.ori", is_first, differs)
+        counted = scalar.add(groups, scalar.create("arith.index_castui", begins, type_=groups.type), "index")
+        group = scalar.subtract(counted, index(1), "index")
+        when(begins, lambda: _begin(group, record[0], results))
+        if _COUNTS in results:
+            one = scalar.constant(1, results[_COUNTS].type.element_type)
+            store(scalar.add(load(results[_COUNTS], group), one, "i64"), results[_COUNTS], group)
+        if _INVERSE in results:
+            store(_as_i64(group), results[_INVERSE], record[0])
+        return counted
+
+    return for_range(0, total, step, index(0))[0]
+
+
+def _begin(group: Any, position: Any, results: Mapping[str, Any]) -> None:
+    # Sorting is stable: the first in order is the first in the tensor.
+    store(_as_i64(position), results[_FIRSTS], group)
+    if _COUNTS in results:
+        store(scalar.constant(0, results[_COUNTS].type.element_type), results[_COUNTS], group)
+
+
+def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any]) -> Any:
+    """Numbers the groups again, by where they are first; how many there are."""
+
+    def step(position: Any, found: Any) -> Any:
+        group = load(groups[_INVERSE], position)
+        is_first = scalar.compare("==", load(groups[_FIRSTS], group), _as_i64(position), "i64")
+        when(is_first, lambda: begin(group, position, found))
+        if _INVERSE in results:
+            store(_as_i64(load(numbers, group)), results[_INVERSE], position)
+        return scalar.add(found, scalar.create("arith.index_castui", is_first, type_=found.type), "index")
+
+    def begin(group: Any, position: Any, number: Any) -> None:
+        store(number, numbers, group)
+        store(_as_i64(position), results[_FIRSTS], number)
+        if _COUNTS in results:
+            store(load(groups[_COUNTS], group), results[_COUNTS], number)
+
+    return for_range(0, size(numbers, 0), step, index(0))[0]
+
+
+def _slice_order(items: Any, dtype: str, before: Any, after: Any) -> tuple[Order, Order]:
+    """Which of two slices comes first, by the first elements in which they differ, and whether they are the same."""
+    total = scalar.multiply(before, after, "index")
+
+    def element(record: Record, place: Any) -> Any:
+        outer, inner = scalar.create("arith.divui", place, after), scalar.create("arith.remui", place, after)
+        return load(items, outer, record[0], inner)
+
+    def difference(left: Record, right: Record) -> Any:
+        """The place of the first difference; their size where there is none."""
+
+        def goes_on(place: Any) -> Any:
+            is_left = scalar.compare("<", place, total, "index")
+            same = lambda: equals(element(left, place), element(right, place), dtype)  # noqa: E731
+            return when(is_left, same, lambda: scalar.constant(False, is_left.type), [is_left.type])[0]
+
+        return repeat_while([index(0)], goes_on, lambda place: scalar.add(place, index(1), "index"))[0]
+
+    def order(left: Record, right: Record) -> Any:
+        place = difference(left, right)
+        differ = scalar.compare("<", place, total, "index")
+        first = lambda: precedes(element(left, place), element(right, place), dtype)  # noqa: E731
+        return when(differ, first, lambda: scalar.constant(False, differ.type), [differ.type])[0]
+
+    def same(left: Record, right: Record) -> Any:
+        return scalar.compare("==", difference(left, right), total, "index")
+
+    return order, same
+
+
+# ---- one of each group ----
+
+
+def _taken(
+    builder: RuleBuilder, data: Any, info: TensorInfo, found: Sequence[Any], size_tensor: Any, axis: int | None
+) -> list[Any]:
+    """The items where groups are first, then `found` without the room that is not needed."""
+    count: Dim = 1 if info.shape == () else builder.define_sizes(size_tensor, 1)[0]
+    values = builder.result_infos[0].with_shape(  # type: ignore[union-attr]
+        count if dim is None else dim
+        for dim in builder.result_infos[0].shape  # type: ignore[union-attr]
+    )
+    outputs = [values, *(TensorInfo((count,), "i64") for _ in found)]
+
+    def body(buffer: Any, *rest: Any) -> None:
+        given, outs = rest[: len(found)], rest[len(found) :]
+        source, target = around_axis(buffer, axis), around_axis(outs[0], axis)
+
+        def copy(before: Any, group: Any, after: Any) -> None:
+            store(load(source, before, load(given[0], group), after), target, before, group, after)
+
+        nest([size(target, each) for each in range(3)], copy)
+        for padded, out in zip(given, outs[1:], strict=True):
+            for_range(0, size(out, 0), lambda i, padded=padded, out=out: store(load(padded, i), out, i))
+
+    return builder.loops(body, [data, *found], outputs, name="unique_take")
+
+
+def _as_i64(value: Any) -> Any:
+    return scalar.from_index(value, "i64")

@@ -1,0 +1,70 @@
+// RUN: relax-opt %s --relax-lower-calls | FileCheck %s
+
+func.func @exp(%x: memref<?x8xf32>, %out: memref<?x8xf32>) attributes {tir.prim_func} {
+  return
+}
+
+// The result is the caller's memory; temporaries of one symbolic size take turns in slots of one arena.
+// CHECK-LABEL: func.func @chain(%arg0: memref<?x8xf32>, %arg1: memref<?x8xf32>)
+// CHECK-SAME: relax.input_names = ["x"]
+// CHECK: %[[ARENA:.*]] = memref.alloc({{.*}}) {alignment = 64 : i64, relax.arena} : memref<?xi8>
+// CHECK: %[[A:.*]] = memref.view %[[ARENA]]
+// CHECK: call @exp(%arg0, %[[A]])
+// CHECK: %[[B:.*]] = memref.view %[[ARENA]]
+// CHECK: call @exp(%[[A]], %[[B]])
+// CHECK: call @exp(%[[B]], %arg1)
+// CHECK: memref.dealloc %[[ARENA]]
+// CHECK-NEXT: return
+!t = tensor<?x8xf32, #relax.sym<["n", 8]>>
+func.func @chain(%x: !t {relax.name = "x"}) -> !t {
+  %0 = "relax.call_tir"(%x) {func = @exp} : (!t) -> !t
+  %1 = "relax.call_tir"(%0) {func = @exp} : (!t) -> !t
+  %2 = "relax.call_tir"(%1) {func = @exp} : (!t) -> !t
+  return %2 : !t
+}
+
+// Views have no kernel and no memory of their own. What is an input or a constant is copied where it is returned.
+// CHECK-LABEL: func.func @views(%arg0: memref<2x8xf32>, %arg1: memref<16xf32>, %arg2: memref<3xi8>)
+// CHECK: memref.reinterpret_cast %arg0 to offset: [0], sizes: [16], strides: [1]
+// CHECK: %[[C:.*]] = memref.get_global @constant_0 : memref<3xi8>
+// CHECK: linalg.generic {{.*}} outs(%arg1 : memref<16xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[C]] : memref<3xi8>) outs(%arg2 : memref<3xi8>)
+func.func @views(%x: tensor<2x8xf32>) -> (tensor<16xf32>, tensor<3xui8>) {
+  %0 = "relax.flatten"(%x) : (tensor<2x8xf32>) -> tensor<16xf32>
+  %1 = "relax.constant"() {value = dense<[1, 2, 255]> : tensor<3xui8>} : () -> tensor<3xui8>
+  return %0, %1 : tensor<16xf32>, tensor<3xui8>
+}
+
+// Sizes are computed from the inputs' sizes; what a match_cast says of them is checked.
+// CHECK-LABEL: func.func @cast(%arg0: memref<?xf32>, %arg1: memref<?xf32>, %arg2: !llvm.ptr)
+// CHECK: "tir.assert"({{.*}}) {kind = "ValueError", message = "the size of dimension 0: expected {} (that is n), got {}"}
+// CHECK: "tir.give_tensor"({{.*}}, %arg2) {dtype = f32}
+func.func @cast(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32> {
+  %0 = "relax.match_cast"(%x) : (tensor<?xf32>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %1 = "relax.match_cast"(%0) : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+
+// What leaves a branch is memory of its own.
+// CHECK-LABEL: func.func @branch(
+// CHECK: %[[R:.*]] = scf.if %arg0 -> (memref<2x8xf32>)
+// CHECK: %[[COPY:.*]] = memref.alloc()
+// CHECK: scf.yield %[[COPY]]
+// CHECK: linalg.generic {{.*}} ins(%[[R]] : memref<2x8xf32>) outs(%arg2 : memref<2x8xf32>)
+// CHECK: memref.dealloc %[[R]]
+func.func @branch(%c: i1, %x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %r = scf.if %c -> (tensor<2x8xf32>) {
+    %0 = "relax.call_tir"(%x) {func = @exp} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    scf.yield %0 : tensor<2x8xf32>
+  } else {
+    scf.yield %x : tensor<2x8xf32>
+  }
+  return %r : tensor<2x8xf32>
+}
+
+// CHECK-LABEL: func.func @packed(
+// CHECK: "tir.packed"(%arg0, {{.*}}) {func = "my.function", tir.dtypes = ["f32", "f32"], tir.types = []}
+func.func @packed(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.call_dps_packed"(%x) {func = "my.function"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Helpers of the schedules' tests: a PrimFunc as text, scheduled for llvm, becomes an executable."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy
+from bf16_arrays import from_dlpack, to_dlpack
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.pass_manager import run_upstream
+from relax_mlir.dialects.core.infos import tensor
+from relax_mlir.passes.tir_schedule import TirSchedule
+from relax_mlir.runtime import Artifact, Executable
+from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
+from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.packed_entry import add_packed_entry
+from relax_mlir.targets.llvm.signature import Signature
+
+_DIALECTS = (
+    "affine", "arith", "bufferization", "builtin", "cf", "func", "linalg", "llvm", "math", "memref", "scf", "tensor",
+    "transform", "vector",
+)  # fmt: skip
+_TO_LOOPS = (
+    "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map}",
+    "canonicalize",
+    "cse",
+    "drop-equivalent-buffer-results{modify-public-functions=1}",
+    "ownership-based-buffer-deallocation",
+    "buffer-deallocation-simplification",
+    "bufferization-lower-deallocations",
+    "canonicalize",
+    "func.func(convert-linalg-to-loops)",
+)
+
+
+class Shaped(NamedTuple):
+    """A parameter: sizes (a name where it is known at run time only) and the element type."""
+
+    shape: tuple[int | str, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        sizes = "".join(f"{'?' if isinstance(size, str) else size}x" for size in self.shape)
+        return f"tensor<{sizes}{self.dtype.replace('ui', 'i')}>"
+
+
+def prim_func(inputs: Sequence[Shaped], outputs: Sequence[Shaped], body: str, pattern: str = "opaque") -> str:
+    """A PrimFunc @k: parameters %0, %1, ...; the body's values %r0, %r1, ... are what it returns."""
+    parameters = ", ".join(f"%{index}: {each}" for index, each in enumerate((*inputs, *outputs)))
+    results = ", ".join(str(each) for each in outputs)
+    returned = ", ".join(f"%r{index}" for index in range(len(outputs)))
+    return f"""
+func.func @k({parameters}) -> ({results}) attributes {{tir.prim_func, tir.op_pattern = "{pattern}"}} {{
+{body}
+  return {returned} : {results}
+}}"""
+
+
+def scheduled_text(text: str, vector_bytes: int = 64) -> str:
+    """The function after the schedule, as text."""
+    context = new_context(_DIALECTS)
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        TirSchedule(vector_bytes=vector_bytes)(module.operation)
+        return str(module.operation.get_asm(print_generic_op_form=False))
+
+
+@functools.lru_cache(maxsize=512)
+def executable(
+    text: str, inputs: tuple[Shaped, ...], outputs: tuple[Shaped, ...], vector_bytes: int = 64
+) -> Executable:
+    """The PrimFunc @k of a text as function `main` of an executable."""
+    context = new_context(_DIALECTS)
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        TirSchedule(vector_bytes=vector_bytes)(module.operation)
+        _append_caller(module, (*inputs, *outputs), len(outputs))
+        run_upstream(module.operation, [*_TO_LOOPS, *TO_LLVM])
+        signature = Signature(
+            "main",
+            tuple((f"x{index}", tensor(each.shape, each.dtype)) for index, each in enumerate(inputs)),
+            tuple(tensor(each.shape, each.dtype) for each in outputs),
+        )
+        add_packed_entry(module, signature)
+        code = emit_object(module, 2)
+    return Executable(Artifact((signature.describe(),), memoryview(code)))
+
+
+def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays: Any, vector_bytes: int = 64) -> Any:
+    """The only result, for arrays."""
+    result = executable(text, tuple(inputs), tuple(outputs), vector_bytes)["main"](*map(to_dlpack, arrays))
+    return from_dlpack(result)
+
+
+def _append_caller(module: Any, parameters: Sequence[Shaped], output_count: int) -> None:
+    """A function @main_impl on memrefs that calls @k and says that all went well."""
+    tensors = [str(each) for each in parameters]
+    memrefs = [each.replace("tensor", "memref") for each in tensors]
+    first = len(parameters) - output_count
+    arguments = ", ".join(f"%m{index}: {type_}" for index, type_ in enumerate(memrefs))
+    lines = [
+        f"%t{index} = bufferization.to_tensor %m{index} restrict writable : {memref} to {type_}"
+        for index, (memref, type_) in enumerate(zip(memrefs, tensors, strict=True))
+    ]
+    passed = ", ".join(f"%t{index}" for index in range(len(tensors)))
+    types, results = ", ".join(tensors), ", ".join(tensors[first:])
+    stores = [
+        f"bufferization.materialize_in_destination %r#{index} in restrict writable %m{first + index} : "
+        f"({tensors[first + index]}, {memrefs[first + index]}) -> ()"
+        for index in range(output_count)
+    ]
+    text = f"""
+func.func @main_impl({arguments}) -> i32 {{
+  {chr(10).join(lines)}
+  %r:{output_count} = func.call @k({passed}) : ({types}) -> ({results})
+  {chr(10).join(stores)}
+  %ok = arith.constant 0 : i32
+  return %ok : i32
+}}
+func.func private @k({types}) -> ({results})
+"""
+    parsed = ir.Module.parse(text)  # it has to live until the function is elsewhere
+    module.body.append(parsed.body.operations[0].operation.detach_from_parent())
+
+
+def random_array(shape: Sequence[int], dtype: Any, seed: int = 0) -> Any:
+    """Small numbers, whose sums and products are exact in integers."""
+    generator = numpy.random.default_rng(seed)
+    return generator.integers(-4, 5, size=tuple(shape)).astype(dtype)

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention, legalized by the default rules, compiled for llvm and run, against onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy
+import pytest
+import scipy.special
+from bf16_arrays import from_dlpack
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx_oracle import run_onnx
+from prim_jit import run_op
+from relax_mlir.dialects.tir.prim_func import is_prim_func
+
+import relax_mlir as rx
+
+TOLERANCES = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 3e-6, "float64": 3e-6}
+
+
+def ran(name: str, *arguments: Any, **options: Any) -> Any:
+    return from_dlpack(run_op(f"relax.nn.{name}", *arguments, **options))
+
+
+def normal(*shape: int, dtype: Any = "float32", seed: int = 3) -> Any:
+    return numpy.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def operands(batch: int, queries: int, keys: int, heads: Any, size: int, value_size: int, dtype: Any) -> list[Any]:
+    shapes = ((queries, heads[0], size), (keys, heads[1], size), (keys, heads[2], value_size))
+    return [normal(batch, *shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
+
+
+def mask(queries: int, keys: int, causal_mask: str | None = None, window_size: int | None = None) -> Any:
+    """Which key each query sees. One that sees none is not for onnxruntime."""
+    own = numpy.arange(queries)[:, None] + (keys - queries if causal_mask == "BottomRight" else 0)
+    distance = numpy.arange(keys) - own
+    seen = distance <= (0 if causal_mask else keys)
+    return seen if window_size is None else seen & (distance > -window_size)
+
+
+def of_onnx(query: Any, key: Any, value: Any, bias: Any = None, scale: float | None = None, **masked: Any) -> Any:
+    """onnxruntime has the heads before the lengths, and a head of key and value for the same heads of query."""
+    heads = query.shape[2]
+    key, value = (numpy.repeat(each, heads // each.shape[2], 2) for each in (key, value))
+    arrays = [numpy.ascontiguousarray(each.transpose(0, 2, 1, 3), "float32") for each in (query, key, value)]
+    seen = mask(query.shape[1], key.shape[1], **masked)
+    added = numpy.where(seen, 0.0 if bias is None else bias, -numpy.inf).astype("float32")
+    options = {} if scale is None else {"scale": scale}
+    return run_onnx("Attention", *arrays, added, opset=23, **options)[0].transpose(0, 2, 1, 3)
+
+
+def close(actual: Any, expected: Any, dtype: str = "float32") -> None:
+    assert actual.shape == expected.shape
+    assert actual.dtype.name == dtype
+    tolerance = TOLERANCES[dtype]
+    numpy.testing.assert_allclose(actual.astype("float64"), expected, rtol=tolerance, atol=tolerance)
+
+
+HEADS = [(3, 3, 3), (4, 2, 2), (4, 1, 2), (4, 4, 2)]
+MASKS: list[dict[str, Any]] = [
+    {},
+    {"scale": 0.3},
+    {"causal_mask": "TopLeft"},
+    {"causal_mask": "BottomRight"},
+    {"causal_mask": "BottomRight", "window_size": 2},
+    {"causal_mask": "TopLeft", "window_size": 3},
+    {"window_size": 2},
+]
+
+
+@pytest.mark.parametrize("heads", HEADS, ids=str)
+def test_heads(heads: Any) -> None:
+    arrays = operands(2, 5, 7, heads, 8, 6, "float32")
+    close(ran("attention", *arrays), of_onnx(*arrays))
+
+
+@pytest.mark.parametrize("options", MASKS, ids=str)
+def test_masks(options: Any) -> None:
+    arrays = operands(2, 5, 7, (4, 2, 2), 8, 6, "float32")
+    close(ran("attention", *arrays, **options), of_onnx(*arrays, **options))
+
+
+@pytest.mark.parametrize("dtype", sorted(TOLERANCES))
+def test_types(dtype: str) -> None:
+    arrays = operands(1, 4, 6, (2, 2, 2), 16, 8, getattr(ml_dtypes, dtype, dtype))
+    close(ran("attention", *arrays, causal_mask="BottomRight"), of_onnx(*arrays, causal_mask="BottomRight"), dtype)
+
+
+def test_doubles_are_computed_as_such() -> None:
+    query, key, value = operands(1, 4, 6, (1, 1, 1), 16, 8, "float64")
+    weights = scipy.special.softmax(query[0, :, 0] @ key[0, :, 0].T / 4, axis=-1)
+    actual = ran("attention", query, key, value)
+    numpy.testing.assert_allclose(actual[0, :, 0], weights @ value[0, :, 0], rtol=1e-13, atol=1e-14)
+
+
+SYMBOLS = (("b", "q", "h", "d"), ("b", "k", "g", "d"), ("b", "k", "f", "e"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 2), st.integers(1, 6), st.integers(0, 6), st.sampled_from(HEADS), st.integers(1, 5))
+def test_symbolic_sizes(batch: int, queries: int, extra: int, heads: Any, size: int) -> None:
+    """One kernel for all."""
+    arrays = operands(batch, queries, queries + extra, heads, size, 3, "float32")
+    options = {"causal_mask": "BottomRight", "window_size": 3}
+    close(ran("attention", *arrays, symbols=SYMBOLS, **options), of_onnx(*arrays, **options))
+
+
+def test_sizes_without_names() -> None:
+    arrays = operands(2, 3, 4, (4, 2, 2), 8, 6, "float32")
+    close(ran("attention", *arrays, symbols=((None,) * 4,) * 3), of_onnx(*arrays))
+
+
+def test_queries_that_see_no_key_give_zeros() -> None:
+    query, key, value = operands(1, 5, 3, (2, 2, 2), 4, 4, "float32")
+    actual = ran("attention", query, key, value, causal_mask="BottomRight")
+    expected = of_onnx(query[:, 2:], key, value, causal_mask="BottomRight")
+    numpy.testing.assert_array_equal(actual[:, :2], 0)
+    close(actual[:, 2:], expected)
+    numpy.testing.assert_array_equal(ran("attention", query, key[:, :0], value[:, :0]), 0)
+
+
+def test_large_scores_and_values_that_are_not_numbers() -> None:
+    query, key, value = operands(1, 2, 3, (1, 1, 1), 4, 2, "float32")
+    close(ran("attention", query * 1e4, key, value), of_onnx(query * 1e4, key, value))
+    query[0, 0, 0, 0] = numpy.nan
+    actual = ran("attention", query, key, value)
+    assert numpy.isnan(actual[0, 0]).all()
+    close(actual[:, 1:], of_onnx(query[:, 1:], key, value))
+
+
+def test_sizes_that_do_not_agree() -> None:
+    query, key, value = operands(1, 2, 3, (4, 2, 2), 4, 4, "float32")
+    symbols = (("b", "q", "h", "d"), ("c", "k", "g", "e"), ("c", "l", "g", "f"))
+    close(ran("attention", query, key, value, symbols=symbols), of_onnx(query, key, value))
+    with pytest.raises(ValueError, match="size of a head: sizes 3 and 4 differ"):
+        run_op("relax.nn.attention", query[..., :3].copy(), key, value, symbols=symbols)
+    with pytest.raises(ValueError, match="length: sizes 3 and 2 differ"):
+        run_op("relax.nn.attention", query, key, value[:, :2].copy(), symbols=symbols)
+    with pytest.raises(ValueError, match="3 heads of query are no multiple of 2"):
+        run_op("relax.nn.attention", query[:, :, :3].copy(), key, value, symbols=symbols)
+    with pytest.raises(ValueError, match="key and value have no heads"):
+        run_op("relax.nn.attention", query, key[:, :, :0].copy(), value[:, :, :0].copy(), symbols=symbols)
+
+
+# ---- with a bias ----
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 5, 7), (1, 1, 1, 7), (2, 1, 5, 7), (1, 4, 1, 7)], ids=str)
+@pytest.mark.parametrize("symbolic", [False, True], ids=["known", "symbolic"])
+def test_bias(shape: Any, symbolic: bool) -> None:
+    arrays, bias = operands(2, 5, 7, (4, 2, 2), 8, 6, "float32"), normal(*shape, seed=9)
+    symbols = (*SYMBOLS, ("i", "j", "l", "k")) if symbolic else ()
+    options = {"causal_mask": "TopLeft", "scale": 0.5}
+    close(ran("attention_bias", *arrays, bias, symbols=symbols, **options), of_onnx(*arrays, bias, **options))
+
+
+def test_bias_of_another_type() -> None:
+    arrays, bias = operands(2, 5, 7, (2, 2, 2), 8, 6, "float16"), normal(1, 2, 5, 7, seed=9)
+    close(ran("attention_bias", *arrays, bias), of_onnx(*arrays, bias), "float16")
+
+
+def test_bias_that_hides_keys() -> None:
+    arrays, bias = operands(1, 3, 4, (1, 1, 1), 4, 4, "float32"), numpy.zeros((1, 1, 3, 4), "float32")
+    bias[0, 0, 0, :3] = bias[0, 0, 1] = -numpy.inf
+    actual = ran("attention_bias", *arrays, bias)
+    numpy.testing.assert_allclose(actual[0, 0], arrays[2][0, 3], rtol=1e-6)
+    numpy.testing.assert_array_equal(actual[0, 1], 0)
+
+
+def test_bias_that_does_not_broadcast() -> None:
+    arrays = operands(2, 5, 7, (4, 2, 2), 8, 6, "float32")
+    with pytest.raises(ValueError, match="do not broadcast: sizes 3 and 4"):
+        run_op("relax.nn.attention_bias", *arrays, normal(1, 3, 1, 7), symbols=(*SYMBOLS, ("i", "j", "l", "k")))
+
+
+# ---- sequences of several lengths ----
+
+TOTALS = (("b", "q", "h", "d"), ("b", "k", "g", "d"), ("b", "k", "f", "e"), ("s",), (1,), ("s",), (1,))
+
+
+def sequences(*starts: int) -> tuple[Any, Any]:
+    lengths = numpy.diff(starts)
+    return numpy.array(starts, "int32"), numpy.array([lengths.max(initial=0)], "int32")
+
+
+@pytest.mark.parametrize("symbols", [(), TOTALS], ids=["known", "symbolic"])
+@pytest.mark.parametrize("options", [MASKS[0], MASKS[2], MASKS[4]], ids=str)
+def test_sequences(options: Any, symbols: Any) -> None:
+    query, key, value = operands(1, 12, 14, (4, 2, 2), 8, 6, "float32")
+    queries, keys = (1, 3, 3, 9, 11), (0, 4, 6, 12, 14)
+    of_queries, of_keys = sequences(*queries), sequences(*keys)
+    actual = ran("attention_var_len", query, key, value, *of_queries, *of_keys, symbols=symbols, **options)
+    expected = numpy.zeros_like(actual)
+    for start, end, first, last in zip(queries, queries[1:], keys, keys[1:], strict=False):
+        if start < end:
+            parts = query[:, start:end], key[:, first:last], value[:, first:last]
+            expected[:, start:end] = of_onnx(*parts, **options)
+    close(actual, expected)
+
+
+def test_sequences_of_keys_are_those_of_queries() -> None:
+    query, key, value = operands(1, 7, 7, (2, 2, 2), 4, 4, "float16")
+    starts, longest = sequences(0, 3, 7)
+    actual = ran("attention_var_len", query, key, value, starts, longest, causal_mask="TopLeft")
+    parts = [
+        of_onnx(*(each[:, start:end] for each in (query, key, value)), causal_mask="TopLeft")
+        for start, end in ((0, 3), (3, 7))
+    ]
+    close(actual, numpy.concatenate(parts, 1), "float16")
+
+
+@pytest.mark.parametrize("starts", [(0, 3, 8), (-1, 3, 7), (0, 5, 3), (0, 2**31 - 1, 7)], ids=str)
+def test_sequences_outside_of_the_tensors(starts: Any) -> None:
+    arrays = operands(1, 7, 7, (2, 2, 2), 4, 4, "float16")
+    with pytest.raises(ValueError, match=r"a sequence starts at -?\d+ and ends at \d+, of 7 queries"):
+        run_op("relax.nn.attention_var_len", *arrays, *sequences(*starts), causal_mask="TopLeft")
+
+
+def test_sequences_in_number() -> None:
+    query, key, value = operands(1, 7, 7, (2, 2, 2), 4, 4, "float32")
+    symbols = (("b", "q", 2, 4), ("b", "k", 2, 4), ("b", "k", 2, 4), ("s",), (1,), ("t",), (1,))
+    with pytest.raises(ValueError, match="number of sequences: sizes 3 and 2 differ"):
+        starts = *sequences(0, 3, 7), *sequences(0, 7)
+        run_op("relax.nn.attention_var_len", query, key, value, *starts, symbols=symbols)
+    with pytest.raises(ValueError, match="batch of attention_var_len: sizes 2 and 1 differ"):
+        pairs = [numpy.concatenate([each, each]) for each in (query, key, value)]
+        run_op("relax.nn.attention_var_len", *pairs, *sequences(0, 7), *sequences(0, 7), symbols=symbols)
+
+
+# ---- form ----
+
+
+def test_attention_is_two_contractions() -> None:
+    module = rx.Module()
+    shape = (1, 8, 2, 4)
+    with module.function("main", [rx.tensor(shape), rx.tensor(shape), rx.tensor(shape)]) as f:
+        f.returns(rx.relax.nn.attention(*f))
+    rx.LegalizeOps()(module)
+    (prim,) = [op.operation for op in module.body.operations if is_prim_func(op)]
+    text = str(prim)
+    assert text.count('["parallel", "parallel", "parallel", "parallel", "reduction"]') == 2
+    assert text.count("tir.exp") == 1 and "tensor.extract" not in text and "tir.assert" not in text

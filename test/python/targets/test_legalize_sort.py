@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""sort, argsort and topk, legalized by the default rules, compiled for llvm and run, against numpy and onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy
+import pytest
+from bf16_arrays import from_dlpack
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx_oracle import run_onnx
+from prim_jit import run_op
+
+INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+DTYPES = ("float16", ml_dtypes.bfloat16, "float32", "float64", *INTS, "bool")
+
+
+def ran(name: str, data: Any, **options: Any) -> Any:
+    result = run_op(f"relax.{name}", data, **options)
+    return from_dlpack(result) if hasattr(result, "dtype") else tuple(map(from_dlpack, result))
+
+
+def several(dtype: Any, shape: tuple[int, ...], seed: int = 5) -> Any:
+    """Elements of which many are equal; with floats' special values and integers' limits."""
+    kind = numpy.dtype(dtype).kind
+    if kind == "b":
+        special = [False, True]
+    elif kind in "iu":
+        limits = numpy.iinfo(dtype)
+        special = [limits.min, limits.max, limits.max - 1, 0, 1, 3]
+    else:
+        special = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -2.5, 3.0]
+    values = numpy.array(special, dtype)
+    return values[numpy.random.default_rng(seed).integers(0, len(values), shape)]
+
+
+def ranks(data: Any) -> Any:
+    """Integers that are ordered as the elements are; NaN is the largest."""
+    wide = data.astype("float64") if data.dtype.kind not in "iub" else data
+    _, inverse = numpy.unique(wide, return_inverse=True)
+    return inverse.reshape(data.shape)
+
+
+def order(data: Any, axis: int, *, descending: bool) -> Any:
+    """The positions in order: ascending ones are numpy's; descending ones too, but for NaN, which is last as well."""
+    keys = ranks(data)
+    if descending:
+        is_nan = data != data
+        keys = numpy.where(is_nan, 1, -keys)
+    return numpy.argsort(keys, axis=axis, kind="stable")
+
+
+def check_bits(actual: Any, expected: Any, note: Any = "") -> None:
+    """Equal in every bit: 0.0 is not -0.0 here."""
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape, note
+    assert numpy.ascontiguousarray(actual).tobytes() == numpy.ascontiguousarray(expected).tobytes(), note
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_type(dtype: Any, descending: bool) -> None:
+    for shape in ((3, 33, 2), (1, 1, 4), (2, 0, 3), (0, 5, 1), (1, 256, 1), (2, 2, 2)):
+        data = several(dtype, shape)
+        expected = order(data, 1, descending=descending)
+        symbols = [("n", "m", "k")]
+        positions = ran("argsort", data, axis=1, descending=descending, dtype="int64", symbols=symbols)
+        check_bits(positions, expected, shape)
+        values = ran("sort", data, axis=1, descending=descending, symbols=symbols)
+        check_bits(values, numpy.take_along_axis(data, expected, 1), shape)
+
+
+def test_numpy_has_the_same_order() -> None:
+    data = several("float32", (4, 50))
+    numpy.testing.assert_array_equal(ran("sort", data), numpy.sort(data))
+    numpy.testing.assert_array_equal(ran("argsort", data), numpy.argsort(data, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "int32", "int64"])
+def test_types_of_positions(dtype: str) -> None:
+    data = several("int32", (40,))
+    check_bits(ran("argsort", data, dtype=dtype), numpy.argsort(data, kind="stable").astype(dtype))
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_every_axis_of_static_shapes(data: Any) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=4), label="shape"))
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1), label="axis")
+    array = several("int16", shape)
+    check_bits(ran("argsort", array, axis=axis, dtype="int64"), numpy.argsort(array, axis, kind="stable"))
+    check_bits(ran("sort", array, axis=axis), numpy.sort(array, axis))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-3, 3), max_size=100))
+def test_every_size(numbers: list[int]) -> None:
+    data = numpy.array(numbers, "int64")
+    check_bits(ran("argsort", data, symbols=[("n",)], dtype="int64"), numpy.argsort(data, kind="stable"))
+
+
+def test_it_does_not_take_the_square_of_the_time() -> None:
+    data = numpy.random.default_rng(1).normal(size=300_000).astype("float32")
+    for each in (data, numpy.sort(data), numpy.sort(data)[::-1].copy(), numpy.zeros_like(data)):
+        numpy.testing.assert_array_equal(ran("argsort", each), numpy.argsort(each, kind="stable"))
+        values, _ = ran("topk", each, k=500)
+        numpy.testing.assert_array_equal(values, numpy.sort(each)[::-1][:500])
+
+
+# ---- topk ----
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_topk_of_every_type(dtype: Any, largest: bool) -> None:
+    for shape in ((3, 40, 2), (1, 4, 1), (2, 8, 3), (0, 9, 2), (1, 300, 1)):
+        data = several(dtype, shape)
+        expected = order(data, 1, descending=largest)[:, :4]
+        values, positions = ran("topk", data, k=4, axis=1, largest=largest, symbols=[("n", "m", "k")])
+        check_bits(positions, expected.astype("int32"), shape)
+        check_bits(values, numpy.take_along_axis(data, expected, 1), shape)
+
+
+@settings(max_examples=7, deadline=None)
+@given(st.integers(0, 12), st.integers(-1, 14), st.booleans())
+def test_topk_of_every_k(size: int, k: int, largest: bool) -> None:
+    data = several("int8", (2, size))
+    wanted = size if k < 1 or k > size else k
+    expected = order(data, -1, descending=largest)[:, :wanted]
+    values, positions = ran("topk", data, k=k, largest=largest, dtype="int64")
+    check_bits(positions, expected)
+    check_bits(values, numpy.take_along_axis(data, expected, -1))
+
+
+@pytest.mark.parametrize("largest", [False, True])
+def test_topk_as_onnxruntime_has_it(largest: bool) -> None:
+    data = several("int32", (5, 60, 3))
+    expected = run_onnx("TopK", data, numpy.array([7]), outputs=2, axis=1, largest=int(largest))
+    for actual, wanted in zip(ran("topk", data, k=7, axis=1, largest=largest, dtype="int64"), expected, strict=True):
+        check_bits(actual, wanted)
+
+
+def test_one_result_of_topk() -> None:
+    data = several("float32", (3, 20))
+    expected = order(data, -1, descending=True)[:, :5]
+    check_bits(ran("topk", data, k=5, ret_type="indices"), expected.astype("int32"))
+    check_bits(ran("topk", data, k=5, ret_type="values"), numpy.take_along_axis(data, expected, -1))
+
+
+def test_topk_of_too_few() -> None:
+    data = numpy.zeros((2, 3), "float32")
+    with pytest.raises(ValueError, match="4 elements are asked for along axis 1 of size 3"):
+        ran("topk", data, k=4, symbols=[(2, "n")])
+
+
+def test_sizes_that_nobody_knows() -> None:
+    data = several("int32", (3, 9))
+    check_bits(ran("sort", data, axis=0, symbols=[(None, 9)]), numpy.sort(data, 0))

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scheduled convolutions: strides, dilations, groups, one and two dimensions, tails included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scheduled import Shaped, prim_func, random_array, run, scheduled_text
+
+
+def convolution(x: Shaped, w: Shaped, out: Shaped, stride: int, dilation: int) -> str:
+    """x (n, c, h, w), w (oc, c, kh, kw), without padding."""
+    dims = "n, oc, oh, ow, ic, kh, kw"
+    rows, columns = (f"o{axis} * {stride} + k{axis} * {dilation}" for axis in "hw")
+    return generic(dims, [f"n, ic, {rows}, {columns}", "oc, ic, kh, kw", "n, oc, oh, ow"], 3, x, w, out)
+
+
+def depthwise(x: Shaped, w: Shaped, out: Shaped, stride: int) -> str:
+    """x (n, c, h, w), w (c, kh, kw)."""
+    rows, columns = (f"o{axis} * {stride} + k{axis}" for axis in "hw")
+    maps = [f"n, c, {rows}, {columns}", "c, kh, kw", "n, c, oh, ow"]
+    return generic("n, c, oh, ow, kh, kw", maps, 2, x, w, out)
+
+
+def generic(dims: str, maps: list[str], reductions: int, x: Shaped, w: Shaped, out: Shaped) -> str:
+    texts = ", ".join(f"affine_map<({dims}) -> ({map_})>" for map_ in maps)
+    count = len(dims.split(","))
+    iterators = ", ".join(['"parallel"'] * (count - reductions) + ['"reduction"'] * reductions)
+    return f"""
+  %zero = arith.constant 0.0 : f32
+  %filled = linalg.fill ins(%zero : f32) outs(%2 : {out}) -> {out}
+  %r0 = linalg.generic {{indexing_maps = [{texts}], iterator_types = [{iterators}]}}
+      ins(%0, %1 : {x}, {w}) outs(%filled : {out}) {{
+    ^bb0(%a: f32, %b: f32, %sofar: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %sofar, %p : f32
+      linalg.yield %s : f32
+  }} -> {out}"""
+
+
+def expected(x: Any, w: Any, stride: int, dilation: int, sizes: tuple[int, int]) -> Any:
+    total = numpy.zeros((x.shape[0], w.shape[0], *sizes))
+    for i, j in numpy.ndindex(w.shape[2:]):
+        rows = slice(i * dilation, i * dilation + (sizes[0] - 1) * stride + 1, stride)
+        columns = slice(j * dilation, j * dilation + (sizes[1] - 1) * stride + 1, stride)
+        total += numpy.einsum("nchw,oc->nohw", x[:, :, rows, columns], w[:, :, i, j])
+    return total
+
+
+@st.composite
+def cases(draw: Any) -> Any:
+    stride, dilation = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    kernel = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+    sizes = (draw(st.integers(1, 4)), draw(st.sampled_from([1, 7, 8, 15, 16, 17, 40, 70])))
+    more = draw(st.integers(0, stride - 1))
+    inputs = tuple((o - 1) * stride + (k - 1) * dilation + 1 + more for o, k in zip(sizes, kernel, strict=True))
+    channels = (draw(st.sampled_from([1, 2, 7, 16])), draw(st.integers(1, 4)))
+    return draw(st.integers(1, 2)), channels, inputs, kernel, sizes, stride, dilation
+
+
+@given(cases(), st.booleans(), st.sampled_from([16, 32, 64]))
+@settings(max_examples=30, deadline=None)
+def test_two_dimensions(case: Any, is_dynamic: bool, vector_bytes: int) -> None:
+    batch, (outputs, inputs), spatial, kernel, sizes, stride, dilation = case
+    x = Shaped(("n", inputs, "h", "w") if is_dynamic else (batch, inputs, *spatial), "f32")
+    w = Shaped((outputs, inputs, *kernel), "f32")
+    image, weights = random_array((batch, inputs, *spatial), "f4", 1), random_array(w.shape, "f4", 2)
+    # What a graph says of a dynamic result: sizes as expressions of the input's.
+    rows, columns = (
+        f"(({name} - {(k - 1) * dilation + 1}) // {stride}) + 1" for name, k in zip("hw", kernel, strict=True)
+    )
+    out = Shaped(("n", outputs, rows, columns) if is_dynamic else (batch, outputs, *sizes), "f32")
+    text = prim_func([x, w], [out], convolution(x, w, out, stride, dilation), "out_ewise_fusable")
+    got = run(text, [x, w], [out], image, weights, vector_bytes=vector_bytes)
+    numpy.testing.assert_array_equal(got, expected(image, weights, stride, dilation, sizes))
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("width", [7, 16, 37])
+def test_a_channel_at_a_time(stride: int, width: int) -> None:
+    inputs = (width - 1) * stride + 3
+    x, w, out = Shaped((2, 5, inputs, inputs), "f32"), Shaped((5, 3, 3), "f32"), Shaped((2, 5, width, width), "f32")
+    image, weights = random_array(x.shape, "f4", 1), random_array(w.shape, "f4", 2)
+    text = prim_func([x, w], [out], depthwise(x, w, out, stride), "out_ewise_fusable")
+    full = numpy.zeros((5, 5, 3, 3), "f4")
+    full[numpy.arange(5), numpy.arange(5)] = weights
+    numpy.testing.assert_array_equal(
+        run(text, [x, w], [out], image, weights), expected(image, full, stride, 1, (width, width))
+    )
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_loops_hold_tiles_of_vectors_and_nothing_scalar_is_left(stride: int) -> None:
+    inputs = 55 * stride + 3
+    x, w, out = Shaped((1, 8, inputs, inputs), "f32"), Shaped((8, 8, 3, 3), "f32"), Shaped((1, 8, 56, 56), "f32")
+    text = scheduled_text(prim_func([x, w], [out], convolution(x, w, out, stride, 1), "out_ewise_fusable"))
+    assert "linalg." not in text and "vector.from_elements" not in text and "vector.create_mask" in text
+    assert ("vector.shuffle" in text) == (stride == 2)
