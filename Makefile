@@ -23,7 +23,7 @@ help: ## print this list
 	@echo 'make TARGET [PYTHON=python3.12] [JOBS=8]'
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1#\2/p' $(MAKEFILE_LIST) | awk -F'#' '{printf "%-18s %s\n", $$1, $$2}'
 
-run: env ## set everything up and show a sample module after each pass
+run: env ## set everything up, show a module after each pass, compile and run another one
 	@$(BIN)/python examples/run.py
 
 test: env ## set everything up and run all tests

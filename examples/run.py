@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `make run` shows: a module through relax-opt, with its IR in readable form after each pass that changes it."""
+"""What `make run` shows: a module through passes, its IR in readable form after each; then one compiled and run."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 from typing import Any
+
+import mandelbrot
 
 import relax_mlir as rx
 
@@ -24,7 +26,9 @@ def main() -> int:
     rx.Pipeline(PIPELINE, instruments=[timing, rx.Callback(after=show)]).run(module)
     print(f"\n{timing.report()}")
     print("The same from the command line:")
-    print(f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' --mlir-print-ir-after-all")
+    print(f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' --mlir-print-ir-after-all\n")
+    print("# examples/mandelbrot.py: a graph with a loop, compiled and run\n")
+    mandelbrot.main()
     return 0
 
 

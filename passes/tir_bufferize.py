@@ -104,9 +104,7 @@ def _take_memref(argument: Any, is_output: bool, returned: list[Any]) -> list[An
     if is_output:
         attributes["writable"] = ir.UnitAttr.get()
     argument.set_type(ir.MemRefType.get(tensor.shape, tensor.element_type))
-    made = ir.Operation.create(
-        "bufferization.to_tensor", results=[tensor], operands=[argument], attributes=attributes
-    )
+    made = ir.Operation.create("bufferization.to_tensor", results=[tensor], operands=[argument], attributes=attributes)
     argument.replace_all_uses_except(made.result, made)
     return [made.result if value == argument else value for value in returned]
 

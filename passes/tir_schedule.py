@@ -51,7 +51,8 @@ class TirSchedule(Pass):
             return
         target = ir.StringAttr(function.attributes[TARGET]).value if TARGET in function.attributes else self.target
         context = ScheduleContext(target, self.vector_bytes)
-        for schedule in schedules_for(op_pattern(function) or OpPattern.OPAQUE, target):
+        pattern = op_pattern(function)
+        for schedule in schedules_for(OpPattern.OPAQUE if pattern is None else pattern, target):
             if not _declined(schedule.function, function, context):
                 return
 

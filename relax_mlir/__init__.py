@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .pipeline import register_legalize_intrinsic as register_legalize_intrinsic
     from .pipeline import register_lower_intrinsic as register_lower_intrinsic
     from .pipeline import register_target as register_target
+    from .pipeline import select as select
 
 # Public name -> the module that defines it.
 _EXPORTS = {
@@ -102,6 +103,7 @@ _EXPORTS = {
     "register_legalize_intrinsic": "pipeline",
     "register_lower_intrinsic": "pipeline",
     "register_target": "pipeline",
+    "select": "pipeline",
     # Rewriting.
     "Conversion": "bindings.conversion",
     "Pattern": "bindings.patterns",

@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
 from .bindings.errors import RelaxError
 from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, encode
+from .dialects.core.function_attributes import ARGUMENT_NAME
 from .dialects.core.operands import as_value
 
 
 class FunctionBuilder:
     """A function in the making; see Module.function. Operators built inside of the `with` go into its body."""
 
-    def __init__(self, module: Any, name: str, inputs: Iterable[Any], private: bool):
+    def __init__(self, module: Any, name: str, inputs: Iterable[Any] | Mapping[str, Any], private: bool):
         self._module = module
         self._name = name
-        self._inputs = list(inputs)
+        self._names = list(inputs) if isinstance(inputs, Mapping) else []
+        self._inputs = list(inputs.values()) if isinstance(inputs, Mapping) else list(inputs)
         self._private = private
         self._returned: list[Any] | None = None
         self._stack = ExitStack()
@@ -73,6 +75,9 @@ class FunctionBuilder:
             "sym_name": ir.StringAttr.get(self._name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
         }
+        if self._names:
+            named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(name)}) for name in self._names]
+            attributes["arg_attrs"] = ir.ArrayAttr.get(named)
         if self._private:
             attributes["sym_visibility"] = ir.StringAttr.get("private")
         return attributes

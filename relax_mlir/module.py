@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -84,10 +84,12 @@ class Module:
         """The block that holds the module's functions."""
         return self.operation.regions[0].blocks[0]
 
-    def function(self, name: str, inputs: Iterable[Any] = (), *, private: bool = False) -> FunctionBuilder:
-        """A new function at the end of the module. Types are text, `rx.tensor(...)` or MLIR's.
+    def function(
+        self, name: str, inputs: Iterable[Any] | Mapping[str, Any] = (), *, private: bool = False
+    ) -> FunctionBuilder:
+        """A new function at the end of the module. Types are text, `rx.tensor(...)` or MLIR's, a dictionary if named.
 
-        >>> with module.function("main", [rx.tensor(("n", 8)), rx.tensor((8,))]) as f:
+        >>> with module.function("main", {"x": rx.tensor(("n", 8)), "bias": rx.tensor((8,))}) as f:
         ...     x, bias = f
         ...     f.returns(relax.add(x, bias))
         """

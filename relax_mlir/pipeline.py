@@ -6,7 +6,7 @@ from __future__ import annotations
 from . import targets  # noqa: F401  # importing the package makes its targets known
 from .bindings.rewriting import Decline
 from .passes.core.pipeline import Pipeline
-from .passes.intrinsics.numbers import number
+from .passes.intrinsics.numbers import number, select
 from .passes.intrinsics.registry import (
     all_intrinsic_rules,
     register_legalize_intrinsic,
@@ -30,4 +30,5 @@ __all__ = [
     "register_legalize_intrinsic",
     "register_lower_intrinsic",
     "register_target",
+    "select",
 ]

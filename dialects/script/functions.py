@@ -9,6 +9,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.mlir import ir
+from ..core.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .attributes import attribute_items, attribute_text, short_item
 from .locations import location_name
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 _MODULE_SHOWN = frozenset({"sym_name"})
 _FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", PRIM_FUNC})
 # What an argument's name stands in: the relax dialect's attribute.
-_ARGUMENT_NAME = "relax.name"
 
 
 def _symbol_name(op: Any) -> str:
@@ -113,9 +113,9 @@ def _name_arguments(printer: Printer, op: Any, block: Any, is_prim: bool) -> Non
 def _given_name(op: Any, index: int) -> str:
     """The name that an argument's attribute gives it; empty where there is none."""
     attributes = _dictionary(op, "arg_attrs", index)
-    if attributes is None or _ARGUMENT_NAME not in attributes:
+    if attributes is None or ARGUMENT_NAME not in attributes:
         return ""
-    name = attributes[_ARGUMENT_NAME]
+    name = attributes[ARGUMENT_NAME]
     return as_name(decoded(name)) if isinstance(name, ir.StringAttr) else ""
 
 
@@ -129,7 +129,7 @@ def _dictionary(op: Any, name: str, index: int) -> Any:
 def _other_attributes(op: Any, name: str, index: int) -> str:
     """An argument's or result's attributes besides its name: ` {...}` or nothing."""
     attributes = _dictionary(op, name, index)
-    only_name = attributes is not None and len(attributes) == 1 and _ARGUMENT_NAME in attributes
+    only_name = attributes is not None and len(attributes) == 1 and ARGUMENT_NAME in attributes
     return "" if not attributes or only_name else f" {attribute_text(attributes)}"
 
 

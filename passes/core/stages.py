@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How a target lowers modules: stages by name, each a few passes. They are data: insert, replace or drop one.
 
-    stages = rx.find_target("llvm").stages()
-    stages = stages.replace("schedule", "my-schedule").insert_after("legalize", "count", MyPass())
-    rx.compile(module, pipeline=stages)
+stages = rx.find_target("llvm").stages()
+stages = stages.replace("schedule", "my-schedule").insert_after("legalize", "count", MyPass())
+rx.compile(module, pipeline=stages)
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class Stages:
     def _place(self, name: str) -> int:
         if name not in self.names:
             known = ", ".join(self.names)
-            raise RelaxError(f"target '{self.target}' has no stage '{name}'{suggest(name, self.names)} (it has {known})")
+            raise RelaxError(
+                f"target '{self.target}' has no stage '{name}'{suggest(name, self.names)} (it has {known})"
+            )
         return self.names.index(name)
 
     def _with(self, start: int, end: int, *new: Stage) -> Stages:

@@ -17,8 +17,10 @@ def code_module(target: str) -> Any:
         if step.code_module:
             return importlib.import_module(step.code_module)
     able = [each.name for each in all_targets() if any(step.code_module for step in fallback_chain(each.name))]
-    raise RelaxError(f"target '{target}' has no code generator: neither it nor a parent of it names one", notes=[
-        f"targets with one: {', '.join(able)}"])
+    raise RelaxError(
+        f"target '{target}' has no code generator: neither it nor a parent of it names one",
+        notes=[f"targets with one: {', '.join(able)}"],
+    )
 
 
 def stages_of(target: str) -> Stages:

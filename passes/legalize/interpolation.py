@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from ...dialects.core.infos import TensorInfo
+from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.tir import dialect as tir
 from ..intrinsics.numbers import Number, number, select
 from . import loops
@@ -79,9 +79,10 @@ def inside(index: Number, size: Number) -> tuple[Number, Number]:
     return limited(index, 0, last), (index >= 0) & (index < size)
 
 
-def is_empty(info: TensorInfo, axes: Sequence[int], result: TensorInfo) -> bool:
+def is_empty(info: Info, axes: Sequence[int], result: Info) -> bool:
     """Whether something is wanted of an image that is known to have no elements."""
-    assert info.shape is not None and result.shape is not None
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    assert isinstance(result, TensorInfo) and result.shape is not None
     return 0 not in result.shape and any(info.shape[axis] == 0 for axis in axes)
 
 

@@ -53,9 +53,7 @@ def _while(into: FunctionLowering, op: Any) -> None:
     before_arguments = list(op.regions[0].blocks[0].arguments)
     types = [_lowered_type(into, value, op) for value in before_arguments]
     results = [_lowered_type(into, result, op) for result in op.results]
-    made = ir.Operation.create(
-        "scf.while", results=results, operands=_hand_over(into, op.operands, types), regions=2
-    )
+    made = ir.Operation.create("scf.while", results=results, operands=_hand_over(into, op.operands, types), regions=2)
     made.regions[0].blocks.append(*types)
     made.regions[1].blocks.append(*results)
     _lower_region(into, op.regions[0].blocks[0], made.regions[0].blocks[0], results)

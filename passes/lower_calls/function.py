@@ -13,6 +13,7 @@ from typing import Any
 from ...bindings.mlir import ir, string_value
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
+from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
@@ -26,8 +27,6 @@ from .sizes import Sizes, plus, round_up
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
 #: On the allocation that holds a function's temporaries.
 ARENA = "relax.arena"
-#: On an argument of a graph function: its name.
-NAME = "relax.name"
 
 # More than any memory holds; products of sizes below are far from wrapping around.
 _MOST_BYTES = 1 << 62
@@ -139,7 +138,9 @@ class FunctionLowering:
             return ir.Type.parse(info.dtype, self.context)
         if isinstance(info, ObjectInfo):
             return ir.Type.parse("!llvm.ptr", self.context)
-        raise located_error(f"@{self.name} takes {describe(info)}, which has no place in memory", self.function.location)
+        raise located_error(
+            f"@{self.name} takes {describe(info)}, which has no place in memory", self.function.location
+        )
 
     def _result_parameter(self, info: Info, symbols: frozenset[str]) -> Any:
         if isinstance(info, TensorInfo) and is_sized(info, symbols):
@@ -257,6 +258,6 @@ def _input_names(function: Any, count: int) -> list[str]:
     names = [f"arg{index}" for index in range(count)]
     if "arg_attrs" in function.attributes:
         for index, held in enumerate(function.attributes["arg_attrs"]):
-            if NAME in held:
-                names[index] = string_value(held[NAME])
+            if ARGUMENT_NAME in held:
+                names[index] = string_value(held[ARGUMENT_NAME])
     return names

@@ -143,7 +143,9 @@ def _constant(into: FunctionLowering, op: Any) -> None:
         return _copy(into, op)
     type_ = memrefs.memref_type(info, into.context)
     made = ir.Operation.create(
-        "memref.get_global", results=[type_], attributes={"name": ir.FlatSymbolRefAttr.get(string_value(op.attributes[GLOBAL]))}
+        "memref.get_global",
+        results=[type_],
+        attributes={"name": ir.FlatSymbolRefAttr.get(string_value(op.attributes[GLOBAL]))},
     )
     into.set(result, made.result)
     return None

@@ -10,7 +10,6 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
-from ...dialects.tir import dialect as tir
 from ..legalize import linalg, loops
 from . import memrefs
 from .function import FunctionLowering

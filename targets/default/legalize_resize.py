@@ -155,7 +155,7 @@ class _Settings:
     def _rounded(self, x: Number) -> Number:
         rounding = self.rounding or ("round" if self.mode == "align_corners" else "floor")
         if rounding == "round":
-            return floor(x + 0.5)
+            return round_half_even(x)
         if rounding == "round_prefer_ceil":
             return floor(x + 0.5)
         if rounding == "round_prefer_floor":

@@ -16,7 +16,7 @@ from ...passes.legalize import linalg, loops, movement, scalar
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import convert_scalar
 from ...passes.legalize.indices import as_position, checked_position, require_index, require_indices
-from ...passes.legalize.known_sizes import shape_of, with_known_sizes
+from ...passes.legalize.known_sizes import by_name, shape_of, with_known_sizes
 from ...passes.legalize.loops import load, nest, scratch, size, sizes, store
 from ...passes.legalize.python_slices import slice_range
 from ...passes.legalize.rules import register_legalize
@@ -61,7 +61,7 @@ def _wide(dtype: str, reduction: str) -> str:
 
 def _in_wide(op: Any, operands: Sequence[Any], names: Sequence[str], dtype: str, wide: str) -> Any:
     """The operation on operands of a wider element type, and its result in its own."""
-    given = op.definition.segment(list(operands), None)
+    given = by_name(op, operands)
     for name in names:
         given[name] = relax.ops["astype"](given[name], dtype=wide)
     attributes = {name: getattr(op, name) for name in op.definition.attrs}

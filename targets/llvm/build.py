@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from ...bindings.errors import RelaxError
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import string_value
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import elements_bytes
 from ...runtime.artifact import Artifact, Constant
@@ -28,9 +28,7 @@ def build(module: Any, *, opt_level: int, version: str) -> Artifact:
         if name in operation.attributes:
             del operation.attributes[name]
     code = emit_object(module, opt_level)
-    return Artifact(
-        tuple(entries), memoryview(code), constants, host_triple(), tuple(sorted(host_features())), version
-    )
+    return Artifact(tuple(entries), memoryview(code), constants, host_triple(), tuple(sorted(host_features())), version)
 
 
 def _constants(operation: Any) -> tuple[Constant, ...]:

@@ -199,11 +199,16 @@ def _retain(module: Any) -> None:
         lines.append(f"  %b{position} = llvm.insertvalue %a{position}, {value}[{position}] : {array}")
         value = f"%b{position}"
     attributes = '{addr_space = 0 : i32, section = "llvm.metadata"}'
-    text = "\n".join([
-        f"llvm.mlir.global appending @{_USED}() {attributes} : {array} {{", *lines, f"  llvm.return {value} : {array}", "}"
-    ])
+    text = "\n".join(
+        [
+            f"llvm.mlir.global appending @{_USED}() {attributes} : {array} {{",
+            *lines,
+            f"  llvm.return {value} : {array}",
+            "}",
+        ]
+    )
     with module.context, ir.Location.unknown():
-        stubs = [f"llvm.mlir.global external @\"{name}\"() {{addr_space = 0 : i32}} : {PTR}" for name in names]
+        stubs = [f'llvm.mlir.global external @"{name}"() {{addr_space = 0 : i32}} : {PTR}' for name in names]
         merge(module, "\n".join([*stubs, text]))
 
 

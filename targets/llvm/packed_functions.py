@@ -179,9 +179,7 @@ def _require(code: FunctionText, status: str, borrowed: Sequence[str]) -> None:
     """Goes on if the status is 0; else ends the tensors and returns -1, with the error as it is."""
     good = code.compare("eq", status, code.constant(0, "i32"), "i32")
     minus = code.constant(-1, "i32")
-    releases = [
-        f"{code.fresh()} = {call_text('TVMFFIObjectDecRef', [(tensor, PTR)], 'i32')}" for tensor in borrowed
-    ]
+    releases = [f"{code.fresh()} = {call_text('TVMFFIObjectDecRef', [(tensor, PTR)], 'i32')}" for tensor in borrowed]
     code.branch_unless(good, [*releases, f"llvm.return {minus} : i32"])
 
 

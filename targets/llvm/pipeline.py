@@ -9,6 +9,7 @@ from .lowering_passes import TO_LLVM
 
 STAGES = (
     Stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
+    Stage("fuse", ("relax-fuse-tir",), "calls of PrimFuncs become fewer"),
     Stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     Stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
     Stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),

@@ -97,7 +97,7 @@ def _plan(op: StructuredOp, machine: Machine) -> Plan:
 def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Any], list[Any]]:
     """A reduction in registers writes over what its outputs are filled with: it starts from the number instead."""
     operands, fills, initial = list(op.operands), [], []
-    is_in_registers = len(op.reductions) == plan.carried > 0
+    is_in_registers = len(op.reductions) == plan.carried > 0 and not plan.blocks
     for output, value in enumerate(op.outputs):
         fill = _fill_of(value) if is_in_registers else None
         initial.append(None if fill is None else _filled_with(fill))

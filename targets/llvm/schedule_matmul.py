@@ -11,10 +11,14 @@ from .schedule_elementwise import fitting_lanes, fitting_tile
 from .schedule_reduction import check_reads_outputs, outer_loops, reduction_order, vector_across, vector_along
 from .structured import StructuredOp
 from .vector_body import widest_bits
-from .vector_nest import Plan
+from .vector_nest import Panel, Plan
 
 _COLUMNS = 4  # vectors
 _STEPS_OF_ONE_ROW = 8
+#: So many rows and less do not make up for a copy of the other matrix.
+_FEW_ROWS = 16
+#: Steps of a reduction in one go, so that a panel of four vectors stays in a core's own cache.
+_LONGEST_PANEL, _PANEL = 1024, 512
 
 
 def check_contraction(op: StructuredOp) -> None:
@@ -55,7 +59,29 @@ def _across(op: StructuredOp, vector: int, machine: Machine) -> Plan:
     tile = {vector: columns, rows: row_tile(machine, columns, op.sizes[rows])}
     # The columns' part of the second matrix serves all rows before the next columns' turn.
     outer = [dim for dim in outer_loops(op) if dim not in (vector, rows)]
-    return Plan((*outer, vector, rows, *reduction_order(op)), len(op.reductions), vector, lanes, tile)
+    order = (*outer, vector, rows, *reduction_order(op))
+    panel = _panel(op, vector, rows, lanes * columns)
+    is_cut = panel is not None and op.sizes[panel.dim] != panel.length
+    blocks = ((panel.dim, panel.length),) if panel is not None and is_cut else ()
+    return Plan(order, len(op.reductions), vector, lanes, tile, blocks, panel=panel)
+
+
+def _panel(op: StructuredOp, vector: int, rows: int, width: int) -> Panel | None:
+    """Columns of a wide matrix lie too far apart for the cache: where many rows use them they are copied first."""
+    reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
+    with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
+    if len(reductions) != 1 or len(with_vectors) != 1 or not op.is_contiguous(with_vectors[0], vector):
+        return None
+    (dim,) = reductions
+    steps = op.sizes[dim]
+    is_worth_it = _is_over(op.sizes[rows], _FEW_ROWS) and _is_over(op.sizes[vector], width) and _is_over(steps, 0)
+    if not is_worth_it or not op.uses(with_vectors[0], dim):
+        return None
+    return Panel(with_vectors[0], dim, steps if steps is not None and steps <= _LONGEST_PANEL else _PANEL)
+
+
+def _is_over(size: int | None, limit: int) -> bool:
+    return size is None or size > limit
 
 
 def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:

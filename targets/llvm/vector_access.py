@@ -89,6 +89,17 @@ class Access:
             self._made[key] = transposed([self._read(tensor, place, None) for place in places])
         return self._made[key][point[self._square]]
 
+    def load_from_panel(self, panel: Any, row: Index, dim: int, point: Point) -> Any:
+        """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
+        column = point[self._vector] * self._lanes
+        key = ("panel", point[dim], column)
+        if key not in self._made:
+            self._made[key] = self._read(panel, [add(row, point[dim]), column], None)
+        return self._made[key]
+
+    def store_to_panel(self, value: Any, panel: Any, row: Index, point: Point) -> Any:
+        return self._write(value, panel, [row, point[self._vector] * self._lanes], None)
+
     def store(self, value: Any, operand: int, point: Point, tensor: Any) -> Any:
         """The tensor with the value, a scalar or a vector, in its place."""
         indices = self._indices(operand, point)
@@ -261,6 +272,12 @@ def less(left: Index, right: Index) -> Index:
     if isinstance(right, int) and right == 0:
         return left
     return _binary("arith.subi", left, right)
+
+
+def least(left: Index, right: Index) -> Index:
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    return _binary("arith.minsi", left, right)
 
 
 def times(left: Index, factor: int) -> Index:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...passes.legalize import loops
+from ...passes.legalize import linalg, loops
 from .combiner import Combiner
 from .structured import StructuredOp
-from .vector_access import Access, Point, add, floor_to, is_lanewise, less
+from .vector_access import Access, Point, add, floor_to, is_lanewise, least, less
 from .vector_body import Lanes, runs_on_whole_vectors
 
 Index = Any  # a number or an index value
@@ -40,15 +40,25 @@ class Plan:
     blocks: tuple[tuple[int, int], ...] = ()
     #: The loop along which inputs that lie across the lanes are read, in squares; its tile is the number of lanes.
     square: int | None = None
+    #: What is copied to where it lies without gaps before it is read again and again.
+    panel: Panel | None = None
+
+
+class Panel(NamedTuple):
+    """For each step of the vector loop, the vectors of an input along a reduction, of which a block has `length`."""
+
+    operand: int
+    dim: int
+    length: int
 
 
 class Segment(NamedTuple):
-    """A stretch of a loop where each step takes `count` points; `rest` says that the last step may be a part."""
+    """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
 
     start: Index
     stop: Index
     step: int
-    count: int
+    points: int
     lanes: int = 1
     rest: bool = False
 
@@ -68,7 +78,16 @@ class Nest:
     def emit(self) -> list[Any]:
         """The values of the outputs, computed before the operation."""
         ranges = [(0, self.op.size(dim)) for dim in self.op.dims]
-        return self._block(0, ranges, list(self.op.outputs))
+        results = self._block(0, ranges, [*self.op.outputs, *self._empty_panel()])
+        return results[: len(self.op.outputs)]
+
+    def _empty_panel(self) -> list[Any]:
+        """It goes through all loops behind the outputs, so that its memory is one and the same."""
+        panel = self.plan.panel
+        if panel is None:
+            return []
+        width = self.plan.lanes * self.plan.tile.get(self.plan.vector, 1)
+        return [linalg.empty([panel.length, width], self.op.operands[panel.operand].type.element_type)]
 
     def neutral(self, output: int) -> Any:
         if ("neutral", output) not in self.hoisted:
@@ -80,19 +99,19 @@ class Nest:
 
     def _block(self, level: int, ranges: list[tuple[Index, Index]], outputs: list[Any]) -> list[Any]:
         if level == len(self.plan.blocks):
-            state = State(tuple(start for start, _ in ranges), tuple(1 for _ in ranges), self.plan.lanes, None)
+            starts = tuple(start for start, _ in ranges)
+            state = State(starts, (1,) * len(starts), (0,) * len(starts), self.plan.lanes, None)
             return self._loop(0, ranges, state, outputs)
         dim, block = self.plan.blocks[level]
         start, size = ranges[dim]
-        for first, stop, length in _blocks(size, block):
+        is_even = isinstance(size, int) and (size % block == 0 or size < block)
 
-            def inside(position: Index, *values: Any, length: Index = length) -> list[Any]:
-                inner = list(ranges)
-                inner[dim] = (add(start, position), length)
-                return self._block(level + 1, inner, list(values))
+        def inside(position: Index, *values: Any) -> list[Any]:
+            inner = list(ranges)
+            inner[dim] = (add(start, position), min(block, size) if is_even else least(block, less(size, position)))
+            return self._block(level + 1, inner, list(values))
 
-            outputs = _run(first, stop, block, inside, outputs)
-        return outputs
+        return _run(0, size, block, inside, outputs)
 
     def _loop(self, level: int, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
         if level == len(self.plan.order) - self.plan.carried:
@@ -102,13 +121,26 @@ class Nest:
         for segment in self.segments(dim, size):
 
             def inside(position: Index, *values: Any, segment: Segment = segment) -> list[Any]:
-                new = state.at(dim, add(start, position), segment.count)
+                new = state.at(dim, add(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                    values = (*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values))
                 return self._loop(level + 1, ranges, new, list(values))
 
             outputs = _run(segment.start, segment.stop, segment.step, inside, outputs)
         return outputs
+
+    def _fill_panel(self, ranges: Any, state: State, values: Sequence[Any]) -> list[Any]:
+        panel = self.plan.panel
+        if panel is None:
+            return []
+        start, size = ranges[panel.dim]
+
+        def copy(position: Index, *panels: Any) -> list[Any]:
+            new = state.at(panel.dim, add(start, position), 1, position)
+            return [Step(self, new).copy_to_panel(panel.operand, position, panels[0])]
+
+        return _run(0, size, 1, copy, [values[-1]])
 
     def segments(self, dim: int, size: Index) -> list[Segment]:
         tile = self.plan.tile.get(dim, 1)
@@ -133,7 +165,7 @@ class Nest:
         for segment in self.segments(dim, size):
 
             def inside(position: Index, *carried: Any, segment: Segment = segment) -> list[Any]:
-                new = state.at(dim, add(start, position), segment.count)
+                new = state.at(dim, add(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
                 return self._reduce(level + 1, ranges, new, outputs, list(carried))
@@ -147,14 +179,16 @@ class State(NamedTuple):
 
     starts: tuple[Index, ...]
     counts: tuple[int, ...]
+    #: Where each loop stands in its block.
+    positions: tuple[Index, ...]
     lanes: int
     #: Elements left in the vector loop from its start on; None where all vectors are whole.
     rest: Index | None
 
-    def at(self, dim: int, start: Index, count: int) -> State:
-        starts, counts = list(self.starts), list(self.counts)
-        starts[dim], counts[dim] = start, count
-        return self._replace(starts=tuple(starts), counts=tuple(counts))
+    def at(self, dim: int, start: Index, count: int, position: Index) -> State:
+        starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)
+        starts[dim], counts[dim], positions[dim] = start, count, position
+        return self._replace(starts=tuple(starts), counts=tuple(counts), positions=tuple(positions))
 
     def vectors(self, lanes: int, rest: Index | None) -> State:
         return self._replace(lanes=lanes, rest=rest)
@@ -232,17 +266,27 @@ class Step:
 
     def _input(self, operand: int, point: Point, outputs: Sequence[Any]) -> Any:
         """An input's element; what is also an output is read as it is now, which at its place is as it was."""
+        panel = self.nest.plan.panel
+        if panel is not None and operand == panel.operand:
+            return self.access.load_from_panel(outputs[-1], self.state.positions[panel.dim], panel.dim, point)
         value = self.op.operands[operand]
         for output, (place, access) in enumerate(zip(self.op.outputs, self.op.output_accesses, strict=True)):
             if value == place and access == self.op.accesses[operand] and not self.op.reductions:
                 return self.access.load(operand, point, outputs[output])
         return self.access.load(operand, point, value)
 
+    def copy_to_panel(self, operand: int, row: Index, panel: Any) -> Any:
+        """The panel with this step's vectors of an input in a row."""
+        for point in self._outer():
+            vector = self.access.load(operand, point, self.op.operands[operand])
+            panel = self.access.store_to_panel(vector, panel, row, point)
+        return panel
+
     def write(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         new = list(outputs)
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
-        slots = [(output, point) for output in range(len(new)) for point in self._outer()]
+        slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
         for (output, point), value in zip(slots, values, strict=True):
             new[output] = self.access.store(value, self.op.input_count + output, point, new[output])
         return new
@@ -250,7 +294,7 @@ class Step:
     def _reduced(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         """One scalar for each output and point, of what the lanes and partial accumulators hold."""
         partials = self._partials()
-        slots = [(output, point) for output in range(len(outputs)) for point in self._outer()]
+        slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
         reduced = []
         for slot, (output, point) in enumerate(slots):
             combiner = self.nest.combiners[output]
@@ -273,15 +317,6 @@ def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], v
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, body, *values, step=step)
-
-
-def _blocks(size: Index, block: int) -> Iterator[tuple[Index, Index, Index]]:
-    """From where to where with blocks of which length: whole blocks, then the one that is left, if any."""
-    whole = floor_to(size, block)
-    if whole != 0:
-        yield 0, whole, block
-    if whole != size:
-        yield whole, size, less(size, whole)
 
 
 def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:

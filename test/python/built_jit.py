@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+from bf16_arrays import from_dlpack, to_dlpack
 from prim_jit import dtype_name
 from relax_mlir.dialects.core.infos import ScalarInfo
 
@@ -28,4 +29,5 @@ def run_built(build: Callable[..., Any], *arguments: Any, symbols: Sequence[Sequ
     module = rx.Module()
     with module.function("main", infos) as f:
         f.returns(build(*f))
-    return numpy.from_dlpack(rx.compile(module, target="llvm")["main"](*arguments))
+    passed = [to_dlpack(each) if isinstance(each, numpy.ndarray) else each for each in arguments]
+    return from_dlpack(rx.compile(module, target="llvm")["main"](*passed))

@@ -13,9 +13,9 @@ import scipy.special
 import tvm_ffi
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from relax_mlir import relax
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 ROW = '#relax.sym<["n", 4]>'
 TENSOR = f"tensor<?x4xf32, {ROW}>"
@@ -164,11 +164,20 @@ def test_sizes_that_may_broadcast_are_compared_at_run_time() -> None:
 
 
 def test_a_negative_size_is_an_error() -> None:
-    executable = built(
-        [rx.tensor(("n",))], lambda x: relax.exp(relax.strided_slice(x, [0], [5], [100]))
-    )
+    executable = built([rx.tensor(("n",))], lambda x: relax.exp(relax.strided_slice(x, [0], [5], [100])))
     assert array(executable["main"](floats(7))).shape == (2,)
     assert array(executable["main"](floats(3))).shape == (0,)
+
+
+def test_errors_name_the_argument() -> None:
+    module = rx.Module()
+    with module.function("main", {"image": rx.tensor(("n", 8)), "scale": rx.tensor(("n",))}) as f:
+        image, scale = f
+        f.returns(relax.multiply(image, relax.reshape(scale, ("n", 1))))
+    executable = rx.compile(module)
+    with pytest.raises(ValueError, match=r"main: argument #1 'scale'.*expected size n = 2.*got 3"):
+        executable["main"](floats(2, 8), floats(3))
+    assert [each["name"] for each in executable.signature("main")["inputs"]] == ["image", "scale"]
 
 
 # ---- control flow ----
@@ -325,22 +334,13 @@ def packed_functions() -> None:
         return tvm_ffi.from_dlpack(numpy.from_dlpack(x) * numpy.float32(factor))
 
     def negate_into(x: Any, out: Any) -> None:
-        writable = tvm_ffi_view(out)
-        writable[...] = -numpy.from_dlpack(x)
+        numpy.from_dlpack(out)[...] = -numpy.from_dlpack(x)
 
     def refuse(x: Any) -> Any:
         raise KeyError("not today")
 
     for function in (scale, negate_into, refuse):
         tvm_ffi.register_global_func(f"test_compile.{function.__name__}", function, override=True)
-
-
-def tvm_ffi_view(tensor: Any) -> Any:
-    import ctypes
-
-    flat = numpy.from_dlpack(tensor)
-    buffer = (ctypes.c_float * flat.size).from_address(flat.ctypes.data)
-    return numpy.ctypeslib.as_array(buffer).reshape(flat.shape)
 
 
 def test_packed_functions_in_a_graph() -> None:
@@ -378,9 +378,7 @@ def test_what_a_packed_function_returns_is_checked() -> None:
 
 
 def test_a_packed_function_that_nobody_registered() -> None:
-    executable = built(
-        [rx.tensor((2,))], lambda x: relax.call_packed("test_compile.missing", [x], rx.tensor((2,)))
-    )
+    executable = built([rx.tensor((2,))], lambda x: relax.call_packed("test_compile.missing", [x], rx.tensor((2,))))
     with pytest.raises((RuntimeError, ValueError), match=r"'test_compile.missing'"):
         executable["main"](floats(2))
 

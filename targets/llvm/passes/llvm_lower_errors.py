@@ -15,7 +15,6 @@ from ....bindings.diagnostics import locate
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
-from ....dialects.tir.prim_func import is_prim_func
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+from bf16_arrays import from_dlpack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prim_jit import run_op
@@ -16,7 +17,7 @@ FLOATS = ("float16", "float32", "float64")
 
 
 def bucketized(x: Any, boundaries: Any, **options: Any) -> Any:
-    return numpy.from_dlpack(run_op("relax.bucketize", x, boundaries, **options))
+    return from_dlpack(run_op("relax.bucketize", x, boundaries, **options))
 
 
 def same(actual: Any, expected: Any, dtype: str = "int64") -> None:

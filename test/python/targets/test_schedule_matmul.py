@@ -85,6 +85,13 @@ def test_one_dynamic_kernel_takes_every_size(
     check((), m, n, k, dtype, is_transposed=is_transposed, names=names, vector_bytes=vector_bytes)
 
 
+@pytest.mark.parametrize(("m", "n", "k"), [(20, 100, 70), (17, 65, 1030), (40, 130, 1536)])
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_many_rows_and_long_sums_go_by_panels(m: int, n: int, k: int, is_dynamic: bool) -> None:
+    names = [("m", "k"), ("k", "n"), ("m", "n")] if is_dynamic else None
+    check((), m, n, k, "f32", is_transposed=False, names=names, vector_bytes=64)
+
+
 @pytest.mark.parametrize("is_transposed", [False, True])
 @given(sizes, sizes)
 @settings(max_examples=20, deadline=None)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Milliseconds from a module to a function that can be called: per stage, per kernel, and how they grow.
+
+    python bench/compile_time.py            prints the table
+    python bench/compile_time.py --json f   writes the figures too
+
+"object" is LLVM: optimization and code generation; "load" links the object into the process. Each figure is the
+fastest of several compilations of a fresh module in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from relax_mlir.targets.llvm.build import build
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+ROUNDS = 3
+
+
+def one_exp() -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n", 64))]) as f:
+        f.returns(relax.exp(*f))
+    return module
+
+
+def matmul_bias_gelu() -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("batch", 256)), rx.tensor((256, 512)), rx.tensor((512,))]) as f:
+        x, w, b = f
+        f.returns(relax.nn.gelu(relax.add(relax.matmul(x, w), b)))
+    return module
+
+
+def block(layers: int) -> Callable[[], rx.Module]:
+    """Layers of a transformer's feed-forward part, each of another width, so that no kernel is shared."""
+
+    def make() -> rx.Module:
+        module = rx.Module()
+        sizes = [(64 + 16 * layer, 128 + 16 * layer) for layer in range(layers)]
+        infos = [rx.tensor(("n", 64))]
+        for index, (width, hidden) in enumerate(sizes):
+            following = sizes[index + 1][0] if index + 1 < layers else width
+            infos += [rx.tensor((width, hidden)), rx.tensor((hidden, following))]
+        with module.function("main", infos) as f:
+            x, *weights = f
+            for index in range(layers):
+                x = relax.nn.softmax(relax.nn.silu(relax.matmul(x, weights[2 * index])))
+                x = relax.matmul(x, weights[2 * index + 1])
+            f.returns(x)
+        return module
+
+    return make
+
+
+CASES: dict[str, Callable[[], rx.Module]] = {
+    "exp": one_exp,
+    "matmul+bias+gelu": matmul_bias_gelu,
+    "1 block": block(1),
+    "4 blocks": block(4),
+    "16 blocks": block(16),
+}
+
+
+def compile_once(make: Callable[[], rx.Module]) -> dict[str, float]:
+    """Milliseconds by stage, and how many kernels there are."""
+    module, times = make(), {}
+    lowered, kernels = module.copy(), 0
+    for stage in rx.stages("llvm"):
+        start = time.perf_counter()
+        stage.pipeline("llvm", verify_each=False).run(lowered)
+        times[stage.name] = time.perf_counter() - start
+        if stage.name == "schedule":
+            kernels = sum("tir.prim_func" in op.operation.attributes for op in lowered.body.operations)
+    start = time.perf_counter()
+    artifact = build(lowered.owner, opt_level=2, version=rx.__version__)
+    times["object"] = time.perf_counter() - start
+    start = time.perf_counter()
+    rx.runtime.Executable(artifact)["main"]
+    times["load"] = time.perf_counter() - start
+    total = sum(times.values())
+    milliseconds = {name: 1e3 * seconds for name, seconds in {**times, "total": total}.items()}
+    return {**milliseconds, "kernels": kernels, "per kernel": milliseconds["total"] / max(kernels, 1)}
+
+
+def fastest(make: Callable[[], rx.Module]) -> dict[str, float]:
+    return min((compile_once(make) for _ in range(ROUNDS)), key=lambda figures: figures["total"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments = parser.parse_args()
+    compile_once(one_exp)  # imports, once a process
+    figures = {name: fastest(make) for name, make in CASES.items()}
+    print(f"{'ms':<14}" + "".join(f"{name:>18}" for name in figures))
+    for row in next(iter(figures.values())):
+        print(f"{row:<14}" + "".join(f"{columns[row]:>18.1f}" for columns in figures.values()))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

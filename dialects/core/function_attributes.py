@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attributes of graph functions."""
+
+from __future__ import annotations
+
+#: On an argument: its name, in errors, for callers and in print-outs.
+ARGUMENT_NAME = "relax.name"

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules of the target mynpu, and the default for the operator of our own."""
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+
+@rx.register_legalize("relax.nn.softmax", target="mynpu")
+def softmax(op, operands, builder):
+    """The unit computes rows: a function of the vendor's library, found by name when the program runs."""
+    rank = len(builder.info(operands[0]).shape)
+    if op.axis not in (-1, rank - 1):
+        return builder.decline(f"the unit computes along the last axis, not along {op.axis}")
+    return relax.call_dps_packed("mynpu.softmax", operands, builder.result_infos)
+
+
+@rx.register_legalize("mynpu.scaled_relu")
+def scaled_relu(op, operands, builder):
+    """A kernel, generated: one function on scalars, whatever the shapes and sizes."""
+
+    def element(x):
+        x = rx.number(x)
+        return rx.select(x > 0.0, x * op.scale, x.constant(0.0)).value
+
+    return builder.elementwise(element)

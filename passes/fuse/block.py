@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which calls of a block belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+from ...dialects.core.codec import decode
+from ...dialects.core.substitute import symbols_of
+from ...dialects.tir.prim_func import OpPattern
+from ..legalize.builder import parameter_info
+from ..lower_calls.plan import VIEWS
+from .group import Group, goes_on_in_place, joined, outputs_fit, single, sizes_are_told, with_head
+from .prim_info import PrimInfo
+
+#: They write into memory that they are given: what else reads it must not change its place.
+MUTATING = frozenset({"relax.call_tir_inplace", "relax.call_inplace_packed", "relax.call_packed"})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far groups may grow."""
+
+    max_ops: int
+    max_parameters: int
+    epilogues: bool
+
+
+class BlockGroups:
+    """Groups the calls of one block, consumers with producers, as long as one place can be found for each group."""
+
+    def __init__(self, block: Any, infos: Callable[[str], PrimInfo | None], limits: Limits):
+        self._block = block
+        self._limits = limits
+        self._operations = [view.operation for view in block.operations]
+        self._positions = {op: position for position, op in enumerate(self._operations)}
+        #: By the position of each member: its group, and where the group's call will stand.
+        self._group: dict[int, Group] = {}
+        self._place: dict[int, int] = {}
+        self._symbols = self._symbol_positions()
+        mutated = mutated_values(self._operations)
+        for position, op in enumerate(self._operations):
+            info = infos(op.opview.func) if _is_plain_call(op) else None
+            if info is None or not mutated.isdisjoint(map(root_of, (*op.operands, *op.results))):
+                continue
+            if _has_parameter_types(op, info):
+                self._group[position] = single(op, info, position)
+                self._place[position] = position
+
+    def find(self) -> list[tuple[Group, list[Any], Any]]:
+        """The groups of more than one call, their outputs, and the operations before which their calls can stand."""
+        # First what needs no memory any more afterwards, so that no loop of less use takes it away.
+        for more_outputs in (False, True):
+            while self._round(more_outputs):
+                pass
+        found = {id(group): group for group in self._group.values() if len(group.all_members) > 1}
+        return [(group, self._outputs(group), self._operations[self._place_of(group)]) for group in found.values()]
+
+    def _round(self, more_outputs: bool) -> bool:
+        changed = False
+        for position in list(self._group):
+            for operand in self._operations[position].operands:
+                producer = self._position_of(operand)
+                if producer in self._group and self._group[producer] is not self._group[position]:
+                    changed = self._try(self._group[producer], self._group[position], more_outputs) or changed
+        return changed
+
+    def _try(self, producers: Group, consumers: Group, more_outputs: bool) -> bool:
+        """Makes one group of two. `more_outputs`: of the producers' results some may be stored nevertheless."""
+        group = self._joined(producers, consumers)
+        if group is None or len(group.all_members) > self._limits.max_ops:
+            return False
+        outputs = self._outputs(group)
+        if not outputs or not more_outputs and not producers.produced().keys().isdisjoint(outputs):
+            return False
+        is_sound = outputs_fit(group, outputs) and sizes_are_told(group, outputs)
+        if group.head is not None:
+            is_sound = is_sound and goes_on_in_place(group, outputs)
+        if not is_sound or len(group.inputs()) + len(outputs) > self._limits.max_parameters:
+            return False
+        place = self._new_place(group, outputs)
+        if place is None:
+            return False
+        for member in group.all_members:
+            self._group[member.position] = group
+            self._place[member.position] = place
+        return True
+
+    def _joined(self, producers: Group, consumers: Group) -> Group | None:
+        targets = {member.info.target for group in (producers, consumers) for member in group.all_members}
+        if len(targets) > 1 or producers.head is not None and (consumers.head or consumers.host):
+            return None
+        if producers.host is not None:
+            return with_head(producers, consumers) if self._limits.epilogues else None
+        host = consumers.host
+        if host is not None and host.info.pattern != OpPattern.COMM_REDUCE:
+            return None
+        return joined(producers, consumers)
+
+    # ---- places ----
+
+    def _outputs(self, group: Group) -> list[Any]:
+        """What is used outside of the group, in the block's order."""
+        inside = {member.position for member in group.all_members}
+        members = sorted(group.all_members, key=lambda member: member.position)
+        values = [result for member in members for result in member.call.results]
+        return [value for value in values if any(user not in inside for user in self._users(value))]
+
+    def _new_place(self, group: Group, outputs: list[Any]) -> int | None:
+        """A member's position behind all that the group reads, and before all that reads of it."""
+        inside = {member.position for member in group.all_members}
+        first = max((self._defined_at(value) for value in group.inputs()), default=-1)
+        for member in group.all_members:
+            names = frozenset().union(*(symbols_of(result.type) for result in member.call.results))
+            first = max([first, *(self._symbols.get(name, -1) for name in names)])
+        users = [user for value in outputs for user in self._users(value) if user not in inside]
+        last = min((self._place.get(user, user) for user in users), default=len(self._operations))
+        return max((position for position in inside if first < position < last), default=None)
+
+    def _place_of(self, group: Group) -> int:
+        return self._place[group.members[0].position]
+
+    def _position_of(self, value: Any) -> int | None:
+        owner = value.owner
+        return None if isinstance(owner, ir.Block) else self._positions.get(owner.operation)
+
+    def _defined_at(self, value: Any) -> int:
+        position = self._position_of(value)
+        return -1 if position is None else self._place.get(position, position)
+
+    def _users(self, value: Any) -> set[int]:
+        return {self._around(use.owner.operation) for use in value.uses}
+
+    def _around(self, op: Any) -> int:
+        """The position of the operation of this block that a user is, or is in."""
+        while op not in self._positions:
+            op = op.parent.operation
+        return self._positions[op]
+
+    def _symbol_positions(self) -> dict[str, int]:
+        """Where operations of the block define sizes: what mentions those must stand behind."""
+        found: dict[str, int] = {}
+        for position, op in enumerate(self._operations):
+            if op.name == "relax.match_cast" or len(op.regions):
+                for result in op.results:
+                    for name in sorted(symbols_of(result.type)):
+                        found.setdefault(name, position)
+        for name in _known_outside(self._block):
+            found.pop(name, None)
+        return found
+
+
+def _known_outside(block: Any) -> set[str]:
+    """The symbols in the types of the arguments of this block and of the function."""
+    function = block.owner.operation
+    while function.name != "func.func":
+        function = function.parent.operation
+    arguments = [*block.arguments, *function.regions[0].blocks[0].arguments]
+    return {name for argument in arguments for name in symbols_of(argument.type)}
+
+
+def _is_plain_call(op: Any) -> bool:
+    return op.name == "relax.call_tir" and list(op.attributes) == ["func"] and "::" not in op.opview.func
+
+
+def _has_parameter_types(op: Any, info: PrimInfo) -> bool:
+    """Whether the PrimFunc's parameters have the very types that are passed."""
+    passed = [decode(value.type) for value in (*op.operands, *op.results)]
+    return [parameter_info(each) for each in passed] == [decode(type_) for type_ in info.parameters]
+
+
+def mutated_values(operations: list[Any]) -> set[Any]:
+    """What is written over after it was made, here or in regions inside; views by what they are views of."""
+    found: set[Any] = set()
+    for op in operations:
+        for inside in (op, *(operations_in(op) if len(op.regions) else ())):
+            if inside.name in MUTATING:
+                found |= {root_of(value) for value in inside.operands}
+    return found
+
+
+def root_of(value: Any) -> Any:
+    """The value whose memory a value has."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value

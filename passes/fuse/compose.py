@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The body of a group's PrimFunc: one linalg.generic for all that is computed element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+from ..legalize import linalg
+from ..legalize.affine_values import affine_value
+from .group import Group, Member, asked_map
+from .maps import compose, identity, plain_dim
+from .prim_info import input_count_of, maps_of
+
+
+def group_body(group: Group, outputs: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
+    """Emits the body; the values of the outputs. The parameters are the group's inputs, then its outputs."""
+    inputs = group.inputs()
+    given = dict(zip(inputs, parameters, strict=False))
+    destinations = dict(zip(outputs, parameters[len(inputs) :], strict=True))
+    if group.head is not None:
+        value = group.head.sink.call.results[0]
+        (destination,) = destinations.values()
+        (begun,) = _GroupBody(group.head, given, {value: destination}).emit()
+        given[value] = begun
+        destinations = dict.fromkeys(destinations, begun)
+    return _GroupBody(group, given, destinations).emit()
+
+
+class _GroupBody:
+    """Emits a group's loops where the insertion point is, which must be the end of a block."""
+
+    def __init__(self, group: Group, given: dict[Any, Any], destinations: dict[Any, Any]):
+        self._group = group
+        self._given = given
+        self._destinations = destinations
+        self._made = {result: member for member in group.members for result in member.call.results}
+        self._block = ir.InsertionPoint.current.block
+        self._copies = {member.position: _Copy(member) for member in group.members}
+        #: The operands of the loops, each with the map from the loops to its elements.
+        self._operands: dict[tuple[Any, Any], int] = {}
+        self._sizes: dict[int, Any] = {}
+
+    def emit(self) -> list[Any]:
+        for member in self._group.members:
+            self._bind(member)
+        host = self._group.host
+        for member in self._group.members:
+            if member is not host:
+                self._move_around(self._copies[member.position])
+        if host is not None:
+            return self._emit_host(host)
+        values = self._emit_loops([linalg.PARALLEL] * len(self._group.sizes))
+        for copy in self._copies.values():
+            copy.drop()
+        return values
+
+    # ---- parameters ----
+
+    def _bind(self, member: Member) -> None:
+        """The copy's parameters become those of the fused function; sizes of those that are none are told by others."""
+        copy = self._copies[member.position]
+        values = [*member.call.operands, *member.call.results]
+        for place, (argument, value) in enumerate(zip(copy.arguments, values, strict=True)):
+            is_output = place >= member.info.input_count
+            passed = (self._destinations if is_output else self._given).get(value)
+            if passed is not None:
+                argument.replace_all_uses_with(passed)
+            else:
+                self._tell_sizes(member, place, argument)
+
+    def _tell_sizes(self, member: Member, place: int, argument: Any) -> None:
+        asking = [use.owner.operation for use in argument.uses if use.owner.operation.name == "tensor.dim"]
+        map_ = asked_map(member, place, self._made, list(self._destinations)) if asking else None
+        for op in asking:
+            axis = op.operands[1].owner.operation.attributes["value"].value
+            op.results[0].replace_all_uses_with(self._size(map_.results[axis], argument.type.shape[axis]))
+            op.erase()
+
+    def _size(self, expression: Any, known: int) -> Any:
+        if known != ir.ShapedType.get_dynamic_size():
+            return linalg.constant_index(known)
+        loop = plain_dim(expression)
+        assert loop is not None
+        if loop not in self._sizes:
+            self._sizes[loop] = linalg.dim(*self._telling(loop))
+        return self._sizes[loop]
+
+    def _telling(self, loop: int) -> tuple[Any, int]:
+        """A parameter and its axis that is as long as a loop."""
+        if self._group.host is None:
+            found = [(value, self._group.out_map) for value in self._destinations.values()]
+        else:
+            found = []
+        for member in self._group.members:
+            for operand, value in enumerate(member.call.operands):
+                read = member.info.reads.get(operand)
+                if value in self._given and read is not None and read.generic == member.generic:
+                    found += [(self._given[value], map_) for map_ in member.read_maps(operand)]
+        for value, map_ in found:
+            for axis, expression in enumerate(map_.results):
+                if plain_dim(expression) == loop:
+                    return value, axis
+        raise AssertionError("the group was not to be made")
+
+    # ---- loops ----
+
+    def _move_around(self, copy: _Copy) -> None:
+        """What computes scalars outside of the loops stands before them."""
+        for op in copy.operations[:-1]:
+            if op != copy.generic:
+                self._block.append(op)
+
+    def _emit_host(self, host: Member) -> list[Any]:
+        """The host's operations, the producers' work in the one that reads what they make."""
+        copy = self._copies[host.position]
+        for op in copy.operations[:-1]:
+            if copy.generic is None or op != copy.generic:
+                self._block.append(op)
+                continue
+            iterators = [str(each).partition("<")[2].rstrip(">") for each in op.attributes["iterator_types"]]
+            for result, value in zip(op.results, self._emit_loops(iterators), strict=True):
+                result.replace_all_uses_with(value)
+        returned = list(copy.operations[-1].operands)
+        for each in self._copies.values():
+            each.drop()
+        return returned
+
+    def _emit_loops(self, iterators: Sequence[str]) -> list[Any]:
+        for member in self._group.members:
+            self._collect_operands(member)
+        host = self._group.host
+        if host is None:
+            outputs = list(self._destinations.values())
+            maps = [self._group.out_map] * len(outputs)
+        else:
+            generic = self._copies[host.position].generic
+            count = input_count_of(generic)
+            outputs, maps = list(generic.operands)[count:], maps_of(generic)[count:]
+        inputs = [value for value, _ in self._operands]
+        read = [map_ for _, map_ in self._operands]
+        return linalg.generic(inputs, outputs, [*read, *maps], iterators, self._scalar_body)
+
+    def _collect_operands(self, member: Member) -> None:
+        for _, value, map_ in self._read_by(member):
+            if value is not None:
+                self._operands.setdefault((value, map_), len(self._operands))
+
+    def _read_by(self, member: Member) -> list[tuple[int, Any, Any]]:
+        """The inputs of a member's operation: which, the value in the fused function (None where it is computed
+        in the loops), and the map from the loops to its elements."""
+        generic = self._copies[member.position].generic
+        count = input_count_of(generic)
+        found = []
+        for index, (value, map_) in enumerate(zip(list(generic.operands)[:count], maps_of(generic), strict=False)):
+            is_internal = self._copies[member.position].parameter_of(value) is not None
+            found.append((index, None if is_internal else value, compose(map_, member.place)))
+        return found
+
+    def _scalar_body(self, *scalars: Any) -> list[Any]:
+        """The members' bodies, one after the other; each value is computed once."""
+        block = ir.InsertionPoint.current.block
+        computed: dict[Any, Any] = {}
+        yielded: list[Any] = []
+        for member in self._group.members:
+            copy = self._copies[member.position]
+            arguments = copy.generic.regions[0].blocks[0].arguments
+            for index, value, map_ in self._read_by(member):
+                if value is None:
+                    place = copy.parameter_of(copy.generic.operands[index])
+                    arguments[index].replace_all_uses_with(computed[member.call.operands[place]])
+                else:
+                    arguments[index].replace_all_uses_with(scalars[self._operands[value, map_]])
+            if not member.is_pointwise:
+                own = list(arguments)[input_count_of(copy.generic) :]
+                for argument, scalar in zip(own, scalars[len(self._operands) :], strict=True):
+                    argument.replace_all_uses_with(scalar)
+            _replace_indices(copy.generic, member.place)
+            yielded = _move_body(copy.generic, block)
+            if member.is_pointwise:
+                computed[member.call.results[0]] = yielded[0]
+        return yielded if self._group.host is not None else [computed[value] for value in self._destinations]
+
+
+class _Copy:
+    """A copy of a member's function, outside of any module, out of which operations are moved."""
+
+    def __init__(self, member: Member):
+        self._function = member.info.function.clone(ip=False)
+        self._block = self._function.regions[0].blocks[0]
+        self.arguments = list(self._block.arguments)
+        #: The operation whose loops become the group's; a host that nothing is computed for needs none.
+        self.generic = None if member.generic is None else self.operations[member.generic]
+
+    @property
+    def operations(self) -> list[Any]:
+        """Those that are in it still."""
+        return [view.operation for view in self._block.operations]
+
+    def parameter_of(self, value: Any) -> int | None:
+        """Which of the function's own parameters a value is."""
+        return next((place for place, argument in enumerate(self.arguments) if argument == value), None)
+
+    def drop(self) -> None:
+        for op in reversed(self.operations):
+            op.erase()
+
+
+def _replace_indices(generic: Any, place: Any) -> None:
+    """The indices of an operation's loops, in those of the group's."""
+    if place == identity(place.n_dims):
+        return
+    for op in operations_in(generic):
+        if op.name == "linalg.index":
+            expression = place.results[op.attributes["dim"].value]
+            with op.location, ir.InsertionPoint(op):
+                op.results[0].replace_all_uses_with(affine_value(expression, _Indices()))
+            op.erase()
+
+
+class _Indices(Sequence[Any]):
+    """The indices of the loops around, each made where it is needed."""
+
+    def __getitem__(self, loop: Any) -> Any:
+        return linalg.index(loop)
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+def _move_body(generic: Any, block: Any) -> list[Any]:
+    *operations, end = [view.operation for view in generic.regions[0].blocks[0].operations]
+    for op in operations:
+        block.append(op)
+    return list(end.operands)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The PrimFuncs of groups: made once for groups that are alike, called in place of the members' calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.relax import dialect as relax
+from ...dialects.tir.prim_func import TARGET, make_prim_func
+from ..inline.call_graph import functions_in, remove_dead, symbol_name
+from ..legalize.builder import OPERATOR, PrimFuncs
+from .compose import group_body
+from .group import Group
+from .prim_info import PrimInfo, prim_info
+
+# Names of functions are in symbols, profiles and messages.
+_LONGEST_NAME = 60
+
+
+class FusedFunctions:
+    """The functions that one run of the pass looks into, makes and leaves without a caller."""
+
+    def __init__(self, module: Any):
+        self._module = module
+        self._functions = {symbol_name(function): function for function in functions_in(module)}
+        self._infos: dict[str, PrimInfo | None] = {}
+        self._made = PrimFuncs(module)
+        self._fused: dict[str, Any] = {}
+
+    def info(self, name: str) -> PrimInfo | None:
+        if name not in self._infos:
+            function = self._functions.get(name)
+            self._infos[name] = None if function is None else prim_info(function)
+        return self._infos[name]
+
+    def replace(self, group: Group, outputs: Sequence[Any], before: Any) -> None:
+        """One call in place of the members', before an operation."""
+        calls = [member.call for member in group.all_members]
+        location = _fused_location(sorted(group.all_members, key=lambda member: member.position), before.context)
+        types = [value.type for value in outputs]
+        with location, ir.InsertionPoint(before):
+            name = self._made.get(_key(group, outputs), _name(group), lambda name: self._make(name, group, outputs))
+            made = relax.ops["call_tir"](name, group.inputs(), types)
+        for value, result in zip(outputs, _values(made), strict=True):
+            value.replace_all_uses_with(result)
+        for call in sorted(calls, key=lambda call: group.all_members[calls.index(call)].position, reverse=True):
+            call.erase()
+        self._fused.update((member.info.name, member.info.function) for member in group.all_members)
+
+    def _make(self, name: str, group: Group, outputs: Sequence[Any]) -> None:
+        members = group.all_members
+        inputs = [_parameter_type(group, value) for value in group.inputs()]
+        results = [_parameter_type(group, value) for value in outputs]
+        attributes = {OPERATOR: ir.StringAttr.get("+".join(_in_order(group, "operator")))}
+        if members[0].info.target:
+            attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
+        with ir.InsertionPoint(self._module.regions[0].blocks[0]):
+            make_prim_func(
+                name,
+                inputs,
+                results,
+                lambda *parameters: group_body(group, outputs, parameters),
+                loc=ir.Location.current,
+                pattern=max(member.info.pattern for member in members),
+                attributes=attributes,
+            )
+
+    def remove_unused(self) -> None:
+        """Legalization's functions, and only those, go when nobody calls them any more."""
+        remove_dead(self._module, [function for function in self._fused.values() if OPERATOR in function.attributes])
+
+
+def _in_order(group: Group, attribute: str) -> list[str]:
+    members = sorted(group.all_members, key=lambda member: member.position)
+    return [getattr(member.info, attribute) for member in members]
+
+
+def _name(group: Group) -> str:
+    parts = [part.removeprefix("@").removeprefix("relax.").replace(".", "_") for part in _in_order(group, "operator")]
+    name = "fused"
+    for part in parts:
+        if len(name) + len(part) >= _LONGEST_NAME:
+            return f"{name}_more"
+        name = f"{name}_{part}"
+    return name
+
+
+def _key(group: Group, outputs: Sequence[Any]) -> Any:
+    """What two groups have in common whose functions are the same: who is called with what, and what is left."""
+    inputs = {value: f"in{index}" for index, value in enumerate(group.inputs())}
+    members = group.all_members
+    made = {
+        result: f"{index}.{place}"
+        for index, member in enumerate(members)
+        for place, result in enumerate(member.call.results)
+    }
+    names = {**inputs, **made}
+    wiring = tuple((member.info.name, *(names[operand] for operand in member.call.operands)) for member in members)
+    return wiring, tuple(names[value] for value in outputs), group.head is not None
+
+
+def _parameter_type(group: Group, value: Any) -> Any:
+    """What the members' functions have for a value."""
+    for member in group.all_members:
+        values = [*member.call.operands, *member.call.results]
+        if value in values:
+            return member.info.parameters[values.index(value)]
+    raise AssertionError("a value that no member has")
+
+
+def _fused_location(members: Sequence[Any], context: Any) -> Any:
+    locations = list(dict.fromkeys(member.call.location for member in members))
+    return ir.Location.fused(locations, context=context)
+
+
+def _values(made: Any) -> list[Any]:
+    return list(made) if isinstance(made, (list, tuple)) or type(made).__name__ == "OpResultList" else [made]

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A group: calls whose work one loop nest can do, and where in it each of them is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...dialects.tir.prim_func import OpPattern
+from .maps import compose, identity, inverse, plain_dim, visits_once
+from .prim_info import PrimInfo, input_count_of, maps_of
+
+#: What elementwise loops may go on with.
+_HEADS = (OpPattern.COMM_REDUCE, OpPattern.OUT_EWISE_FUSABLE)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A call. `place` is the map from the group's loops to those of the operation that fusion is about."""
+
+    call: Any
+    info: PrimInfo
+    #: Its position in the block.
+    position: int
+    place: Any
+    #: That operation, where the function has several; None as long as it is alone and nothing tells.
+    generic: int | None
+
+    @property
+    def is_pointwise(self) -> bool:
+        return self.info.pointwise is not None
+
+    @property
+    def result_map(self) -> Any:
+        """From the group's loops to the only result of a pointwise member."""
+        return compose(self.info.out_map, self.place)
+
+    def read_maps(self, operand: int) -> list[Any]:
+        """From the group's loops to an operand."""
+        return [compose(map_, self.place) for map_ in self.info.reads[operand].maps]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Members in the order of the block. One that is not pointwise stands last: what it reads is computed for it.
+
+    `head`: a group whose only result is what this one goes on with, in place, in a loop nest of its own.
+    """
+
+    members: tuple[Member, ...]
+    #: The size of each loop, where it is known.
+    sizes: tuple[int | None, ...]
+    #: From the loops to each output, where all members are pointwise.
+    out_map: Any
+    head: Group | None = None
+
+    @property
+    def all_members(self) -> tuple[Member, ...]:
+        return (*(self.head.all_members if self.head else ()), *self.members)
+
+    @property
+    def host(self) -> Member | None:
+        """The member that is not pointwise."""
+        last = self.members[-1]
+        return None if last.is_pointwise else last
+
+    @property
+    def sink(self) -> Member:
+        return self.members[-1]
+
+    def produced(self) -> dict[Any, Member]:
+        return {result: member for member in self.all_members for result in member.call.results}
+
+    def inputs(self) -> list[Any]:
+        """The values from elsewhere, in the order of their first use."""
+        own = self.produced()
+        operands = [operand for member in self.all_members for operand in member.call.operands]
+        return list(dict.fromkeys(operand for operand in operands if operand not in own))
+
+
+def single(call: Any, info: PrimInfo, position: int) -> Group:
+    if info.pointwise is None:
+        return Group((Member(call, info, position, None, None),), (), None)
+    sizes = info.sizes[info.pointwise]
+    member = Member(call, info, position, identity(len(sizes)), info.pointwise)
+    return Group((member,), sizes, info.out_map)
+
+
+def joined(producers: Group, consumers: Group) -> Group | None:
+    """Both in the loops of the consumers. None where those do not read every value at one point of the loops."""
+    edges = list(_edges(producers, consumers))
+    if any(operand not in consumer.info.reads for consumer, operand, _ in edges):
+        return None
+    if consumers.head is not None and _reads_of(consumers.head, producers):
+        return None
+    consumers_or_none = _around_one_operation(consumers, edges)
+    if consumers_or_none is None:
+        return None
+    consumers = consumers_or_none
+    moves = {move for edge in _edges(producers, consumers) for move in _moves(*edge)}
+    if len(moves) != 1:
+        return None
+    (move,) = moves
+    is_cheap = all(member.info.is_cheap for member in producers.members) and len(producers.members) == 1
+    if not (visits_once(move, consumers.sizes) or is_cheap):
+        return None
+    moved = [replace(member, place=compose(member.place, move)) for member in producers.members]
+    pointwise = [member for member in consumers.members if member.is_pointwise]
+    host = [member for member in consumers.members if not member.is_pointwise]
+    members = (*sorted([*moved, *pointwise], key=lambda member: member.position), *host)
+    return replace(consumers, members=members, head=producers.head or consumers.head)
+
+
+def _edges(producers: Group, consumers: Group) -> Iterator[tuple[Member, int, Member]]:
+    """Each operand of a consumer that a producer computes."""
+    made = producers.produced()
+    for consumer in consumers.members:
+        for operand, value in enumerate(consumer.call.operands):
+            if value in made:
+                yield consumer, operand, made[value]
+
+
+def _around_one_operation(group: Group, edges: list[tuple[Member, int, Member]]) -> Group | None:
+    """The group with loops: those of the operation of its host that reads what is computed for it."""
+    host = group.host
+    if host is None:
+        return group
+    places = {consumer.info.reads[operand].generic for consumer, operand, _ in edges if consumer == host}
+    places |= {host.generic} if host.generic is not None else set()
+    if len(places) > 1:
+        return None
+    if host.generic is not None or not places:
+        return group
+    (generic,) = places
+    sizes = host.info.sizes[generic]
+    host = replace(host, place=identity(len(sizes)), generic=generic)
+    return replace(group, members=(*group.members[:-1], host), sizes=sizes)
+
+
+def _moves(consumer: Member, operand: int, producer: Member) -> Iterator[Any]:
+    """From the consumers' loops to the producers', so that the operand's elements are there when they are read."""
+    if not producer.place.is_permutation:
+        yield None
+        return
+    back = compose(inverse(producer.place), inverse(producer.info.out_map))
+    for map_ in consumer.read_maps(operand):
+        yield compose(back, map_)
+
+
+def with_head(head: Group, tail: Group) -> Group | None:
+    """The tail goes on with the head's only result in its place. None where it needs more than that."""
+    host = head.host
+    if host is None or host.info.pattern not in _HEADS or len(host.call.results) != 1:
+        return None
+    if tail.host is not None or tail.head is not None or _reads_of(head, tail):
+        return None
+    return replace(tail, head=head)
+
+
+def _reads_of(group: Group, other: Group) -> bool:
+    made = other.produced()
+    return any(operand in made for member in group.all_members for operand in member.call.operands)
+
+
+def goes_on_in_place(group: Group, outputs: list[Any]) -> bool:
+    """Whether the loops read the head's result where they write the output, and nowhere else."""
+    assert group.head is not None
+    value = group.head.sink.call.results[0]
+    if len(outputs) != 1 or outputs[0].type != value.type:
+        return False
+    for member in group.members:
+        for operand, used in enumerate(member.call.operands):
+            if used != value:
+                continue
+            if operand not in member.info.reads or any(map_ != group.out_map for map_ in member.read_maps(operand)):
+                return False
+    return True
+
+
+def outputs_fit(group: Group, outputs: list[Any]) -> bool:
+    """Whether the loops come by each element of each output once, and in one order for all of them."""
+    made = group.produced()
+    if group.host is not None:
+        return all(made[value] == group.host for value in outputs)
+    return all(made[value].is_pointwise and made[value].result_map == group.out_map for value in outputs)
+
+
+def sizes_are_told(group: Group, outputs: list[Any]) -> bool:
+    """Whether parameters that are left tell each loop's size, and each size that a body asks for."""
+    made = group.produced()
+    told = dims_told(group, made)
+    if group.host is not None and group.host.generic is not None:
+        generic = group.host.info.generic(group.host.generic)
+        outs = maps_of(generic)[input_count_of(generic) :]
+        named = {plain_dim(expression) for map_ in outs for expression in map_.results}
+        if not set(range(len(group.sizes))) <= told | named:
+            return False
+    for member in group.members:
+        for parameter, axis in member.info.asked:
+            map_ = asked_map(member, parameter, made, outputs)
+            if map_ is not None and plain_dim(map_.results[axis]) not in told:
+                return False
+    return True
+
+
+def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:
+    """The loops whose size a parameter has: an output, or an input that is read along them."""
+    maps = [] if group.host is not None else [group.out_map]
+    for member in group.members:
+        for operand, value in enumerate(member.call.operands):
+            if value not in made and operand in member.info.reads and member.generic is not None:
+                read = member.info.reads[operand]
+                maps += member.read_maps(operand) if read.generic == member.generic else []
+    return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
+
+
+def asked_map(member: Member, parameter: int, made: dict[Any, Member], outputs: list[Any]) -> Any:
+    """From the loops to a parameter that is none of the fused function; None where it is one."""
+    if parameter < member.info.input_count:
+        is_made = member.call.operands[parameter] in made and member.generic is not None
+        return member.read_maps(parameter)[0] if is_made and parameter in member.info.reads else None
+    value = member.call.results[parameter - member.info.input_count]
+    return member.result_map if member.is_pointwise and value not in outputs else None

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What fusion has to know of a PrimFunc's body: how each parameter is read, and what computing an element costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir, string_value
+from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, OpPattern, is_prim_func, op_pattern
+from ..legalize.builder import OPERATOR
+from .maps import plain_dim
+
+# Whoever sets another attribute wants something of this very function.
+_KNOWN_ATTRIBUTES = frozenset({
+    "sym_name", "sym_visibility", "function_type", PRIM_FUNC, OP_PATTERN, NOALIAS, TARGET, OPERATOR,
+})  # fmt: skip
+_GENERIC_ATTRIBUTES = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
+_PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor", "tir"})
+_EFFECTS = frozenset({"tir.assert", "tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})
+# What may stand outside of the loops of a function that computes element by element.
+_AROUND = frozenset({"tensor.dim", "tensor.extract"})
+# Nothing to speak of, whatever their number.
+_FREE = frozenset({"arith.constant", "arith.extf", "arith.index_cast", "linalg.index", "linalg.yield"})
+_CHEAP = frozenset(
+    f"arith.{name}"
+    for name in "addf subf mulf negf maximumf minimumf maxnumf minnumf addi subi muli andi ori xori cmpf cmpi select "
+    "truncf sitofp uitofp extsi extui trunci bitcast maxsi minsi maxui minui".split()
+)
+#: Operations like these may be done again for each row rather than stored.
+_MOST_REPEATED = 2
+
+
+@dataclass(frozen=True)
+class Read:
+    """A parameter that one linalg.generic reads at the points of its loops; the size of an axis may be asked too."""
+
+    generic: int
+    maps: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class PrimInfo:
+    """A PrimFunc that fusion may take part in."""
+
+    function: Any
+    name: str
+    pattern: OpPattern
+    target: str
+    parameters: tuple[Any, ...]
+    input_count: int
+    reads: dict[int, Read]
+    #: Axes of parameters whose size the body asks for.
+    asked: tuple[tuple[int, int], ...]
+    #: Where it computes each element of its only output by itself: that operation's place in the body.
+    pointwise: int | None = None
+    #: From that operation's loops to the output.
+    out_map: Any = None
+    sizes: dict[int, tuple[int | None, ...]] = field(default_factory=dict)
+    #: Whether an element may be computed several times.
+    is_cheap: bool = False
+
+    @property
+    def operator(self) -> str:
+        """What it computes, for people."""
+        attributes = self.function.attributes
+        return string_value(attributes[OPERATOR]) if OPERATOR in attributes else f"@{self.name}"
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        return self.parameters[self.input_count :]
+
+    def generic(self, position: int) -> Any:
+        return operation_at(self.function, position)
+
+
+def operation_at(function: Any, position: int) -> Any:
+    return function.regions[0].blocks[0].operations[position].operation
+
+
+def prim_info(function: Any) -> PrimInfo | None:
+    """None where the function is nothing that fusion could look into."""
+    if not is_prim_func(function) or not _is_open(function):
+        return None
+    type_ = ir.FunctionType(function.attributes["function_type"].value)
+    pattern = op_pattern(function)
+    blocks = list(function.regions[0].blocks)
+    if pattern is None or pattern > OpPattern.OUT_EWISE_FUSABLE or len(blocks) != 1 or not _is_pure(function):
+        return None
+    if not all(isinstance(result, ir.RankedTensorType) for result in type_.results) or not len(type_.results):
+        return None
+    operations = [view.operation for view in blocks[0].operations]
+    reads, asked = _parameter_uses(blocks[0], operations)
+    info = PrimInfo(
+        function,
+        string_value(function.attributes["sym_name"]),
+        pattern,
+        string_value(function.attributes[TARGET]) if TARGET in function.attributes else "",
+        tuple(type_.inputs),
+        len(type_.inputs) - len(type_.results),
+        reads,
+        asked,
+        sizes={place: _loop_sizes(op) for place, op in enumerate(operations) if _is_plain_generic(op)},
+    )
+    return _with_pointwise(info, blocks[0], operations)
+
+
+def _is_open(function: Any) -> bool:
+    return len(function.regions[0].blocks) > 0 and all(name in _KNOWN_ATTRIBUTES for name in function.attributes)
+
+
+def _is_pure(function: Any) -> bool:
+    for op in operations_in(function):
+        dialect = op.name.partition(".")[0]
+        if op.name in _EFFECTS or dialect not in _PURE_DIALECTS and op.name != "func.return":
+            return False
+    return True
+
+
+def _is_plain_generic(op: Any) -> bool:
+    if op.name != "linalg.generic" or not all(name in _GENERIC_ATTRIBUTES for name in op.attributes):
+        return False
+    return all(map_.n_symbols == 0 for map_ in maps_of(op))
+
+
+def maps_of(generic: Any) -> list[Any]:
+    return [attribute.value for attribute in generic.attributes["indexing_maps"]]
+
+
+def input_count_of(generic: Any) -> int:
+    return list(generic.attributes["operandSegmentSizes"])[0]
+
+
+def _loop_sizes(generic: Any) -> tuple[int | None, ...]:
+    sizes: list[int | None] = [None] * len(generic.attributes["iterator_types"])
+    dynamic = ir.ShapedType.get_dynamic_size()
+    for operand, map_ in zip(generic.operands, maps_of(generic), strict=True):
+        shape = operand.type.shape if isinstance(operand.type, ir.RankedTensorType) else ()
+        for expression, size in zip(map_.results, shape, strict=False):
+            dim = plain_dim(expression)
+            if dim is not None and size != dynamic:
+                sizes[dim] = size
+    return tuple(sizes)
+
+
+def _parameter_uses(block: Any, operations: Sequence[Any]) -> tuple[dict[int, Read], tuple[tuple[int, int], ...]]:
+    places = {op: place for place, op in enumerate(operations)}
+    reads: dict[int, Read] = {}
+    asked: list[tuple[int, int]] = []
+    for position, parameter in enumerate(block.arguments):
+        found: dict[int, list[Any]] = {}
+        is_readable = True
+        for use in parameter.uses:
+            op = use.owner.operation
+            axis = _asked_axis(op)
+            if axis is not None:
+                asked.append((position, axis))
+            elif op in places and _is_plain_generic(op) and use.operand_number < input_count_of(op):
+                found.setdefault(places[op], []).append(maps_of(op)[use.operand_number])
+            else:
+                is_readable = False
+        if is_readable and len(found) == 1:
+            ((generic, maps),) = found.items()
+            reads[position] = Read(generic, tuple(maps))
+    return reads, tuple(asked)
+
+
+def _asked_axis(op: Any) -> int | None:
+    """The axis of a tensor.dim with a constant one."""
+    if op.name != "tensor.dim":
+        return None
+    axis = op.operands[1].owner
+    is_constant = not isinstance(axis, ir.Block) and axis.operation.name == "arith.constant"
+    return axis.operation.attributes["value"].value if is_constant else None
+
+
+def _with_pointwise(info: PrimInfo, block: Any, operations: Sequence[Any]) -> PrimInfo:
+    place = _pointwise_place(info, block, operations)
+    if place is None:
+        return info
+    generic = operations[place]
+    return PrimInfo(
+        **{**vars(info), "pointwise": place, "out_map": maps_of(generic)[-1], "is_cheap": _is_cheap(generic)}
+    )
+
+
+def _pointwise_place(info: PrimInfo, block: Any, operations: Sequence[Any]) -> int | None:
+    if info.pattern > OpPattern.INJECTIVE or len(info.outputs) != 1:
+        return None
+    places = [place for place, op in enumerate(operations) if op.name == "linalg.generic"]
+    around = [op for op in operations[:-1] if op.name != "linalg.generic"]
+    if len(places) != 1 or places[0] not in info.sizes:
+        return None
+    if any(op.name.partition(".")[0] not in ("arith", "index") and op.name not in _AROUND for op in around):
+        return None
+    generic, end = operations[places[0]], operations[-1]
+    return places[0] if _writes_each(generic, block, end) else None
+
+
+def _writes_each(generic: Any, block: Any, end: Any) -> bool:
+    """Whether the function returns what the operation computes, for each element of the output from inputs alone."""
+    output = block.arguments[len(block.arguments) - 1]
+    if len(generic.results) != 1 or end.operands[0] != generic.results[0]:
+        return False
+    if generic.operands[len(generic.operands) - 1] != output:
+        return False
+    others = [use.owner.operation for use in output.uses if use.owner.operation != generic]
+    scalars = generic.regions[0].blocks[0].arguments
+    reads_output = next(iter(scalars[len(scalars) - 1].uses), None) is not None
+    is_parallel = all("parallel" in str(iterator) for iterator in generic.attributes["iterator_types"])
+    used_once = sum(1 for use in output.uses if use.owner.operation == generic) == 1
+    return (
+        is_parallel
+        and used_once
+        and not reads_output
+        and maps_of(generic)[-1].is_permutation
+        and all(_asked_axis(op) is not None for op in others)
+    )
+
+
+def _is_cheap(generic: Any) -> bool:
+    inside = [op for op in operations_in(generic) if op.name not in _FREE]
+    return len(inside) <= _MOST_REPEATED and all(op.name in _CHEAP for op in inside)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes one call of one PrimFunc out of calls whose work one loop nest can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..bindings.errors import RelaxError
+from ..bindings.legality import operations_in
+from .core.base import Pass
+from .core.registry import register_pass
+from .fuse.block import BlockGroups, Limits
+from .fuse.functions import FusedFunctions
+from .inline.call_graph import UNITS, functions_in
+
+
+@register_pass
+@dataclass(frozen=True)
+class FuseTir(Pass):
+    """Fuses calls of PrimFuncs: what is computed element by element with what reads it, or a reduction of it."""
+
+    name: ClassVar[str] = "relax-fuse-tir"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "linalg", "tensor", "math", "scf")
+
+    #: Calls in a group, and parameters of its function, at most.
+    max_ops: int = 64
+    max_parameters: int = 32
+    #: Whether elementwise operations go into the function of the matmul, convolution or reduction before them.
+    epilogues: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_ops < 1 or self.max_parameters < 1:
+            raise RelaxError(f"max-ops={self.max_ops}, max-parameters={self.max_parameters}: expected at least 1")
+
+    def run(self, op: Any) -> None:
+        functions = FusedFunctions(op)
+        limits = Limits(self.max_ops, self.max_parameters, self.epilogues)
+        graphs = [each for each in functions_in(op) if not any(unit in each.attributes for unit in UNITS)]
+        for block in [block for function in graphs for block in _blocks_in(function)]:
+            for group, outputs, before in BlockGroups(block, functions.info, limits).find():
+                functions.replace(group, outputs, before)
+        functions.remove_unused()
+
+
+def _blocks_in(function: Any) -> list[Any]:
+    """All blocks, with those in regions."""
+    return [block for op in (function, *operations_in(function)) for region in op.regions for block in region.blocks]

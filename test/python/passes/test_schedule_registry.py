@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules as a plug-in point: by pattern and target, tried along the chain of targets, refused when unclear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import relax_mlir.targets  # noqa: F401  # makes this project's targets known
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.dialects.tir.prim_func import OpPattern
+from relax_mlir.passes.legalize import targets
+from relax_mlir.passes.legalize.targets import Target, register_target
+from relax_mlir.passes.schedule import registry
+from relax_mlir.passes.schedule.registry import all_schedules, register_schedule, schedules_for
+from relax_mlir.passes.tir_schedule import TirSchedule
+from scheduled import Shaped, prim_func
+
+FILL = "%z = arith.constant 0.0 : f32\n%r0 = linalg.fill ins(%z : f32) outs(%0 : tensor<4xf32>) -> tensor<4xf32>"
+
+
+@pytest.fixture(autouse=True)
+def chain(monkeypatch: Any) -> Iterator[None]:
+    """A target that falls back on llvm; what a test registers is forgotten."""
+    all_schedules()
+    monkeypatch.setattr(registry, "_SCHEDULES", dict(registry._SCHEDULES))
+    monkeypatch.setattr(targets, "_TARGETS", dict(targets._TARGETS))
+    register_target(Target("mynpu", parents=("llvm",)))
+    yield
+
+
+def scheduled(target: str, pattern: str = "elemwise") -> str:
+    out = Shaped((4,), "f32")
+    context = new_context(("func", "linalg", "tensor", "arith", "scf", "vector"))
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(prim_func([], [out], FILL, pattern))
+        TirSchedule(target=target)(module.operation)
+        return str(module)
+
+
+def test_every_pattern_but_tuples_has_a_schedule_for_llvm() -> None:
+    shown = [schedule.pattern for schedule in all_schedules("llvm")]
+    assert shown == [pattern.attribute_text for pattern in OpPattern if pattern is not OpPattern.TUPLE]
+    assert all("llvm/schedule" in schedule.label for schedule in all_schedules("llvm"))
+
+
+def test_the_targets_own_comes_first_and_parents_follow() -> None:
+    @register_schedule("elemwise", target="mynpu")
+    def own(function: Any, context: Any) -> None:
+        function.attributes["seen"] = ir.StringAttr.get(context.target)
+
+    assert [schedule.target for schedule in schedules_for(OpPattern.ELEMWISE, "mynpu")] == ["mynpu", "llvm"]
+    assert 'seen = "mynpu"' in scheduled("mynpu")
+    assert "linalg.fill" in scheduled("mynpu"), "the parent's is not run after the own one"
+    assert "vector.transfer_write" in scheduled("mynpu", "broadcast")
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_what_is_declined_goes_to_the_parents(raises: bool) -> None:
+    @register_schedule(OpPattern.ELEMWISE, target="mynpu")
+    def own(function: Any, context: Any) -> Any:
+        if raises:
+            raise context.decline("never")
+        return context.decline("never")
+
+    assert "vector.transfer_write" in scheduled("mynpu")
+
+
+def test_without_a_schedule_the_function_stays() -> None:
+    assert "linalg.fill" in scheduled("default")
+
+
+def test_unknown_patterns_and_targets_are_refused() -> None:
+    with pytest.raises(RelaxError, match="unknown operator pattern 'reduce'"):
+        register_schedule("reduce", target="llvm")
+    with pytest.raises(RelaxError, match="unknown target 'lvm'"):
+        register_schedule("elemwise", target="lvm")(lambda function, context: None)
+
+
+def test_a_second_schedule_for_a_pair_is_refused() -> None:
+    register_schedule(["elemwise", "opaque"], target="mynpu")(lambda function, context: None)
+    with pytest.raises(RelaxError, match="pattern 'opaque' has a schedule for target 'mynpu' already"):
+        register_schedule("opaque", target="mynpu")(lambda function, context: None)
