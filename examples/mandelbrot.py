@@ -87,9 +87,7 @@ def main() -> None:
     ours, theirs = seconds(draw, *large, ITERATIONS), seconds(with_numpy, *large, ITERATIONS)
     same = (numpy.from_dlpack(draw(*large, ITERATIONS)) == with_numpy(*large, ITERATIONS)).mean()
     print(f"\ncompiled in {compiled_in * 1e3:.0f} ms, for pictures of every size")
-    print(
-        f"640 x 480, {ITERATIONS} steps: {ours * 1e3:.1f} ms, numpy {theirs * 1e3:.1f} ms; {same:.2%} of the points agree"
-    )
+    print(f"640 x 480, {ITERATIONS} steps: {ours * 1e3:.1f} ms, numpy {theirs * 1e3:.1f} ms; {same:.2%} agree")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,7 @@ class TirSchedule(Pass):
 
     name: ClassVar[str] = "tir-schedule"
     anchor: ClassVar[str] = "builtin.module"
-    dependent_dialects: ClassVar[tuple[str, ...]] = (
-        "affine", "arith", "func", "linalg", "math", "scf", "tensor", "transform", "vector",
-    )  # fmt: skip
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor", "vector")
 
     target: str = "llvm"
     #: The size of a vector register; 0 leaves it to the target.

@@ -129,7 +129,7 @@ def _view(into: FunctionLowering, op: Any) -> None:
     info = decode(result.type)
     assert isinstance(info, TensorInfo)
     extents = [
-        into.sizes.compute(dim) if into.sizes.knows(dim) else memrefs.dim(into.memref(source), axis)
+        memrefs.dim(into.memref(source), axis) if dim is None or not into.sizes.knows(dim) else into.sizes.compute(dim)
         for axis, dim in enumerate(info.shape or ())
     ]
     into.set(result, memrefs.reshape_if_needed(into.memref(source), extents))

@@ -25,6 +25,9 @@ from .structured import StructuredOp, analyze, collapse, structured_ops
 from .vector_body import check_body
 from .vector_nest import Nest, Plan
 
+#: On an operation that becomes plain loops: why no plan fits.
+UNSCHEDULED = "tir.unscheduled"
+
 _PLANS = (plan_matmul, plan_conv, plan_reduction, plan_elementwise)
 
 
@@ -49,15 +52,16 @@ def _is_on_tensors(function: Any) -> bool:
     return any(isinstance(argument.type, ir.RankedTensorType) for argument in function.regions[0].blocks[0].arguments)
 
 
-def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) -> str:
-    """Replaces the operation by loops, or says why not. What else is erased is taken out of `pending`."""
+def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) -> None:
+    """Replaces the operation by loops, or notes on it why not. What else is erased is taken out of `pending`."""
     try:
         op = analyze(operation)
         check_body(op)
         with ir.InsertionPoint(operation):
             plan = _plan_for_collapsed(op, machine)
     except Decline as decline:
-        return decline.reason
+        operation.attributes[UNSCHEDULED] = ir.StringAttr.get(decline.reason)
+        return
     with ir.InsertionPoint(operation):
         op, fills, initial = _without_fills(in_place(op), plan)
         collapsed = collapse(op)
@@ -67,11 +71,9 @@ def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) ->
         results = collapsed.restore(nest.emit())
     for old, new in zip(operation.results, results, strict=True):
         old.replace_all_uses_with(new)
-    for fill in fills:
-        pending.remove(fill)
+    pending[:] = [each for each in pending if each not in fills]
     for each in (operation, *fills):
         each.erase()
-    return ""
 
 
 def _plan_for_collapsed(op: StructuredOp, machine: Machine) -> Plan:

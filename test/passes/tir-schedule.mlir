@@ -72,9 +72,9 @@ func.func @row_sums(%x: tensor<?x?xf32>, %out: tensor<?xf32>) -> tensor<?xf32>
 
 // -----
 
-// What no plan fits stays as it is: here, a body with a loop.
+// What no plan fits stays as it is, with the reason: here, a body with a loop.
 // CHECK-LABEL: func.func @loop_inside(
-// CHECK: linalg.generic
+// CHECK: linalg.generic {{.*}} attrs = {tir.unscheduled = "its body has a 'scf.for'"}
 func.func @loop_inside(%x: tensor<64xi32>, %out: tensor<64xi32>) -> tensor<64xi32> attributes {tir.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

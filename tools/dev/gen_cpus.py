@@ -51,13 +51,19 @@ def named_by_llvm(architecture: str) -> tuple[list[str], list[str]]:
     return sorted(set(pattern.findall(cpus))), sorted(set(pattern.findall(features)))
 
 
-def question(subjects: Sequence[tuple[str, str]], features: Sequence[str], baseline: tuple[str, str]) -> str:
+def adding(architecture: str, name: str) -> tuple[str, str]:
+    """The baseline with a feature. A vector's length is none without vectors."""
+    cpu, base = BASELINES[architecture]
+    return cpu, joined(base, "+v" if name.startswith("zvl") else "", "+" + name)
+
+
+def question(architecture: str, subjects: Sequence[tuple[str, str]], features: Sequence[str]) -> str:
     """LLVM IR with a caller for each subject, whose calls stay where the subject lacks a feature."""
     lines = []
     for index, name in enumerate(features):
         body = "store volatile i8 0, ptr %p\n  store volatile i8 1, ptr %p"
         lines.append(
-            f"define void @callee{index}(ptr %p) {attributes(baseline[0], joined(baseline[1], '+' + name))} {{"
+            f"define void @callee{index}(ptr %p) {attributes(*adding(architecture, name))} {{"
         )
         lines.append(f"  {body}\n  ret void\n}}")
     calls = "".join(f"  call void @callee{index}(ptr %p)\n" for index in range(len(features)))
@@ -78,7 +84,7 @@ def answers(
     architecture: str, subjects: Sequence[tuple[str, str]], features: Sequence[str]
 ) -> dict[tuple[str, str], set[str]]:
     """The features of CPUs, each with some more or fewer."""
-    module = llvm.parse_assembly(question(subjects, features, BASELINES[architecture]))
+    module = llvm.parse_assembly(question(architecture, subjects, features))
     module.triple = f"{architecture}-unknown-linux-gnu"
     builder = llvm.create_pass_builder(
         machine(architecture, *BASELINES[architecture]), llvm.create_pipeline_tuning_options(speed_level=1)
@@ -120,7 +126,7 @@ def describe(architecture: str) -> dict[str, Any]:
     """Features with what each brings along, CPUs with what they have; both without what follows from the rest."""
     cpu_names, names = named_by_llvm(architecture)
     cpu, base = BASELINES[architecture]
-    more = {name: (cpu, joined(base, "+" + name)) for name in names if not OTHER_ABIS.fullmatch(name)}
+    more = {name: adding(architecture, name) for name in names if not OTHER_ABIS.fullmatch(name)}
     fewer = {name: (cpu, joined(base, "-" + name)) for name in more}
     fine = set(borne(architecture, [(cpu, base), *more.values(), *fewer.values()]))
     features = [name for name, subject in more.items() if subject in fine]
@@ -135,6 +141,7 @@ def describe(architecture: str) -> dict[str, Any]:
     if 2 * len(able) < len(cpus):
         raise SystemExit(f"{architecture}: most CPUs lack something of {sorted(baseline)}: adapt BASELINES")
     return {
+        "generic": cpu,
         "baseline": " ".join(sorted(baseline)),
         "features": {name: " ".join(essential(implied[name], implied)) for name in features},
         "cpus": {name: " ".join(essential(has - baseline, implied)) for name, has in able.items()},

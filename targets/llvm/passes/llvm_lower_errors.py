@@ -165,10 +165,7 @@ class _FailingFunction:
         rest = _split(op)
         failed = self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
-            if op.name == _ASSERT:
-                condition = operands[0]
-            else:
-                condition = _equal_zero(operands[0])
+            condition = operands[0] if op.name == _ASSERT else _equal_zero(operands[0])
             _conditional_branch(condition, rest, failed)
         with ir.InsertionPoint(failed):
             status = constant(-1, 32) if op.name == _STATUS else self._raise(op)

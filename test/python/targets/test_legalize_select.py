@@ -57,6 +57,13 @@ def test_where_broadcasts(symbols: Any, shapes: Any) -> None:
     same(ran("where", condition, x, y, symbols=symbols if shapes else ()), numpy.where(condition, x, y))
 
 
+def test_where_refuses_sizes_that_do_not_fit() -> None:
+    condition, x, y = numpy.zeros(3, bool), numpy.zeros(4, "float32"), numpy.zeros(1, "float32")
+    for symbols in ([("n",), (4,), (1,)], [("n",), ("m",), (1,)]):
+        with pytest.raises(ValueError, match="do not broadcast"):
+            ran("where", condition, x, y, symbols=symbols)
+
+
 def test_where_keeps_nan_where_it_is_not_chosen() -> None:
     x, y = numpy.array([numpy.nan, 1], "float32"), numpy.array([2, numpy.nan], "float32")
     same(ran("where", numpy.array([False, True]), x, y), numpy.array([2, 1], "float32"))
