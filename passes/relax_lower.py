@@ -11,6 +11,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .core.stages import Stages
 from .legalize.code import stages_of
+from .legalize.target_options import parse_target
 
 
 @register_pass
@@ -39,5 +40,6 @@ class Lower(Pass):
         return stages
 
     def run(self, op: Any) -> None:
+        name = parse_target(self.target).name
         for stage in self._stages():
-            stage.pipeline(self.target).run(op)
+            stage.pipeline(name).run(op)

@@ -11,6 +11,7 @@ from .module import Module
 from .passes.core.instruments import Instrument
 from .passes.core.stages import Stages
 from .passes.legalize.code import code_module, stages_of
+from .passes.legalize.target_options import parse_target
 from .runtime import Executable
 
 
@@ -24,13 +25,15 @@ def compile(
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
-    The module stays as it is. `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`.
+    The module stays as it is. The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
+    `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`.
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
-    code = code_module(target)
+    chosen = parse_target(target)
+    code = code_module(chosen.name)
     lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
-    return Executable(code.build(lowered.owner, opt_level=opt_level, version=__version__))
+    return Executable(code.build(lowered.owner, chosen, opt_level=opt_level, version=__version__))
 
 
 def stages(target: str = "llvm") -> Stages:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...bindings.errors import RelaxError
 from ..core.stages import Stages
+from .target_options import parse_target
 from .targets import all_targets, fallback_chain
 
 
@@ -24,5 +25,6 @@ def code_module(target: str) -> Any:
 
 
 def stages_of(target: str) -> Stages:
-    """The stages by which a target lowers modules."""
-    return Stages(target, tuple(code_module(target).STAGES))
+    """The stages by which a target, given with or without options, lowers modules."""
+    chosen = parse_target(target)
+    return Stages(str(chosen), tuple(code_module(chosen.name).stages(chosen)))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugins
@@ -13,6 +14,13 @@ from ...bindings.suggest import suggest
 
 #: Every target falls back on this one in the end.
 DEFAULT = "default"
+
+
+class TargetOption(NamedTuple):
+    """What can be told of a target beside its name: `llvm{cpu=haswell}`; see target_options.py."""
+
+    name: str
+    doc: str
 
 
 @dataclass(frozen=True)
@@ -29,8 +37,10 @@ class Target:
     #: Modules that register the target's schedules; imported when something is scheduled for it.
     schedule_modules: tuple[str, ...] = ()
     doc: str = ""
-    #: The module that says how code is made for it: STAGES, and build(); see targets/llvm/. Absent: its parents'.
+    #: The module that says how code is made for it: stages(), and build(); see targets/llvm/. Absent: its parents'.
     code_module: str = ""
+    #: What can be told of it beside its name; its parents' options hold too.
+    options: tuple[TargetOption, ...] = ()
 
 
 _TARGETS: dict[str, Target] = {}

@@ -16,6 +16,7 @@ from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.schedule.registry import ScheduleContext, register_schedule
 from .combiner import allow_fused_multiply_add, combiners
+from .epilogue import Epilogue, check_lanes, with_epilogue
 from .machine import Machine, machine_for
 from .schedule_conv import plan_conv
 from .schedule_elementwise import in_place, plan_elementwise
@@ -57,23 +58,66 @@ def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) ->
     try:
         op = analyze(operation)
         check_body(op)
-        with ir.InsertionPoint(operation):
-            plan = _plan_for_collapsed(op, machine)
     except Decline as decline:
         operation.attributes[UNSCHEDULED] = ir.StringAttr.get(decline.reason)
         return
     with ir.InsertionPoint(operation):
-        op, fills, initial = _without_fills(in_place(op), plan)
-        collapsed = collapse(op)
-        allow_fused_multiply_add(collapsed.op)
-        reduces_lanes = plan.vector in collapsed.op.reductions
-        nest = Nest(collapsed.op, plan, initial, combiners(collapsed.op) if reduces_lanes else [])
-        results = collapsed.restore(nest.emit())
+        try:
+            gone = _emit_with_producer(op, machine)
+        except Decline:
+            try:
+                gone = _emit(in_place(op), _plan_for_collapsed(op, machine), operation)
+            except Decline as decline:
+                operation.attributes[UNSCHEDULED] = ir.StringAttr.get(decline.reason)
+                return
+    pending[:] = [each for each in pending if each not in gone]
+    for each in gone:
+        each.erase()
+
+
+def _emit_with_producer(consumer: StructuredOp, machine: Machine) -> list[Any]:
+    """The operation as an epilogue of the reduction before it. Raises Decline, before anything is changed."""
+    op, epilogue = with_epilogue(consumer)
+    plan = _plan_for_collapsed(op, machine)
+    with_fill = replace(op, operands=(*op.operands[:-1], op.operation.operands[op.input_count]))
+    if not _is_in_registers(op, plan) or _fill_of(with_fill.outputs[0]) is None:
+        raise Decline("the results are not in registers when they are done")
+    fill = _fill_of(with_fill.outputs[0])
+    collapsed = collapse(op)
+    try:
+        check_lanes(collapsed.op, plan.vector)
+    except Decline:
+        collapsed.discard()
+        raise
+    collapsed.discard()
+    gone = _emit(op, plan, consumer.operation, epilogue, [_filled_with(fill)])
+    return [*gone, op.operation, fill]
+
+
+def _emit(
+    op: StructuredOp,
+    plan: Plan,
+    operation: Any,
+    epilogue: Epilogue | None = None,
+    initial: Sequence[Any] = (),
+) -> list[Any]:
+    """Writes the loops in place of the operation; what nobody needs any more, users first."""
+    fills: list[Any] = []
+    if epilogue is None:
+        op, fills, initial = _without_fills(op, plan)
+    collapsed = collapse(op)
+    allow_fused_multiply_add(collapsed.op)
+    reduces_lanes = plan.vector in collapsed.op.reductions
+    found = combiners(collapsed.op) if reduces_lanes else []
+    results = collapsed.restore(Nest(collapsed.op, plan, initial, found, epilogue).emit())
     for old, new in zip(operation.results, results, strict=True):
         old.replace_all_uses_with(new)
-    pending[:] = [each for each in pending if each not in fills]
-    for each in (operation, *fills):
-        each.erase()
+    return [operation, *fills]
+
+
+def _is_in_registers(op: StructuredOp, plan: Plan) -> bool:
+    """Whether nothing is written before a result is done."""
+    return len(op.reductions) == plan.carried > 0 and not plan.blocks
 
 
 def _plan_for_collapsed(op: StructuredOp, machine: Machine) -> Plan:
@@ -99,12 +143,12 @@ def _plan(op: StructuredOp, machine: Machine) -> Plan:
 def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Any], list[Any]]:
     """A reduction in registers writes over what its outputs are filled with: it starts from the number instead."""
     operands, fills, initial = list(op.operands), [], []
-    is_in_registers = len(op.reductions) == plan.carried > 0 and not plan.blocks
+    is_in_registers = _is_in_registers(op, plan)
     for output, value in enumerate(op.outputs):
         fill = _fill_of(value) if is_in_registers else None
         initial.append(None if fill is None else _filled_with(fill))
         if fill is not None:
-            operands[op.input_count + output] = fill.operands[len(fill.operands) - 1]
+            operands[op.output_start + output] = fill.operands[len(fill.operands) - 1]
             fills.append(fill)
     return replace(op, operands=tuple(operands)), fills, initial
 

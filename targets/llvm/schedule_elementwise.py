@@ -54,7 +54,7 @@ def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
 
 def output_vector(op: StructuredOp) -> int:
     """The loop along which all outputs' elements lie side by side."""
-    dims = {op.last_dim(op.input_count + output) for output in range(len(op.outputs))}
+    dims = {op.last_dim(op.output_start + output) for output in range(len(op.outputs))}
     if len(dims) != 1:
         raise Decline("its outputs differ in the order of their elements")
     (dim,) = dims

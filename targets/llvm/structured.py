@@ -36,7 +36,10 @@ class Linear(NamedTuple):
 
 @dataclass(frozen=True)
 class StructuredOp:
-    """A linalg.generic on tensors. Operands are the inputs, then the outputs; one access, by axis, for each."""
+    """A linalg.generic on tensors. Operands are the inputs, what an epilogue reads besides, and the outputs.
+
+    There is one access, by axis, for each.
+    """
 
     operation: Any
     operands: tuple[Any, ...]
@@ -51,12 +54,17 @@ class StructuredOp:
         return self.operation.regions[0].blocks[0]
 
     @property
+    def output_start(self) -> int:
+        """The number of the first output among the operands."""
+        return len(self.operands) - len(self.operation.results)
+
+    @property
     def outputs(self) -> tuple[Any, ...]:
-        return self.operands[self.input_count :]
+        return self.operands[self.output_start :]
 
     @property
     def output_accesses(self) -> tuple[tuple[Linear, ...], ...]:
-        return self.accesses[self.input_count :]
+        return self.accesses[self.output_start :]
 
     @property
     def dims(self) -> list[int]:

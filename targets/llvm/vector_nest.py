@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from ...bindings.mlir import ir
 from ...passes.legalize import linalg, loops
 from .combiner import Combiner
+from .epilogue import Epilogue
 from .structured import StructuredOp
 from .vector_access import Access, Point, add, floor_to, is_lanewise, least, less
-from .vector_body import Lanes, runs_on_whole_vectors
+from .vector_body import Lanes, is_vector, runs_on_whole_vectors
 
 Index = Any  # a number or an index value
 
@@ -66,8 +67,16 @@ class Segment(NamedTuple):
 class Nest:
     """The loops of one operation under a plan."""
 
-    def __init__(self, op: StructuredOp, plan: Plan, initial: Sequence[Any], combiners: Sequence[Combiner]):
+    def __init__(
+        self,
+        op: StructuredOp,
+        plan: Plan,
+        initial: Sequence[Any],
+        combiners: Sequence[Combiner],
+        epilogue: Epilogue | None = None,
+    ):
         self.op = op
+        self.epilogue = epilogue
         self.plan = plan
         #: For each output, the scalar that it is full of before, or None where it is read.
         self.initial = list(initial)
@@ -235,7 +244,7 @@ class Step:
             return self.lanes.vector(self.nest.initial[output])
         if not self.op.reads_output(output):
             return None
-        return self.lanes.vector(self.access.load(self.op.input_count + output, point, outputs[output]))
+        return self.lanes.vector(self.access.load(self.op.output_start + output, point, outputs[output]))
 
     def combine(self, values: list[Any], outputs: Sequence[Any]) -> list[Any]:
         """The accumulators after the points of this step."""
@@ -288,8 +297,21 @@ class Step:
             values = self._reduced(values, outputs)
         slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
         for (output, point), value in zip(slots, values, strict=True):
-            new[output] = self.access.store(value, self.op.input_count + output, point, new[output])
+            new[output] = self.access.store(self._finished(value, point), self.op.output_start + output, point, new[output])
         return new
+
+    def _finished(self, value: Any, point: Point) -> Any:
+        """What is written for a result: what the epilogue makes of it."""
+        epilogue = self.nest.epilogue
+        if epilogue is None:
+            return value
+        arguments = [
+            value if operand is None else self.access.load(operand, point, self.op.operands[operand])
+            for operand in epilogue.operands
+        ]
+        lanes = Lanes(epilogue.op, self.state.lanes, self.nest.hoisted)
+        (finished,) = lanes.evaluate([*arguments, None], lambda dim: self.access.index(dim, point))
+        return lanes.vector(finished) if is_vector(value) else finished
 
     def _reduced(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         """One scalar for each output and point, of what the lanes and partial accumulators hold."""
@@ -303,7 +325,7 @@ class Step:
                 mine = [combiner.apply(*pair) for pair in zip(mine[::2], mine[1::2], strict=True)]
             first = self.nest.initial[output]
             if first is None:
-                first = self.access.load(self.op.input_count + output, point, outputs[output])
+                first = self.access.load(self.op.output_start + output, point, outputs[output])
             reduced.append(combiner.reduce(mine[0], first))
         return reduced
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import mmap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -91,8 +93,10 @@ def executable(
 
 
 def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays: Any, vector_bytes: int = 64) -> Any:
-    """The only result, for arrays."""
-    result = executable(text, tuple(inputs), tuple(outputs), vector_bytes)["main"](*map(to_dlpack, arrays))
+    """The only result, for arrays, behind which no memory can be read."""
+    result = executable(text, tuple(inputs), tuple(outputs), vector_bytes)["main"](
+        *(to_dlpack(at_the_end_of_memory(array)) for array in arrays)
+    )
     return from_dlpack(result)
 
 
@@ -131,3 +135,15 @@ def random_array(shape: Sequence[int], dtype: Any, seed: int = 0) -> Any:
     """Small numbers, whose sums and products are exact in integers."""
     generator = numpy.random.default_rng(seed)
     return generator.integers(-4, 5, size=tuple(shape)).astype(dtype)
+
+
+def at_the_end_of_memory(array: Any) -> Any:
+    """The array with its last byte before memory that cannot be read: who reads on dies."""
+    page = mmap.PAGESIZE
+    pages = -(-array.nbytes // page)
+    memory = mmap.mmap(-1, (pages + 1) * page)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    assert ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address + pages * page), page, 0) == 0
+    result = numpy.frombuffer(memory, array.dtype, array.size, pages * page - array.nbytes).reshape(array.shape)
+    result[...] = array
+    return result

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from relax_mlir import relax
 from relax_mlir.bindings.legality import operations_in
+from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.tir.prim_func import is_prim_func
 from relax_mlir.passes.relax_fuse_tir import FuseTir
 
@@ -146,7 +147,7 @@ def is_broadcast(large: tuple[Any, ...], small: tuple[Any, ...]) -> bool:
 
 
 def shape_of(value: Any) -> tuple[Any, ...]:
-    return tuple(dim if isinstance(dim, int) else str(dim) for dim in rx.infer.decode(value.type).shape)
+    return tuple(dim if isinstance(dim, int) else str(dim) for dim in decode(value.type).shape)
 
 
 @settings(max_examples=25, deadline=None)
@@ -178,3 +179,242 @@ def test_random_graphs(data: Any) -> None:
                 numpy.testing.assert_array_equal(result, same)
             if not any(kind == "floor" for kind, *_ in steps):
                 numpy.testing.assert_allclose(result, arrays[index], rtol=1e-3, atol=1e-4 * scale)
+
+
+# ---- sizes that only the run tells ----
+
+
+def test_a_size_that_may_be_one() -> None:
+    """What is read where the size says is not computed on the way; what comes behind is."""
+
+    def body(x: Any, y: Any) -> Any:
+        both_ = relax.add(relax.tanh(x), relax.negative(y))
+        return relax.match_cast(both_, rx.tensor(("k", 6)))
+
+    def longer(x: Any, y: Any) -> Any:
+        return relax.multiply(relax.abs(body(x, y)), relax.const(2.0, "float32"))
+
+    inputs = [rx.tensor(N), rx.tensor(("m", 6))]
+    assert kernels(inputs, longer) == ["tanh", "negative", "add_sizes", "add", "fused_abs_multiply"]
+    fused, plain = both(built(inputs, longer))
+    for n, m in ((5, 5), (5, 1), (1, 5), (1, 1)):
+        x, y = floats(n, 6), floats(m, 6, seed=4)
+        (result,), (same,) = run(fused, x, y), run(plain, x, y)
+        numpy.testing.assert_array_equal(result, same)
+        numpy.testing.assert_allclose(result, 2 * numpy.abs(numpy.tanh(x) - y), rtol=1e-5)
+
+
+def test_loops_that_run_zero_times() -> None:
+    fused, _ = both(built([rx.tensor(N)], lambda x: (relax.exp(relax.tanh(x)), relax.sum(relax.abs(x), axis=[0]))))
+    exponents, sums = run(fused, floats(0, 6))
+    assert exponents.shape == (0, 6) and sums.tolist() == [0] * 6
+
+
+# ---- how many kernels ----
+
+
+def gelu(x: Any, bias: Any) -> Any:
+    h = relax.add(x, bias)
+    inner = relax.erf(relax.multiply(h, relax.const(0.70710678, "float32")))
+    return relax.multiply(relax.multiply(h, relax.add(inner, relax.const(1.0, "float32"))), relax.const(0.5, "float32"))
+
+
+SQUARE = [rx.tensor((8, 8))]
+PAIR = [rx.tensor((8, 8)), rx.tensor((8, 8))]
+
+
+def diamond(x: Any) -> Any:
+    middle = relax.exp(x)
+    return relax.add(relax.multiply(middle, x), relax.negative(middle))
+
+
+def returned_in_the_middle(x: Any) -> Any:
+    middle = relax.exp(x)
+    return middle, relax.negative(middle)
+
+
+def behind_a_kernel(x: Any) -> Any:
+    """The middle is needed to compute what it is added to."""
+    middle = relax.exp(x)
+    return relax.add(middle, relax.matmul(middle, x))
+
+
+def for_two_sums(x: Any) -> Any:
+    middle = relax.exp(x)
+    return relax.sum(middle, axis=[0]), relax.sum(middle, axis=[1])
+
+
+def first_to_the_sum(x: Any) -> Any:
+    middle = relax.exp(x)
+    return relax.nn.softmax(middle), relax.sum(relax.multiply(middle, middle), axis=[0])
+
+
+def in_two_orders(x: Any) -> Any:
+    middle = relax.exp(x)
+    return relax.add(middle, relax.permute_dims(middle))
+
+
+def returned_in_two_orders(x: Any) -> Any:
+    middle = relax.exp(x)
+    return middle, relax.permute_dims(middle)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "body", "expected"),
+    [
+        ([rx.tensor(N), rx.tensor((6,))], gelu, ["fused_add_multiply_erf_add_multiply_multiply"]),
+        (SQUARE, diamond, ["fused_exp_multiply_negative_add"]),
+        (SQUARE, returned_in_the_middle, ["fused_exp_negative"]),
+        (SQUARE, behind_a_kernel, ["exp", "matmul", "add"]),
+        (SQUARE, for_two_sums, ["exp", "sum", "sum_1"]),
+        (SQUARE, first_to_the_sum, ["exp", "nn_softmax", "fused_multiply_sum"]),
+        # Fused, exp would be computed twice for each element.
+        (SQUARE, in_two_orders, ["exp", "fused_permute_dims_add"]),
+        (SQUARE, returned_in_two_orders, ["exp", "permute_dims"]),
+        (SQUARE, lambda x: relax.permute_dims(relax.exp(x)), ["fused_exp_permute_dims"]),
+        (SQUARE, lambda x: relax.sum(relax.permute_dims(relax.exp(x)), axis=[0]), ["fused_exp_permute_dims_sum"]),
+        (SQUARE, lambda x: relax.matmul(relax.exp(x), x), ["exp", "matmul"]),
+        (SQUARE, lambda x: relax.exp(relax.reshape(relax.exp(x), (64,))), ["exp", "exp_1"]),
+        # A row is cheap to compute again for each row of the result, but for functions like exp.
+        ([rx.tensor((8, 8)), rx.tensor((8,))], lambda x, y: relax.add(x, relax.abs(y)), ["abs", "add"]),
+        ([rx.tensor((8, 8)), rx.tensor((8,))], lambda x, y: relax.add(x, relax.negative(y)), ["fused_negative_add"]),
+        ([rx.tensor((8, 8)), rx.tensor((8,))], lambda x, y: relax.add(x, relax.exp(y)), ["exp", "add"]),
+        ([rx.tensor((1, 8)), rx.tensor((8,))], lambda x, y: relax.add(x, relax.exp(y)), ["fused_exp_add"]),
+    ],
+)  # fmt: skip
+def test_kernels_of_known_graphs(inputs: Any, body: Any, expected: list[str]) -> None:
+    assert kernels(inputs, body) == expected
+
+
+def test_epilogues() -> None:
+    def body(x: Any, y: Any) -> Any:
+        return relax.exp(relax.add(relax.matmul(x, y), x))
+
+    assert kernels(PAIR, body) == ["matmul", "fused_add_exp"]
+    assert kernels(PAIR, body, "relax-fuse-tir{epilogues=true}") == ["fused_matmul_add_exp"]
+
+
+def test_limits() -> None:
+    def body(x: Any) -> Any:
+        for _ in range(5):
+            x = relax.exp(x)
+        return x
+
+    assert len(kernels(SQUARE, body, "relax-fuse-tir{max-ops=2}")) == 3
+    assert len(kernels(SQUARE, body, "relax-fuse-tir{max-ops=1}")) == 5
+    assert kernels(PAIR, relax.add, "relax-fuse-tir{max-parameters=1}") == ["add"]
+    assert len(kernels(PAIR, lambda x, y: relax.add(relax.exp(x), y), "relax-fuse-tir{max-parameters=2}")) == 2
+
+
+def test_nothing_is_allocated() -> None:
+    def body(x: Any, row: Any) -> Any:
+        h = gelu(x, row)
+        return h, relax.negative(h), relax.sum(relax.exp(relax.permute_dims(h)), axis=[0])
+
+    module = lowered(built([rx.tensor(N), rx.tensor((6,))], body), "bufferize")
+    prim_funcs = [op for op in operations_in(module.operation) if is_prim_func(op)]
+    assert len(prim_funcs) == 2
+    assert "memref.alloc" not in "".join(map(str, prim_funcs))
+
+
+def test_equal_groups_share_a_function() -> None:
+    def body(x: Any, y: Any) -> Any:
+        left, right = (relax.matmul(relax.tanh(relax.add(each, y)), y) for each in (x, y))
+        return relax.negative(relax.exp(left)), relax.negative(relax.exp(right)), relax.exp(relax.negative(right))
+
+    names = kernels(PAIR, body)
+    assert names.count("fused_exp_negative") == 1
+    assert len(names) == 6 and len(set(names)) == 5
+
+
+def test_what_nobody_calls_any_more_goes() -> None:
+    module = lowered(built(SQUARE, lambda x: (relax.exp(relax.tanh(x)), relax.matmul(relax.tanh(x), x))))
+    found = [op.attributes["sym_name"].value for op in operations_in(module.operation) if is_prim_func(op)]
+    assert sorted(found) == ["fused_tanh_exp", "matmul", "tanh"]
+
+
+def test_twice_the_same_text() -> None:
+    def body(x: Any, y: Any) -> Any:
+        return diamond(x), gelu(x, y), relax.sum(relax.multiply(relax.exp(y), x), axis=[1]), diamond(y)
+
+    texts = {str(lowered(built(PAIR, body))) for _ in range(2)}
+    assert len(texts) == 1
+    # Again on what is fused: nothing more is found.
+    module = lowered(built(PAIR, body))
+    assert str(FuseTir()(module)) in texts
+
+
+def test_control_flow() -> None:
+    module = rx.Module.parse(
+        """
+func.func @main(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %b = tensor.extract %c[] : tensor<i1>
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %r = scf.if %b -> (tensor<4xf32>) {
+    %1 = "relax.tanh"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = "relax.add"(%1, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %2 : tensor<4xf32>
+  } else {
+    scf.yield %0 : tensor<4xf32>
+  }
+  %s = "relax.negative"(%r) : (tensor<4xf32>) -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}"""
+    )
+    fused, _ = both(module)
+    x = floats(4)
+    (result,) = run(fused, numpy.array(True), x)
+    numpy.testing.assert_allclose(result, -numpy.tanh(numpy.exp(x)) - numpy.exp(x), rtol=1e-5)
+    assert calls(lowered(module)) == ["exp", "fused_tanh_add", "negative"]
+
+
+def test_what_is_written_over_is_read_before() -> None:
+    module = rx.Module.parse(
+        """
+func.func @double(%x: memref<4xf32>) attributes {tir.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %v = memref.load %x[%i] : memref<4xf32>
+    %w = arith.addf %v, %v : f32
+    memref.store %w, %x[%i] : memref<4xf32>
+  }
+  return
+}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.negative"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "relax.call_tir_inplace"(%0) {func = @double, inplace_indices = [0]} : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = "relax.tanh"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}"""
+    )
+    fused, _ = both(module)
+    x = floats(4)
+    doubled, result = run(fused, x)
+    numpy.testing.assert_allclose(doubled, 2 * numpy.exp(x), rtol=1e-5)
+    numpy.testing.assert_allclose(result, numpy.tanh(-numpy.exp(x)), rtol=1e-5)
+
+
+def test_locations_and_names() -> None:
+    module = lowered(
+        rx.Module.parse(
+            """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("one"("a.py":1:2))
+  %1 = "relax.add"(%0, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("two"("a.py":3:4))
+  return %1 : tensor<4xf32>
+}"""
+        )
+    )
+    (call,) = [op for op in operations_in(module.operation) if op.name == "relax.call_tir"]
+    assert str(call.location) == 'loc(fused["one"("a.py":1:2), "two"("a.py":3:4)])'
+    (function,) = [op for op in operations_in(module.operation) if is_prim_func(op)]
+    assert function.attributes["relax.operator"].value == "relax.exp+relax.add"
+    assert function.attributes["tir.op_pattern"].value == "elemwise"
+
+
+def test_bad_options() -> None:
+    with pytest.raises(rx.RelaxError, match="max-ops=0, max-parameters=32: expected at least 1"):
+        FuseTir(max_ops=0)

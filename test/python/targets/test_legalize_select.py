@@ -74,6 +74,7 @@ def test_where_keeps_nan_where_it_is_not_chosen() -> None:
 POINTS = [-numpy.inf, -5.5, -1.0, -0.0, 0.0, 0.25, 1.0, 2.5, 7.0, numpy.inf, numpy.nan]
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", [*FLOATS, *NARROW])
 @pytest.mark.parametrize(
     "bounds", [(-1, 2), (-0.5, 2.5), (2, -1), (-numpy.inf, 0.1), (0.0, numpy.inf), (numpy.nan, 1.0), (0.0, numpy.nan)]

@@ -30,9 +30,16 @@ SPECIAL = {
     "call_extern": '(%x) {func = "f"} : (f32) -> f32',
     "call_pure_extern": '(%x) {func = "f"} : (f32) -> f32',
     "call_packed": '(%i) {func = "f"} : (i32) -> i32',
+    "assert": '(%c) {message = "no"} : (i1) -> ()',
+    "packed": '(%m) {func = "f", tir.dtypes = ["f32"], tir.types = []} : (memref<4xf32>) -> ()',
+    "release": "(%p) : (!llvm.ptr) -> ()",
+    "give_tensor": "(%m, %p) {dtype = f32} : (memref<4xf32>, !llvm.ptr) -> ()",
+    "give_object": "(%p, %p) : (!llvm.ptr, !llvm.ptr) -> ()",
+    "return_unless_ok": "(%i) : (i32) -> ()",
     **{name: "(%i, %x, %j) : (i32, f32, i32) -> f32" for name in OPS if "shuffle" in name},
 }  # fmt: skip
-ARGUMENTS = "%x: f32, %y: f32, %z: f32, %i: i32, %j: i32, %k: i32, %l: i32, %m: memref<4xf32>, %n: index"
+ARGUMENTS = "%x: f32, %y: f32, %z: f32, %i: i32, %j: i32, %k: i32, %l: i32, %m: memref<4xf32>, %n: index, "
+ARGUMENTS += "%c: i1, %p: !llvm.ptr"
 
 
 def signature(name):
@@ -75,7 +82,7 @@ def count(name, text):
 
 
 def test_what_is_pure():
-    assert {OPS[name].family for name in IMPURE} == {"calls", "memory", "warp"}
+    assert {OPS[name].family for name in IMPURE} == {"assertion", "calls", "memory", "results", "warp"}
     assert set(IMPURE) & {"call_extern", "call_pure_extern", "call_packed"} == {"call_extern", "call_packed"}
 
 
