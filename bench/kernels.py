@@ -163,7 +163,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--only", default="", help="the operators with this in their names")
     options = parser.parse_args()
-    print(f"{'':<24}{'unit':>8}{'ours':>8}{'numpy':>8}{'ort':>8}{'/numpy':>8}{'/ort':>8}{'compile':>9}")
+    print(f"{'':<28}{'unit':>8}{'ours':>8}{'numpy':>8}{'ort':>8}{'/numpy':>8}{'/ort':>8}{'compile':>9}")
     figures = {}
     for kernel in kernels():
         if options.only not in kernel.name:
@@ -173,7 +173,7 @@ def main() -> None:
         ratios = [
             f"{rates['ours'] / rates[name]:8.2f}" if rates[name] else "       -" for name in ("numpy", "onnxruntime")
         ]
-        print(f"{kernel.name:<24}{kernel.unit:>8}{''.join(cells + ratios)}{rates['compile']:9.0f}", flush=True)
+        print(f"{kernel.name:<28}{kernel.unit:>8}{''.join(cells + ratios)}{rates['compile']:9.0f}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream's execution engine, used as a compiler only: it writes object files."""
+"""Upstream's way from the LLVM dialect to LLVM: the execution engine, used as a compiler only, and LLVM IR as text."""
 
 from __future__ import annotations
 
@@ -27,3 +27,9 @@ def compile_module(module: Any, opt_level: int, defined: str, declared: Iterable
         engine.raw_register_runtime(name, ctypes.c_void_p(_SOMEWHERE))
     engine.raw_lookup(defined)
     engine.dump_to_object_file(str(path))
+
+
+def to_llvm_ir(module: Any) -> str:
+    """The text of a module of the LLVM dialect in LLVM IR. What the translation does not know ends the process."""
+    translate = importlib.import_module(f"{ROOT}.dialects.llvm").translate_module_to_llvmir
+    return str(translate(module.operation))

@@ -52,15 +52,15 @@ class Legality:
 def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> list[Any]:
     """The operations in an operation, itself left out, outer ones first; nothing that lies in an opaque one."""
     found: list[Any] = []
+    advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
     def visit(operation: Any) -> Any:
-        if operation == root:
-            return ir.WalkResult.ADVANCE
         found.append(operation)
-        return ir.WalkResult.SKIP if is_opaque is not None and is_opaque(operation) else ir.WalkResult.ADVANCE
+        # The first is the root.
+        return skip if is_opaque is not None and len(found) > 1 and is_opaque(operation) else advance
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return found[1:]
 
 
 def illegal_diagnostic(operation: Any, what: str, reasons: Sequence[tuple[str, str]]) -> Diagnostic:

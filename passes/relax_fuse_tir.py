@@ -30,8 +30,9 @@ class FuseTir(Pass):
     epilogues: bool = False
 
     def __post_init__(self) -> None:
-        if self.max_ops < 1 or self.max_parameters < 1:
-            raise RelaxError(f"max-ops={self.max_ops}, max-parameters={self.max_parameters}: expected at least 1")
+        for option, value in (("max-ops", self.max_ops), ("max-parameters", self.max_parameters)):
+            if value < 1:
+                raise RelaxError(f"{option}={value}: expected at least 1")
 
     def run(self, op: Any) -> None:
         functions = FusedFunctions(op)

@@ -16,7 +16,7 @@ from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
-from .legalize.rules import Rule, RuleFunction, legalizable_ops, rules_for
+from .legalize.rules import Rule, RuleFunction, rules_by_op
 from .legalize.targets import fallback_chain
 
 #: What crosses levels already, or belongs to the graph level: nothing is left to do for it here.
@@ -51,8 +51,7 @@ class LegalizeOps(Pass):
         conversion.leave_alone(lambda inner: is_prim_func(inner) or inner.name == "builtin.module")
         conversion.illegal("relax")
         conversion.legal(*GRAPH_LEVEL, *self.skip_ops, *self._legal_on_target())
-        for name in legalizable_ops(self.target, self.customize_legalize_map):
-            rules = self._rules(name)
+        for name, rules in self._rules().items():
             for position, rule in enumerate(rules):
                 conversion.add(name, _pattern(rule, prim_funcs), priority=len(rules) - position, name=rule.label)
         conversion.run(op)
@@ -60,10 +59,13 @@ class LegalizeOps(Pass):
     def _legal_on_target(self) -> list[str]:
         return sorted({name for target in fallback_chain(self.target) for name in target.legal})
 
-    def _rules(self, name: str) -> list[Rule]:
-        custom = self.customize_legalize_map.get(name)
-        own = [Rule(name, "this run", custom, getattr(custom, "__module__", ""))] if custom else []
-        return [*own, *rules_for(name, self.target)]
+    def _rules(self) -> dict[str, list[Rule]]:
+        """For each operator the rules to try, in their order."""
+        rules = rules_by_op(self.target)
+        for name, function in self.customize_legalize_map.items():
+            own = Rule(name, "this run", function, getattr(function, "__module__", ""))
+            rules[name] = [own, *rules.get(name, ())]
+        return rules
 
 
 def _pattern(rule: Rule, prim_funcs: PrimFuncs) -> Any:

@@ -41,5 +41,4 @@ class Lower(Pass):
 
     def run(self, op: Any) -> None:
         name = parse_target(self.target).name
-        for stage in self._stages():
-            stage.pipeline(name).run(op)
+        self._stages().run(op, name)

@@ -13,7 +13,7 @@ from ..dialects.core.dialect import registered_dialects
 from .core.base import Pass
 from .core.registry import register_pass
 from .intrinsics.numbers import Number, element_type, to_float, with_element
-from .intrinsics.registry import IntrinsicRule, intrinsic_rules_for, intrinsics_with_rules
+from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op
 from .intrinsics.small_floats import SMALL_FLOATS
 from .legalize.targets import find_target
 
@@ -41,10 +41,10 @@ class LowerIntrinsics(Pass):
         conversion = Conversion(f"{self.name} for {self.target}")
         # Between unsigned types and arith's, where the bits stay.
         conversion.legal("builtin.unrealized_conversion_cast")
-        with_rules = intrinsics_with_rules(self.target, fast_math=self.fast_math)
+        rules_of = intrinsic_rules_by_op(self.target, fast_math=self.fast_math)
         own = [definition.full_name for definition in registered_dialects()["tir"].ops.values()]
-        for name in sorted({*with_rules, *own}):
-            rules = intrinsic_rules_for(name, self.target, fast_math=self.fast_math)
+        for name in sorted({*rules_of, *own}):
+            rules = rules_of.get(name, [])
             for position, rule in enumerate(rules):
                 conversion.add(name, _as_pattern(rule), priority=-position, name=rule.label)
             if name in _CALLS:

@@ -76,6 +76,8 @@ class _Use(NamedTuple):
 
 def _convert_function(function: Any) -> None:
     operations = operations_in(function)
+    if not any(map(_is_small, _types_in(function, operations))):
+        return
     uses = [use for use in map(_use_of, operations) if use.small]
     computing = [use for use in uses if not _moves(use)]
     for use in computing:
@@ -87,6 +89,15 @@ def _convert_function(function: Any) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(stored)
     for use in computing:
         _compute(use)
+
+
+def _types_in(function: Any, operations: list[Any]) -> set[Any]:
+    """The types of all values in a function, and of its parameters and results: few, and mostly none is small."""
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    blocks = [block for op in (function, *operations) for region in op.regions for block in region.blocks]
+    arguments = {argument.type for block in blocks for argument in block.arguments}
+    results = {result.type for op in operations for result in op.results}
+    return {*signature.inputs, *signature.results, *arguments, *results}
 
 
 def _use_of(op: Any) -> _Use:

@@ -33,7 +33,8 @@ def compile(
     chosen = parse_target(target)
     code = code_module(chosen.name)
     lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
-    return Executable(code.build(lowered.owner, chosen, opt_level=opt_level, version=__version__))
+    artifact = code.build(lowered.owner, chosen, opt_level=opt_level, version=__version__)
+    return Executable(artifact, load_later=True)  # it may be for another machine
 
 
 def stages(target: str = "llvm") -> Stages:
@@ -45,8 +46,17 @@ def lower(
     module: Module, target: str = "llvm", *, pipeline: Stages | None = None, instruments: Iterable[Instrument] = ()
 ) -> Module:
     """A lowered copy of the module, by the target's stages."""
+    name = parse_target(target).name
     chosen = stages_of(target) if pipeline is None else pipeline
+    _check_same_options(chosen, target)
     copied = module.copy()
-    for stage in chosen:
-        stage.pipeline(target, instruments=instruments).run(copied)
+    chosen.run(copied, name, list(instruments))
     return copied
+
+
+def _check_same_options(stages: Stages, target: str) -> None:
+    """Stages follow the options that they were made with."""
+    if parse_target(stages.target).options != parse_target(target).options:
+        raise RelaxError(
+            f"the stages are for target '{stages.target}', not for '{target}': make them by rx.stages('{target}')"
+        )

@@ -9,17 +9,24 @@ from functools import lru_cache
 # The flags in /proc/cpuinfo that LLVM calls otherwise; the others that matter have one name.
 _LLVM_NAMES = {
     "pni": "sse3", "sse4_1": "sse4.1", "sse4_2": "sse4.2", "abm": "lzcnt", "cx16": "cx16", "sha_ni": "sha",
-    "pclmulqdq": "pclmul", "rdrand": "rdrnd", "avx_vnni": "avxvnni", "avx512_vnni": "avx512vnni",
+    "pclmulqdq": "pclmul", "rdrand": "rdrnd", "bmi1": "bmi", "avx_vnni": "avxvnni", "avx512_vnni": "avx512vnni",
     "avx512_bf16": "avx512bf16", "avx512_fp16": "avx512fp16", "avx512_vbmi2": "avx512vbmi2",
     "avx512_bitalg": "avx512bitalg", "avx512_vpopcntdq": "avx512vpopcntdq",
     "avx512_vp2intersect": "avx512vp2intersect", "amx_tile": "amx-tile", "amx_int8": "amx-int8",
-    "amx_bf16": "amx-bf16", "asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod", "crc32": "crc",
-    "atomics": "lse", "sve": "sve", "sve2": "sve2", "i8mm": "i8mm", "bf16": "bf16",
+    "amx_bf16": "amx-bf16",
+    "fp": "fp-armv8", "asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod", "asimdrdm": "rdm",
+    "asimdfhm": "fp16fml", "fcma": "complxnum", "jscvt": "jsconv", "lrcpc": "rcpc", "crc32": "crc", "atomics": "lse",
 }  # fmt: skip
 _SAME_NAMES = frozenset(
-    "sse sse2 ssse3 sse4a popcnt avx avx2 fma f16c bmi1 bmi2 adx aes vaes gfni movbe vpclmulqdq "
-    "avx512f avx512dq avx512ifma avx512cd avx512bw avx512vl avx512vbmi".split()
+    "sse sse2 ssse3 sse4a popcnt avx avx2 fma f16c bmi2 adx aes vaes gfni movbe vpclmulqdq "
+    "avx512f avx512dq avx512ifma avx512cd avx512bw avx512vl avx512vbmi "
+    "sve sve2 i8mm bf16 sha2 sha3 sm4 "
+    "m a f d c v zba zbb zbc zbs zfa zfh zfhmin zicond zvbb zvfh zvfhmin".split()
 )
+#: What is known of a CPU here, and so what artifacts can ask of it.
+KNOWN_FEATURES = _SAME_NAMES | frozenset(_LLVM_NAMES.values())
+# Linux tells RISC-V's extensions in one word, some of them without the smaller ones that they hold.
+_RISCV_HELD = {"g": "imafd", "zfh": ["zfhmin"], "zvfh": ["zvfhmin"]}
 
 
 @lru_cache(maxsize=1)
@@ -37,10 +44,17 @@ def features_of(cpuinfo: str) -> frozenset[str]:
     common: set[str] | None = None
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
-        if key.strip() in ("flags", "Features"):
-            flags = set(value.split())
+        if key.strip() in ("flags", "Features", "isa"):
+            flags = _riscv_extensions(value) if key.strip() == "isa" else set(value.split())
             common = flags if common is None else common & flags
     return frozenset(_LLVM_NAMES.get(flag, flag) for flag in common or () if flag in _LLVM_NAMES or flag in _SAME_NAMES)
+
+
+def _riscv_extensions(isa: str) -> set[str]:
+    """The extensions in a word like rv64imafdc_zba_zbb."""
+    letters, *longer = isa.strip().split("_")
+    found = {*letters.removeprefix("rv64"), *longer}
+    return found.union(*(_RISCV_HELD.get(name, ()) for name in found))
 
 
 def host_triple() -> str:

@@ -26,22 +26,22 @@ class Executable:
     Calls may come from many threads at once; they run without the interpreter's lock.
     """
 
-    def __init__(self, artifact: Artifact) -> None:
-        """Loads the code of an artifact into this process. Raises ArtifactError where this machine cannot run it."""
-        check_architecture(artifact.triple)
-        check_features(artifact.features)
+    def __init__(self, artifact: Artifact, *, load_later: bool = False) -> None:
+        """Loads the code of an artifact into this process. Raises ArtifactError where this machine cannot run it.
+
+        With `load_later` that happens when the first function is asked for: code for another machine can be saved.
+        """
         self._artifact = artifact
         self._entries = {entry["name"]: entry for entry in artifact.entries}
         self._functions: dict[str, Any] = {}
-        self._module = _load_object(artifact.object_code)
-        if artifact.constants or self._module.implements_function(_SET_CONSTANTS):
-            _set_constants(self._module, artifact)
+        self._module: Any = None if load_later else _load(artifact)
 
     def __getitem__(self, name: str) -> Any:
         """The function of that name, a tvm-ffi function."""
         if name not in self._functions:
             if name not in self._entries:
                 raise UnknownFunction(self._unknown(name))
+            self._module = self._module or _load(self._artifact)
             self._functions[name] = _find(self._module, name)
             self._functions[name].release_gil = True
         return self._functions[name]
@@ -96,6 +96,15 @@ def check_features(required: tuple[str, ...]) -> None:
     missing = [feature for feature in required if feature not in available]
     if missing:
         raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
+
+
+def _load(artifact: Artifact) -> Any:
+    check_architecture(artifact.triple)
+    check_features(artifact.features)
+    module = _load_object(artifact.object_code)
+    if artifact.constants or module.implements_function(_SET_CONSTANTS):
+        _set_constants(module, artifact)
+    return module
 
 
 def _load_object(code: memoryview) -> Any:

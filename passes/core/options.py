@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -79,7 +80,7 @@ def option_fields(pass_class: type) -> dict[str, dataclasses.Field[Any]]:
 def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> Any:
     """A pass from its options' text. Raises RelaxError that names the option at fault."""
     fields = option_fields(pass_class)
-    hints = typing.get_type_hints(pass_class)
+    hints = _type_hints(pass_class)
     name = getattr(pass_class, "name", pass_class.__name__)
     values: dict[str, Any] = {}
     for key, text in options:
@@ -100,6 +101,11 @@ def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> An
         return pass_class(**values)
     except ValueError as error:
         raise RelaxError(f"pass '{name}': {error}") from None
+
+
+@functools.cache
+def _type_hints(pass_class: type) -> dict[str, Any]:
+    return typing.get_type_hints(pass_class)
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:

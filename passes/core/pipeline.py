@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
@@ -60,7 +61,6 @@ class Pipeline:
         self.anchor = anchor
         self.instruments = list(instruments)
         self.verify_each = verify_each
-        self._checker = new_context()
         self.steps = tuple(self._steps(passes))
 
     def __str__(self) -> str:
@@ -106,11 +106,7 @@ class Pipeline:
 
     def _check_anchor(self, name: str) -> None:
         """Refuses an operation that does not exist: its passes would run on nothing, silently."""
-        if name == "any":
-            return
-        with contextlib.suppress(RelaxError):  # without the dialect there is no such operation either
-            load_dialects(self._checker, (name.partition(".")[0],))
-        if not self._checker.is_registered_operation(name):
+        if name != "any" and not _is_operation(name):
             raise RelaxError(f"'{name}' cannot hold passes: no operation is called that{suggest(name, _USUAL_ANCHORS)}")
 
     def _check_upstream(self, element: Element, anchor: str) -> None:
@@ -121,7 +117,7 @@ class Pipeline:
             if name not in names and suggest(name, names):
                 raise RelaxError(f"pass '{element.name}' has no option '{name}'{suggest(name, names)}")
         try:
-            check_upstream(str(element), anchor, self._checker)
+            _check_upstream_once(str(element), anchor)
         except UnknownPass as error:
             candidates = [*upstream_passes(), *all_passes()]
             raise RelaxError(error.message + suggest(element.name, candidates)) from None
@@ -199,6 +195,20 @@ class Pipeline:
             raise
         for instrument in reversed(self.instruments):
             instrument.after_pass(name, operation)
+
+
+@functools.cache
+def _is_operation(name: str) -> bool:
+    context = new_context()
+    with contextlib.suppress(RelaxError):  # without the dialect there is no such operation either
+        load_dialects(context, (name.partition(".")[0],))
+    return bool(context.is_registered_operation(name))
+
+
+@functools.cache
+def _check_upstream_once(text: str, anchor: str) -> None:
+    """The same few passes come again with every compilation; what is refused is not remembered."""
+    check_upstream(text, anchor, new_context())
 
 
 def find_own_or_none(name: str) -> type[Pass] | None:

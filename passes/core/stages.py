@@ -8,13 +8,15 @@ rx.compile(module, pipeline=stages)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.suggest import suggest
+from ...dialects.verification import verify_ir
 from .base import Pass
+from .instruments import Instrument
 from .pipeline import Pipeline
 
 #: In a stage's text, what stands for the name of the target that is compiled for.
@@ -30,10 +32,18 @@ class Stage:
     name: str
     passes: tuple[str | Pass, ...]
     doc: str = ""
+    #: Whether what each pass makes is verified. Where not, for passes known to be right, what the last one makes is.
+    verify_each: bool = True
 
     def pipeline(self, target: str, **options: Any) -> Pipeline:
         items = [item.replace(TARGET_PLACE, target) if isinstance(item, str) else item for item in self.passes]
         return Pipeline(items, **options)
+
+    def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
+        """Lowers a module, in place, for a target of that name."""
+        self.pipeline(target, instruments=list(instruments), verify_each=self.verify_each).run(module)
+        if not self.verify_each:
+            verify_ir(module.operation, f"stage {self.name} produced invalid IR")
 
 
 def _stage(name: str, passes: Passes) -> Stage:
@@ -89,6 +99,11 @@ class Stages:
     def drop(self, name: str) -> Stages:
         place = self._place(name)
         return self._with(place, place + 1)
+
+    def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
+        """Lowers a module, in place, for a target of that name."""
+        for stage in self:
+            stage.run(module, target, instruments)
 
     def until(self, name: str) -> Stages:
         """The stages up to this one."""

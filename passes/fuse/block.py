@@ -41,6 +41,7 @@ class BlockGroups:
         #: By the position of each member: its group, and where the group's call will stand.
         self._group: dict[int, Group] = {}
         self._place: dict[int, int] = {}
+        self._users_of: dict[Any, set[int]] = {}
         self._symbols = self._symbol_positions()
         mutated = mutated_values(self._operations)
         for position, op in enumerate(self._operations):
@@ -71,8 +72,10 @@ class BlockGroups:
 
     def _try(self, producers: Group, consumers: Group, more_outputs: bool) -> bool:
         """Makes one group of two. `more_outputs`: of the producers' results some may be stored nevertheless."""
+        if len(producers.all_members) + len(consumers.all_members) > self._limits.max_ops:
+            return False
         group = self._joined(producers, consumers)
-        if group is None or len(group.all_members) > self._limits.max_ops:
+        if group is None:
             return False
         outputs = self._outputs(group)
         if not outputs or not more_outputs and not producers.produced().keys().isdisjoint(outputs):
@@ -104,11 +107,15 @@ class BlockGroups:
     # ---- places ----
 
     def _outputs(self, group: Group) -> list[Any]:
-        """What is used outside of the group, in the block's order."""
+        """What is used outside of the group, in the block's order. A host writes all its results, used or not."""
         inside = {member.position for member in group.all_members}
         members = sorted(group.all_members, key=lambda member: member.position)
-        values = [result for member in members for result in member.call.results]
-        return [value for value in values if any(user not in inside for user in self._users(value))]
+        return [
+            value
+            for member in members
+            for value in member.call.results
+            if member == group.host or any(user not in inside for user in self._users(value))
+        ]
 
     def _new_place(self, group: Group, outputs: list[Any]) -> int | None:
         """A member's position behind all that the group reads, and before all that reads of it."""
@@ -133,7 +140,10 @@ class BlockGroups:
         return -1 if position is None else self._place.get(position, position)
 
     def _users(self, value: Any) -> set[int]:
-        return {self._around(use.owner.operation) for use in value.uses}
+        """The positions of what uses a value; nothing is changed before all groups are found."""
+        if value not in self._users_of:
+            self._users_of[value] = {self._around(use.owner.operation) for use in value.uses}
+        return self._users_of[value]
 
     def _around(self, op: Any) -> int:
         """The position of the operation of this block that a user is, or is in."""

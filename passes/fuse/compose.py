@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...bindings.legality import operations_in
@@ -53,9 +53,12 @@ class _GroupBody:
         if host is not None:
             return self._emit_host(host)
         values = self._emit_loops([linalg.PARALLEL] * len(self._group.sizes))
+        self._drop_copies()
+        return values
+
+    def _drop_copies(self) -> None:
         for copy in self._copies.values():
             copy.drop()
-        return values
 
     # ---- parameters ----
 
@@ -73,7 +76,9 @@ class _GroupBody:
 
     def _tell_sizes(self, member: Member, place: int, argument: Any) -> None:
         asking = [use.owner.operation for use in argument.uses if use.owner.operation.name == "tensor.dim"]
-        map_ = asked_map(member, place, self._made, list(self._destinations)) if asking else None
+        if not asking:
+            return
+        map_ = asked_map(member, place, self._made, list(self._destinations))
         for op in asking:
             axis = op.operands[1].owner.operation.attributes["value"].value
             op.results[0].replace_all_uses_with(self._size(map_.results[axis], argument.type.shape[axis]))
@@ -89,21 +94,23 @@ class _GroupBody:
         return self._sizes[loop]
 
     def _telling(self, loop: int) -> tuple[Any, int]:
-        """A parameter and its axis that is as long as a loop."""
+        """A parameter and its axis that is as long as a loop: there is one, or the group would not be."""
+        return next(
+            (value, axis)
+            for value, map_ in self._told()
+            for axis, expression in enumerate(map_.results)
+            if plain_dim(expression) == loop
+        )
+
+    def _told(self) -> Iterator[tuple[Any, Any]]:
+        """Parameters with the maps from the loops to their elements."""
         if self._group.host is None:
-            found = [(value, self._group.out_map) for value in self._destinations.values()]
-        else:
-            found = []
+            yield from ((value, self._group.out_map) for value in self._destinations.values())
         for member in self._group.members:
             for operand, value in enumerate(member.call.operands):
                 read = member.info.reads.get(operand)
                 if value in self._given and read is not None and read.generic == member.generic:
-                    found += [(self._given[value], map_) for map_ in member.read_maps(operand)]
-        for value, map_ in found:
-            for axis, expression in enumerate(map_.results):
-                if plain_dim(expression) == loop:
-                    return value, axis
-        raise AssertionError("the group was not to be made")
+                    yield from ((self._given[value], map_) for map_ in member.read_maps(operand))
 
     # ---- loops ----
 
@@ -124,13 +131,14 @@ class _GroupBody:
             for result, value in zip(op.results, self._emit_loops(iterators), strict=True):
                 result.replace_all_uses_with(value)
         returned = list(copy.operations[-1].operands)
-        for each in self._copies.values():
-            each.drop()
+        self._drop_copies()
         return returned
 
     def _emit_loops(self, iterators: Sequence[str]) -> list[Any]:
         for member in self._group.members:
-            self._collect_operands(member)
+            for _, value, map_ in self._inputs_of(member):
+                if value is not None:
+                    self._operands.setdefault((value, map_), len(self._operands))
         host = self._group.host
         if host is None:
             outputs = list(self._destinations.values())
@@ -143,45 +151,45 @@ class _GroupBody:
         read = [map_ for _, map_ in self._operands]
         return linalg.generic(inputs, outputs, [*read, *maps], iterators, self._scalar_body)
 
-    def _collect_operands(self, member: Member) -> None:
-        for _, value, map_ in self._read_by(member):
-            if value is not None:
-                self._operands.setdefault((value, map_), len(self._operands))
-
-    def _read_by(self, member: Member) -> list[tuple[int, Any, Any]]:
-        """The inputs of a member's operation: which, the value in the fused function (None where it is computed
-        in the loops), and the map from the loops to its elements."""
-        generic = self._copies[member.position].generic
-        count = input_count_of(generic)
-        found = []
-        for index, (value, map_) in enumerate(zip(list(generic.operands)[:count], maps_of(generic), strict=False)):
-            is_internal = self._copies[member.position].parameter_of(value) is not None
-            found.append((index, None if is_internal else value, compose(map_, member.place)))
-        return found
+    def _inputs_of(self, member: Member) -> Iterator[tuple[int, Any, Any]]:
+        """The inputs of a member's operation: which, the value in the fused function (None where the loops compute
+        it), and the map from the loops to its elements."""
+        copy = self._copies[member.position]
+        count = input_count_of(copy.generic)
+        for index, (value, map_) in enumerate(
+            zip(list(copy.generic.operands)[:count], maps_of(copy.generic), strict=False)
+        ):
+            yield index, None if copy.parameter_of(value) is not None else value, compose(map_, member.place)
 
     def _scalar_body(self, *scalars: Any) -> list[Any]:
         """The members' bodies, one after the other; each value is computed once."""
         block = ir.InsertionPoint.current.block
         computed: dict[Any, Any] = {}
-        yielded: list[Any] = []
         for member in self._group.members:
-            copy = self._copies[member.position]
-            arguments = copy.generic.regions[0].blocks[0].arguments
-            for index, value, map_ in self._read_by(member):
-                if value is None:
-                    place = copy.parameter_of(copy.generic.operands[index])
-                    arguments[index].replace_all_uses_with(computed[member.call.operands[place]])
-                else:
-                    arguments[index].replace_all_uses_with(scalars[self._operands[value, map_]])
+            generic = self._copies[member.position].generic
+            self._bind_scalars(member, scalars, computed)
+            _replace_indices(generic, member.place)
+            yielded = _move_body(generic, block)
             if not member.is_pointwise:
-                own = list(arguments)[input_count_of(copy.generic) :]
-                for argument, scalar in zip(own, scalars[len(self._operands) :], strict=True):
-                    argument.replace_all_uses_with(scalar)
-            _replace_indices(copy.generic, member.place)
-            yielded = _move_body(copy.generic, block)
-            if member.is_pointwise:
-                computed[member.call.results[0]] = yielded[0]
-        return yielded if self._group.host is not None else [computed[value] for value in self._destinations]
+                return yielded
+            computed[member.call.results[0]] = yielded[0]
+        return [computed[value] for value in self._destinations]
+
+    def _bind_scalars(self, member: Member, scalars: Sequence[Any], computed: dict[Any, Any]) -> None:
+        """What a member's body works with: elements of the operands, and what was computed before it."""
+        copy = self._copies[member.position]
+        arguments = list(copy.generic.regions[0].blocks[0].arguments)
+        for index, value, map_ in self._inputs_of(member):
+            if value is None:
+                place = copy.parameter_of(copy.generic.operands[index])
+                scalar = computed[member.call.operands[place]]
+            else:
+                scalar = scalars[self._operands[value, map_]]
+            arguments[index].replace_all_uses_with(scalar)
+        if not member.is_pointwise:
+            outputs = arguments[input_count_of(copy.generic) :]
+            for argument, scalar in zip(outputs, scalars[len(self._operands) :], strict=True):
+                argument.replace_all_uses_with(scalar)
 
 
 class _Copy:
@@ -192,7 +200,7 @@ class _Copy:
         self._block = self._function.regions[0].blocks[0]
         self.arguments = list(self._block.arguments)
         #: The operation whose loops become the group's; a host that nothing is computed for needs none.
-        self.generic = None if member.generic is None else self.operations[member.generic]
+        self.generic: Any = None if member.generic is None else self.operations[member.generic]
 
     @property
     def operations(self) -> list[Any]:

@@ -20,7 +20,9 @@ def compose(outer: Any, inner: Any) -> Any:
 
 def inverse(permutation: Any) -> Any:
     dims = [plain_dim(expression) for expression in permutation.results]
-    return ir.AffineMap.get_permutation([dims.index(dim) for dim in range(len(dims))])
+    # Not by get_permutation, which crashes for no dimensions.
+    places = [ir.AffineDimExpr.get(dims.index(dim)) for dim in range(len(dims))]
+    return ir.AffineMap.get(len(dims), 0, places)
 
 
 def plain_dim(expression: Any) -> int | None:

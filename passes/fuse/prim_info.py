@@ -130,7 +130,7 @@ def maps_of(generic: Any) -> list[Any]:
 
 
 def input_count_of(generic: Any) -> int:
-    return list(generic.attributes["operandSegmentSizes"])[0]
+    return next(iter(generic.attributes["operandSegmentSizes"]))
 
 
 def _loop_sizes(generic: Any) -> tuple[int | None, ...]:

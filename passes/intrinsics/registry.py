@@ -15,7 +15,7 @@ of them as a list, () where there are none. None or a Decline means: try the nex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -120,20 +120,21 @@ def intrinsic_rules_for(op: str, target: str, *, fast_math: bool = False) -> lis
     Fast-math rules first where they are asked for; among each sort the target's own, its parents', the default's;
     of one target's the one that lowers before the one that legalizes.
     """
+    return intrinsic_rules_by_op(target, fast_math=fast_math).get(op, [])
+
+
+def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, list[IntrinsicRule]]:
+    """`intrinsic_rules_for` every intrinsic that has any, sorted by intrinsic."""
     chain = fallback_chain(target)
     load_rules(chain)
-    keys = (
-        (op, step.name, is_fast, kind)
+    order = [
+        (step.name, is_fast, kind)
         for is_fast in ((True, False) if fast_math else (False,))
         for step in chain
         for kind in (LOWER, LEGALIZE)
-    )
-    return [rule for key in keys for rule in _RULES.get(key, ())]
-
-
-def intrinsics_with_rules(target: str, *, fast_math: bool = False) -> list[str]:
-    """The names of all intrinsics that have a rule on a target, sorted."""
-    return sorted({rule.op for rule in _of_target(target) if fast_math or not rule.fast_math})
+    ]
+    names = sorted({op for op, *sort in _RULES if tuple(sort) in order})
+    return {name: [rule for sort in order for rule in _RULES.get((name, *sort), ())] for name in names}
 
 
 def all_intrinsic_rules(target: str | None = None) -> list[IntrinsicRule]:
@@ -141,15 +142,7 @@ def all_intrinsic_rules(target: str | None = None) -> list[IntrinsicRule]:
     if target is None:
         load_rules(all_targets())
         return [rule for key in sorted(_RULES) for rule in _RULES[key]]
-    names = intrinsics_with_rules(target, fast_math=True)
-    return [rule for name in names for rule in intrinsic_rules_for(name, target, fast_math=True)]
-
-
-def _of_target(target: str) -> Iterable[IntrinsicRule]:
-    chain = fallback_chain(target)
-    load_rules(chain)
-    owners = {step.name for step in chain}
-    return [rule for rules in _RULES.values() for rule in rules if rule.target in owners]
+    return [rule for rules in intrinsic_rules_by_op(target, fast_math=True).values() for rule in rules]
 
 
 def intrinsics_table(target: str | None = None) -> str:

@@ -6,21 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...dialects.core.infos import bit_width
-from ..intrinsics.numbers import Number, number, select, to_float
+from ..intrinsics.numbers import Number, maximum, minimum, select
 from . import scalar
+from .conversions import widened
 from .loops import index, load, repeat_while, when
-
-
-def wide(dtype: str) -> str:
-    """The type that floats of a type are computed in."""
-    return "f64" if bit_width(dtype) == 64 else "f32"
 
 
 def load_wide(buffer: Any, *indices: Any) -> Number:
     """An element of a float buffer, in the type it is computed in."""
-    value = number(load(buffer, *indices))
-    return to_float(value, wide(value.dtype))
+    return widened(load(buffer, *indices))
 
 
 class Box(NamedTuple):
@@ -37,24 +31,16 @@ class Box(NamedTuple):
 def load_box(buffer: Any, batch: Any, anchor: Any, start: int = 0) -> Box:
     """The box whose coordinates begin at `start` among an anchor's values."""
     x1, y1, x2, y2 = (load_wide(buffer, batch, anchor, start + offset) for offset in range(4))
-    return Box(_minimum(x1, x2), _minimum(y1, y2), _maximum(x1, x2), _maximum(y1, y2))
+    return Box(minimum(x1, x2), minimum(y1, y2), maximum(x1, x2), maximum(y1, y2))
 
 
 def overlap(one: Box, other: Box) -> Number:
     """The part of both boxes' area that they share; 0 where they have none."""
-    width = _maximum(_minimum(one.right, other.right) - _maximum(one.left, other.left), one.left.constant(0))
-    height = _maximum(_minimum(one.bottom, other.bottom) - _maximum(one.top, other.top), one.left.constant(0))
+    width = maximum(minimum(one.right, other.right) - maximum(one.left, other.left), 0.0)
+    height = maximum(minimum(one.bottom, other.bottom) - maximum(one.top, other.top), 0.0)
     shared = height * width
     union = one.area + other.area - shared
     return select(union <= 0.0, 0.0, shared / union)
-
-
-def _minimum(x: Number, y: Number) -> Number:
-    return number(scalar.minimum(x.value, y.value, x.dtype))
-
-
-def _maximum(x: Number, y: Number) -> Number:
-    return number(scalar.maximum(x.value, y.value, x.dtype))
 
 
 def any_of(count: Any, holds: Callable[[Any], Any]) -> Any:
@@ -62,17 +48,8 @@ def any_of(count: Any, holds: Callable[[Any], Any]) -> Any:
 
     def goes_on(place: Any) -> Any:
         is_left = scalar.compare("<", place, count, "index")
-        stays = lambda: inverted(holds(place))  # noqa: E731
+        stays = lambda: scalar.inverted(holds(place))  # noqa: E731
         return when(is_left, stays, lambda: scalar.constant(False, is_left.type), [is_left.type])[0]
 
     stopped = repeat_while([index(0)], goes_on, lambda place: scalar.add(place, index(1), "index"))[0]
     return scalar.compare("<", stopped, count, "index")
-
-
-def inverted(flag: Any) -> Any:
-    return scalar.create("arith.xori", flag, scalar.constant(True, flag.type))
-
-
-def incremented_if(flag: Any, count: Any) -> Any:
-    """An index, one more where the flag is set."""
-    return scalar.add(count, scalar.create("arith.index_castui", flag, type_=count.type), "index")

@@ -15,7 +15,7 @@ from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax.infer.broadcast import broadcast_dim
 from . import linalg, loops, scalar
 from .broadcast import AT_ZERO, MAYBE, broadcast_generic
-from .casts import accumulator, cast, element
+from .conversions import accumulator, convert_scalar, element
 
 
 class Factor(NamedTuple):
@@ -33,9 +33,9 @@ def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: An
     is_summed = linalg.REDUCTION in iterators
 
     def body(*scalars: Any) -> Any:
-        widened = [cast(each, factor.dtype, wide) for each, factor in zip(scalars[:-1], factors, strict=True)]
+        widened = [convert_scalar(each, factor.dtype, wide) for each, factor in zip(scalars[:-1], factors, strict=True)]
         product = reduce(lambda left, right: scalar.multiply(left, right, wide), widened)
-        return add(scalars[-1], product, wide) if is_summed else cast(product, wide, dtype)
+        return add(scalars[-1], product, wide) if is_summed else convert_scalar(product, wide, dtype)
 
     if not is_summed:
         return linalg.generic(values, [out], maps, iterators, body)[0]
@@ -54,7 +54,7 @@ def converted(source: Any, source_dtype: str, out: Any, dtype: str) -> Any:
     """`out` with the elements of a tensor of the same shape."""
     rank = linalg.rank_of(out)
     maps = [linalg.identity(rank)] * 2
-    body = lambda value, _: cast(value, source_dtype, dtype)  # noqa: E731
+    body = lambda value, _: convert_scalar(value, source_dtype, dtype)  # noqa: E731
     return linalg.generic([source], [out], maps, [linalg.PARALLEL] * rank, body)[0]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversions of scalars between all element types, named as in the graph: what relax.astype means.
+"""Element types, named as in the graph, and conversions of scalars between all of them: what relax.astype means.
 
 - Floats to floats: rounded once; what is too large is an infinity or NaN, as small_floats.py says.
 - Integers to floats: rounded once, whatever their width.
@@ -10,17 +10,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
-from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned, signless
 from ..intrinsics.numbers import Number, convert, number, select, to_float
 from ..intrinsics.small_floats import convert_by_bits, is_small_float
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
 # Where an integer too large for 24 bits is not too large for the type.
 _WIDE_RANGE = ("bf16", "f8E8M0FNU")
+
+
+def element(dtype: str) -> Any:
+    """The MLIR type that elements of a type have in PrimFuncs."""
+    return ir.Type.parse(signless(dtype))
+
+
+def accumulator(result: str, operands: Iterable[str] = ()) -> str:
+    """The element type to sum in: a float of at least 32 bits and of the widest one at hand, else the result's."""
+    if not is_float(result):
+        return result
+    floats = [dtype for dtype in (result, *operands) if is_float(dtype)]
+    return max(["f32", *floats], key=bit_width)
+
+
+def widened(value: Any) -> Number:
+    """A scalar as what is computed with: f32 for narrower floats."""
+    x = number(value)
+    return to_float(x, accumulator(x.dtype)) if x.is_float else x
+
+
+def rounded(x: Number, dtype: str) -> Number:
+    """A result in its element type, from f64 to narrow ones through f32: processors lack that step."""
+    return to_float(to_float(x, accumulator(dtype)), dtype)
 
 
 def convert_scalar(value: Any, source: str, target: str, *, saturate: bool = False) -> Any:

@@ -24,7 +24,7 @@ from . import linalg, loops, scalar, size_checks, tensors
 from .builder import RuleBuilder
 from .contraction import Factor, sum_of_products
 from .layouts import blocked_dimensions, from_plain, to_plain
-from .movement import Size
+from .movement import Size, divided
 
 
 class Lettered(NamedTuple):
@@ -45,14 +45,10 @@ class Lettered(NamedTuple):
         """The tensor with one dimension as groups of channels; without groups as it is."""
         if groups == 1:
             return self
-        axis, size = self.letters.index(letter), self.sizes[letter]
-        one = size // groups if isinstance(size, int) else _divided(size, groups)
+        axis = self.letters.index(letter)
+        one = divided(self.sizes[letter], groups)
         letters = self.letters[:axis] + "G" + self.letters[axis:]
         return Lettered(tensors.split(self.value, axis, [groups, one]), letters)
-
-
-def _divided(size: Any, divisor: int) -> Any:
-    return scalar.create("arith.divui", size, linalg.constant_index(divisor))
 
 
 class Convolution:

@@ -58,6 +58,10 @@ def floor(x: Number) -> Number:
     return number(tir.ops["floor"](x.value))
 
 
+def ceil(x: Number) -> Number:
+    return number(tir.ops["ceil"](x.value))
+
+
 def round_half_even(x: Number) -> Number:
     return number(tir.ops["roundeven"](x.value))
 

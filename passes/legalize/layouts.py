@@ -15,6 +15,7 @@ from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Axis, Layout
 from . import linalg, size_checks
 from .builder import RuleBuilder
+from .known_sizes import by_name
 
 
 def blocked_dimensions(layout: Layout) -> set[str]:
@@ -54,7 +55,9 @@ def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, ou
     call = call_of(op.definition, op.operation)
     names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
     attributes = {**call.attributes, **{key: text for key, text in names.items() if key in call.attributes}}
-    others = {name: value for name, value in _operands(op).items() if name != op.definition.operands[0].name}
+    others = {
+        name: value for name, value in by_name(op, builder.operands).items() if name != op.definition.operands[0].name
+    }
     first = {op.definition.operands[0].name: to_plain(_with_blocks(data, builder, layout), layout)}
     result = from_plain(as_value(op.definition(**first, **others, **attributes)), out_layout)
     info = builder.result_infos[0]
@@ -68,10 +71,6 @@ def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
     sizes = [size if axis.block is None else axis.block for axis, size in zip(layout.axes, info.shape, strict=True)]
     refined = info.with_shape(sizes)
     return data if refined == info else builder.cast(data, refined)
-
-
-def _operands(op: Any) -> dict[str, Any]:
-    return dict(op.definition.segment(list(op.operation.operands), None))
 
 
 def to_plain(value: Any, layout: Layout) -> Any:

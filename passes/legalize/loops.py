@@ -122,6 +122,18 @@ def scratch(sizes: Sequence[int | Any], element: Any, use: Callable[[Any], Any])
     ir.Operation.create("memref.dealloc", operands=[memref])
 
 
+def scratches(sizes: Sequence[int | Any], elements: Sequence[Any], use: Callable[..., None]) -> None:
+    """`use(*memrefs)` with such memory of these sizes for each of the element types."""
+
+    def allocate(memories: list[Any]) -> None:
+        if len(memories) == len(elements):
+            use(*memories)
+        else:
+            scratch(sizes, elements[len(memories)], lambda memory: allocate([*memories, memory]))
+
+    allocate([])
+
+
 def require(condition: Any, kind: str, message: str, *numbers: Any) -> None:
     """Raises an exception of that kind (a Python name) where the condition, an i1, is false.
 

@@ -12,6 +12,7 @@ from typing import Any, Union
 
 from ...bindings.mlir import ir
 from . import linalg, scalar, tensors
+from .loops import index
 
 Size = Union[int, Any]  # noqa: UP007  # evaluated when the module is imported
 
@@ -19,13 +20,20 @@ Size = Union[int, Any]  # noqa: UP007  # evaluated when the module is imported
 def plus(left: Size, right: Size) -> Size:
     if isinstance(left, int) and isinstance(right, int):
         return left + right
-    return scalar.add(as_index(left), as_index(right), "index")
+    return scalar.add(index(left), index(right), "index")
 
 
 def times(left: Size, right: Size) -> Size:
     if isinstance(left, int) and isinstance(right, int):
         return left * right
-    return scalar.multiply(as_index(left), as_index(right), "index")
+    return scalar.multiply(index(left), index(right), "index")
+
+
+def divided(size: Size, divisor: Size) -> Size:
+    """Rounded down."""
+    if isinstance(size, int) and isinstance(divisor, int):
+        return size // divisor
+    return scalar.create("arith.divui", index(size), index(divisor))
 
 
 def product(sizes: Sequence[Size]) -> Size:
@@ -33,10 +41,6 @@ def product(sizes: Sequence[Size]) -> Size:
     for size in sizes:
         total = times(total, size)
     return total
-
-
-def as_index(size: Size) -> Any:
-    return linalg.constant_index(size) if isinstance(size, int) else linalg.as_index(size)
 
 
 def copy(source: Any, output: Any, dims: Sequence[int | None] | None = None) -> Any:

@@ -20,26 +20,15 @@ from typing import Any
 
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ..intrinsics.numbers import Number, constant, convert, number, to_float
-from . import linalg, scalar
+from . import linalg, loops, scalar
 from .broadcast import broadcast_generic
-from .casts import accumulator, element
+from .conversions import accumulator, element, rounded, widened
 
 #: The longest sum of f32 that is added up in f32, and the longest of narrower floats.
 LONGEST_NARROW_SUM = 128
 LONGEST_SUM_OF_NARROW = 4096
 #: A tensor in a loop over the data, and which of the data's dimensions its own are.
 Read = tuple[Any, Sequence[int]]
-
-
-def widened(value: Any) -> Number:
-    """A scalar as what is computed with: f32 for narrower floats."""
-    x = number(value)
-    return to_float(x, accumulator(x.dtype, ())) if x.is_float else x
-
-
-def rounded(x: Number, dtype: str) -> Number:
-    """A result in its element type, from f64 to narrow ones through f32: processors lack that step."""
-    return to_float(to_float(x, accumulator(dtype, ())), dtype)
 
 
 def lowest(dtype: str) -> float | int:
@@ -67,7 +56,7 @@ class Reduction:
         self.axes = sorted(axes)
         self.kept = [axis for axis in range(self.rank) if axis not in self.axes]
         #: What is computed with.
-        self.dtype = accumulator(str(data.type.element_type), ())
+        self.dtype = accumulator(str(data.type.element_type))
 
     @property
     def whole(self) -> Read:
@@ -92,7 +81,7 @@ class Reduction:
         """How many elements are combined into one, an i64."""
         if self.known_count is not None:
             return scalar.constant(self.known_count, element("i64"))
-        sizes = [_as_index(self.sizes[axis]) for axis in self.axes]
+        sizes = [loops.index(self.sizes[axis]) for axis in self.axes]
         return linalg.as_i64(functools.reduce(lambda one, other: scalar.multiply(one, other, "index"), sizes))
 
     def empty(self, dtype: str) -> Any:
@@ -169,7 +158,7 @@ class Reduction:
     # ---- order ----
     def extreme(self, pick: Callable[[Any, Any, str], Any], start: float | int, dtype: str, output: Any = None) -> Any:
         """`scalar.maximum` or `minimum` of the elements, whose type with its sign is `dtype`."""
-        wide = accumulator(dtype, ())
+        wide = accumulator(dtype)
         output = self.empty(wide) if output is None else output
         return self.fold(lambda x, best: pick(widened(x).value, best, wide), [self.whole], start, output)
 
@@ -179,10 +168,6 @@ class Reduction:
             return scalar.constant(0, element("i64"))
         place = linalg.index(self.axes[0])
         for axis in self.axes[1:]:
-            place = scalar.multiply(place, _as_index(self.sizes[axis]), "index")
+            place = scalar.multiply(place, loops.index(self.sizes[axis]), "index")
             place = scalar.add(place, linalg.index(axis), "index")
         return linalg.as_i64(place)
-
-
-def _as_index(size: int | Any) -> Any:
-    return linalg.constant_index(size) if isinstance(size, int) else size

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -69,12 +69,16 @@ def rules_for(op: str, target: str) -> list[Rule]:
     return [_RULES[op, step.name] for step in chain if (op, step.name) in _RULES]
 
 
-def legalizable_ops(target: str, custom: Iterable[str] = ()) -> list[str]:
-    """The operators that some rule for the target, or a custom one, is about."""
+def rules_by_op(target: str) -> dict[str, list[Rule]]:
+    """`rules_for` every operator that has any, sorted by operator."""
     chain = fallback_chain(target)
     load_rules(chain)
-    names = {step.name for step in chain}
-    return sorted({op for op, owner in _RULES if owner in names} | set(custom))
+    found: dict[str, list[Rule]] = {}
+    for step in chain:
+        for (op, owner), rule in _RULES.items():
+            if owner == step.name:
+                found.setdefault(op, []).append(rule)
+    return {op: found[op] for op in sorted(found)}
 
 
 def all_rules(target: str | None = None) -> list[Rule]:
@@ -82,11 +86,4 @@ def all_rules(target: str | None = None) -> list[Rule]:
     if target is None:
         load_rules(all_targets())
         return [_RULES[key] for key in sorted(_RULES)]
-    chain = fallback_chain(target)
-    load_rules(chain)
-    first: dict[str, Rule] = {}
-    for step in chain:
-        for (op, owner), rule in _RULES.items():
-            if owner == step.name:
-                first.setdefault(op, rule)
-    return [first[op] for op in sorted(first)]
+    return [rules[0] for rules in rules_by_op(target).values()]

@@ -54,6 +54,15 @@ def select(condition: Any, yes: Any, no: Any) -> Any:
     return numbers.select(number(condition), number(yes), number(no)).value
 
 
+def inverted(flag: Any) -> Any:
+    return create("arith.xori", flag, constant(True, flag.type))
+
+
+def incremented_if(flag: Any, count: Any) -> Any:
+    """An index, one more where the flag is set."""
+    return add(count, create("arith.index_castui", flag, type_=count.type), "index")
+
+
 def add(left: Any, right: Any, dtype: str) -> Any:
     return (number(left) + number(right)).value
 

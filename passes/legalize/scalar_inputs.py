@@ -10,7 +10,7 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_int, is_unsigned
 from . import linalg, loops, scalar
 from .builder import RuleBuilder
-from .casts import cast, element
+from .conversions import convert_scalar, element
 
 
 class ScalarInputs:
@@ -45,7 +45,11 @@ class ScalarInputs:
 
 
 def _converted(value: Any, dtype: str, target: str) -> Any:
-    return cast(linalg.as_i64(value), "i64", target) if dtype == "index" else cast(value, dtype, target)
+    return (
+        convert_scalar(linalg.as_i64(value), "i64", target)
+        if dtype == "index"
+        else convert_scalar(value, dtype, target)
+    )
 
 
 def require_size(value: Any, name: str) -> Any:

@@ -17,10 +17,10 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import is_float
-from ..intrinsics.numbers import number, to_float
 from . import scalar
-from .loops import for_range, index, load, repeat_while, size, store, when
-from .memory import with_memory
+from .conversions import widened
+from .loops import for_range, index, load, repeat_while, scratches, size, store, when
+from .movement import product
 
 #: The scalars of a record, and the record at a place.
 Record = Sequence[Any]
@@ -29,11 +29,38 @@ Records = Callable[[Any], Record]
 Order = Callable[[Record, Record], Any]
 
 
+def around_axis(buffer: Any, axis: int | None) -> Any:
+    """The elements as [before the axis, along it, after it]; without an axis all are along it."""
+    sizes = [size(buffer, each) for each in range(len(buffer.type.shape))]
+    if axis is None or not sizes:
+        return _reshaped(buffer, [index(1), index(product(sizes)), index(1)])
+    return _reshaped(buffer, [index(product(sizes[:axis])), sizes[axis], index(product(sizes[axis + 1 :]))])
+
+
+def _reshaped(buffer: Any, sizes: Sequence[Any]) -> Any:
+    dynamic = ir.ShapedType.get_dynamic_size()
+    rank = len(sizes)
+    strides = [product(sizes[axis + 1 :]) for axis in range(rank - 1)]
+    layout = ir.StridedLayoutAttr.get(0, [*[dynamic] * (rank - 1), 1])
+    attributes = {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, rank, rank - 1]),
+        "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+        "static_sizes": ir.DenseI64ArrayAttr.get([dynamic] * rank),
+        "static_strides": ir.DenseI64ArrayAttr.get([*[dynamic] * (rank - 1), 1]),
+    }
+    return ir.Operation.create(
+        "memref.reinterpret_cast",
+        results=[ir.MemRefType.get([dynamic] * rank, buffer.type.element_type, layout)],
+        operands=[buffer, *sizes, *strides],
+        attributes=attributes,
+    ).result
+
+
 def precedes(left: Any, right: Any, dtype: str, *, descending: bool = False) -> Any:
     """Whether an element comes before another one. NaN comes last in either direction, as numpy has it."""
     if not is_float(dtype):
         return scalar.compare(">" if descending else "<", left, right, dtype)
-    first, second = comparable(left), comparable(right)
+    first, second = widened(left).value, widened(right).value
     in_order = scalar.compare(">" if descending else "<", first, second, dtype)
     is_number, is_nan = scalar.compare("==", first, first, dtype), scalar.compare("!=", second, second, dtype)
     return scalar.create("arith.ori", in_order, scalar.create("arith.andi", is_number, is_nan))
@@ -43,15 +70,10 @@ def equals(left: Any, right: Any, dtype: str) -> Any:
     """Whether elements are the same; NaN is the same as NaN."""
     if not is_float(dtype):
         return scalar.compare("==", left, right, dtype)
-    first, second = comparable(left), comparable(right)
+    first, second = widened(left).value, widened(right).value
     same = scalar.compare("==", first, second, dtype)
     both = scalar.create("arith.andi", *(scalar.compare("!=", each, each, dtype) for each in (first, second)))
     return scalar.create("arith.ori", same, both)
-
-
-def comparable(value: Any) -> Any:
-    """Narrow floats as f32, which every machine compares."""
-    return value if value.type.width >= 32 else to_float(number(value), "f32").value
 
 
 class Sorter:
@@ -104,16 +126,15 @@ class Sorter:
             takes_right = scalar.create("arith.andi", scalar.compare("<", right, end, "index"), overtakes)
             pairs = zip(first, second, strict=True)
             self._put([scalar.select(takes_right, after, before) for before, after in pairs], other, place)
-            taken = scalar.create("arith.index_castui", takes_right, type_=ir.IndexType.get())
-            kept = scalar.subtract(index(1), taken, "index")
-            return [scalar.add(left, kept, "index"), scalar.add(right, taken, "index")]
+            takes_left = scalar.inverted(takes_right)
+            return [scalar.incremented_if(takes_left, left), scalar.incremented_if(takes_right, right)]
 
         for_range(start, end, step, start, middle)
 
 
 def with_sorter(most: int | Any, elements: Sequence[Any], use: Callable[[Sorter], Any]) -> None:
     """`use(sorter)` with memory for so many records of these types; it can sort one row after the other."""
-    with_memory([2, most], elements, lambda *halves: use(Sorter(halves)))
+    scratches([2, most], elements, lambda *halves: use(Sorter(halves)))
 
 
 class FirstOfMany:
@@ -138,7 +159,7 @@ class FirstOfMany:
             new = record(place)
             is_wanted = when(is_pruned, lambda: self._order(new, self._worst()), _true, [is_pruned.type])[0]
             when(is_wanted, lambda: self._put(new, filled))
-            filled = scalar.add(filled, scalar.create("arith.index_castui", is_wanted, type_=filled.type), "index")
+            filled = scalar.incremented_if(is_wanted, filled)
             is_full = scalar.compare("==", filled, most, "index")
             prunes = scalar.create("arith.ori", is_full, scalar.compare("==", place, last, "index"))
             left = when(prunes, lambda: self._prune(filled), lambda: filled, [filled.type])[0]
@@ -174,7 +195,7 @@ def with_first_of_many(
     def with_candidates(*candidates: Any) -> None:
         with_sorter(most, elements, lambda sorter: use(FirstOfMany(sorter, candidates, wanted, order)))
 
-    with_memory([most], elements, with_candidates)
+    scratches([most], elements, with_candidates)
 
 
 def _true() -> Any:

@@ -7,6 +7,7 @@ Sizes, offsets and strides are numbers where they are known, else index values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ...bindings.mlir import ir
@@ -33,7 +34,7 @@ def merge(tensor: Any, axis: int, count: int) -> Any:
     shape = list(tensor.type.shape)
     merged = shape[axis : axis + count]
     dynamic = ir.ShapedType.get_dynamic_size()
-    size = dynamic if dynamic in merged else _product(merged)
+    size = dynamic if dynamic in merged else prod(merged)
     result = ir.RankedTensorType.get([*shape[:axis], size, *shape[axis + count :]], tensor.type.element_type)
     groups = _groups(len(shape) - count + 1, axis, count)
     return _create("tensor.collapse_shape", result, [tensor], {"reassociation": groups})
@@ -45,13 +46,6 @@ def _groups(rank: int, axis: int, count: int) -> Any:
     groups = [range(i, i + 1) if i < axis else range(i + count - 1, i + count) for i in range(rank)]
     groups[axis] = range(axis, axis + count)
     return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
-
-
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
 
 
 def slice_of(tensor: Any, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size] | None = None) -> Any:

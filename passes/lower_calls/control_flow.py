@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scf's control flow with tensors: what leaves a region is memory of its own, which the block around owns then.
 
-A region's values lie in the arena or in memory that the region gives back; so what it yields is copied, but memory
-that it owns itself is handed on.
+A region's values lie in the arena or in memory that the region gives back; so what it yields is copied.
 """
 
 from __future__ import annotations
@@ -91,22 +90,14 @@ def _yield(into: FunctionLowering, op: Any, types: Sequence[Any]) -> None:
 
 
 def _hand_over(into: FunctionLowering, values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-    """Values for a block elsewhere to own: memory that this block owns, else copies."""
+    """Values for a block elsewhere to own: tensors are copied."""
     given: list[Any] = []
     for value, type_ in zip(values, types, strict=True):
         lowered = into.get(value)
         if isinstance(lowered, ir.Value) and isinstance(lowered.type, ir.MemRefType):
-            lowered = memrefs.cast(_owned_copy(into, lowered), type_)
+            lowered = memrefs.cast(into.new_copy(lowered), type_)
         given.append(lowered)
     return given
-
-
-def _owned_copy(into: FunctionLowering, memref: Any) -> Any:
-    """Memory that is handed on must not be read here any more: only a yield that ends the block may do so."""
-    extents = [memrefs.dim(memref, axis) for axis in range(memref.type.rank)]
-    copied = memrefs.allocate(extents, memref.type.element_type, "a tensor")
-    memrefs.copy(memref, copied)
-    return copied
 
 
 def _own_results(into: FunctionLowering, op: Any, made: Any) -> None:

@@ -7,6 +7,7 @@ it there. The types of the graph's function stay as attributes, for whoever call
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,19 +18,16 @@ from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
-from ..legalize import linalg, scalar
-from . import memrefs
+from ..legalize import linalg
+from . import memrefs, scalars
 from .memrefs import Extent, as_value
-from .plan import Buffer, Plan, dims_of, make_plan
+from .plan import Buffer, Plan, dims_of, make_plan, storage_bytes
 from .sizes import Sizes, plus, round_up
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
 #: On the allocation that holds a function's temporaries.
 ARENA = "relax.arena"
-
-# More than any memory holds; products of sizes below are far from wrapping around.
-_MOST_BYTES = 1 << 62
 
 
 class FunctionLowering:
@@ -47,7 +45,7 @@ class FunctionLowering:
         self._outputs: list[Any] = []
         self._arena: Any = None
         self._slots: list[Extent] = []
-        self._checked: dict[str, Any] = {}
+        self._checked: set[Any] = set()
         #: Memory to give back where a block ends, the innermost block last.
         self.owned: list[list[Any]] = []
 
@@ -89,7 +87,20 @@ class FunctionLowering:
             return memrefs.view(self._arena, buffer.offset, extents, element)
         if buffer.slot is not None:
             return memrefs.view(self._arena, self._slots[buffer.slot], extents, element)
+        memrefs.require_room(extents, element, memrefs.shape_text(info))
         return self.own(memrefs.allocate(extents, element, "a tensor"))
+
+    def new_copy(self, memref: Any) -> Any:
+        """Memory with the same elements, which somebody has to own."""
+        extents = [memrefs.dim(memref, axis) for axis in range(memref.type.rank)]
+        copied = memrefs.allocate(extents, memref.type.element_type, "a tensor")
+        memrefs.copy(memref, copied)
+        return copied
+
+    def writable(self, value: Any) -> Any:
+        """The memory of a tensor for somebody to write into: a constant's is copied."""
+        memref = self._values[value]
+        return self.own(self.new_copy(memref)) if memrefs.is_constant(memref) else memref
 
     def own(self, memref: Any) -> Any:
         """Memory that is given back where the block ends."""
@@ -135,7 +146,7 @@ class FunctionLowering:
                 raise located_error(f"@{self.name} takes a tensor of unknown rank", self.function.location)
             return memrefs.memref_type(info, self.context)
         if isinstance(info, ScalarInfo):
-            return ir.Type.parse(info.dtype, self.context)
+            return scalars.passed_type(info, self.context)
         if isinstance(info, ObjectInfo):
             return ir.Type.parse("!llvm.ptr", self.context)
         raise located_error(
@@ -154,8 +165,9 @@ class FunctionLowering:
     def _begin(self) -> None:
         count = len(self._body.arguments)
         for argument, value in zip(self._body.arguments, self._arguments, strict=False):
-            self._values[argument] = value
-            self.define_dims(decode(argument.type), value)
+            info = decode(argument.type)
+            self._values[argument] = scalars.received(value, info) if isinstance(info, ScalarInfo) else value
+            self.define_dims(info, value)
         self._outputs = self._arguments[count:]
         self.plan = make_plan(self.function, self.sizes.knows)
         self.owned.append([])
@@ -172,27 +184,27 @@ class FunctionLowering:
 
     def _make_arena(self) -> None:
         plan = self.plan
+        for buffer in plan.buffers.values():
+            if buffer.slot is not None:
+                self._require_room(buffer)
         total: Extent = plan.fixed_bytes
         for size in plan.slots:
             self._slots.append(total)
-            total = plus(total, round_up(self._checked_size(size), memrefs.ALIGNMENT))
+            total = plus(total, round_up(self.sizes.compute(size), memrefs.ALIGNMENT))
         if any(buffer.offset is not None or buffer.slot is not None for buffer in plan.buffers.values()):
             i8 = ir.IntegerType.get_signless(8)
             self._arena = self.own(memrefs.allocate([total or memrefs.ALIGNMENT], i8, "temporaries"))
             self._arena.owner.attributes[ARENA] = ir.UnitAttr.get()
 
-    def _checked_size(self, size: SymExpr) -> Any:
-        """The size in bytes; a MemoryError or ValueError at run time where it is absurd."""
-        if str(size) in self._checked:
-            return self._checked[str(size)]
-        value = self._checked[str(size)] = self.sizes.compute(size)
-        inside = scalar.create(
-            "arith.andi",
-            scalar.compare("<=", linalg.constant_index(0), value, "index"),
-            scalar.compare("<", value, linalg.constant_index(_MOST_BYTES), "index"),
-        )
-        tir.ops["assert"](inside, [linalg.as_i64(value)], kind="MemoryError", message=f"{size} bytes needed: {{}}")
-        return value
+    def _require_room(self, buffer: Buffer) -> None:
+        """An error at run time where sizes are absurd, also all slots together."""
+        info = buffer.info
+        key = (frozenset(Counter(map(str, info.shape or ())).items()), storage_bytes(info.dtype))
+        if key not in self._checked:
+            self._checked.add(key)
+            element = memrefs.memref_type(info, self.context).element_type
+            most = memrefs.MOST_BYTES // (len(self.plan.slots) + 1)
+            memrefs.require_room(self.extents(info), element, memrefs.shape_text(info), most)
 
     # ---- blocks ----
 

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
+from ...bindings.patterns import defining_op
 from ...dialects.core.codec import encode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.tir import dialect as tir
@@ -15,6 +19,10 @@ from ..legalize.builder import parameter_info
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64
+#: More bytes than any memory holds; numbers below it are far from wrapping around.
+MOST_BYTES = 1 << 62
+#: From this size on it is looked at whether there was room.
+_CHECKED_BYTES = 4096
 
 Extent = Any  # an int, or an index value
 
@@ -44,9 +52,54 @@ def allocate(extents: Sequence[Extent], element: Any, what: str) -> Any:
     memref = ir.Operation.create(
         "memref.alloc", results=[typed(extents, element)], operands=dynamic, attributes=attributes
     ).result
-    if dynamic:
+    if dynamic or byte_count(extents, element) >= _CHECKED_BYTES:
         _require_memory(memref, extents, what)
     return memref
+
+
+def byte_count(extents: Sequence[Extent], element: Any) -> int:
+    """What a tensor takes in memory, where dynamic sizes count as one. Raises RelaxError where nothing can hold it."""
+    count = math.prod((extent for extent in extents if isinstance(extent, int)), start=storage_bytes(element))
+    if count >= MOST_BYTES:
+        raise RelaxError(f"a tensor of {count} bytes is needed, which no memory can hold")
+    return count
+
+
+def storage_bytes(element: Any) -> int:
+    """What an element takes in memory: whole bytes."""
+    return -(-element.width // 8)
+
+
+def require_room(extents: Sequence[Extent], element: Any, shape: str, most: int = MOST_BYTES) -> None:
+    """Code that raises where a size is negative, or the bytes are that many: memory is not asked for such."""
+    count = byte_count(extents, element)
+    dynamic = [extent for extent in extents if not isinstance(extent, int)]
+    if not dynamic:
+        return
+    lowest = dynamic[0]
+    for extent in dynamic[1:]:
+        lowest = scalar.minimum(lowest, extent, "index")
+    there = scalar.compare(">=", lowest, linalg.constant_index(0), "index")
+    message = f"a size of the shape ({shape}) is negative: {{}}"
+    tir.ops["assert"](there, [linalg.as_i64(lowest)], kind="ValueError", message=message)
+    total = scalar.constant(float(count), ir.F64Type.get())
+    for extent in dynamic:
+        total = scalar.multiply(total, as_float(extent), "f64")
+    require_below(total, most, "MemoryError", f"a tensor of the shape ({shape}) needs {{}} bytes or more")
+
+
+def require_below(number: Any, limit: int, kind: str, message: str) -> None:
+    """Code that raises where an f64 reaches a limit; the message has a place for it."""
+    most = scalar.constant(float(limit), ir.F64Type.get())
+    shown = scalar.create(
+        "arith.fptosi", scalar.create("arith.minimumf", number, most), type_=ir.IntegerType.get_signless(64)
+    )
+    tir.ops["assert"](scalar.compare("<", number, most, "f64"), [shown], kind=kind, message=message)
+
+
+def as_float(extent: Extent) -> Any:
+    """A size as f64, whose products do not wrap around."""
+    return scalar.create("arith.sitofp", linalg.as_i64(as_value(extent)), type_=ir.F64Type.get())
 
 
 def _require_memory(memref: Any, extents: Sequence[Extent], what: str) -> None:
@@ -54,11 +107,8 @@ def _require_memory(memref: Any, extents: Sequence[Extent], what: str) -> None:
         "memref.extract_aligned_pointer_as_index", results=[ir.IndexType.get()], operands=[memref]
     ).result
     there = scalar.compare("!=", address, linalg.constant_index(0), "index")
-    elements: Any = linalg.constant_index(1)
-    for extent in extents:
-        elements = scalar.multiply(elements, as_value(extent), "index")
     message = f"out of memory: no room for {what} of {{}} elements"
-    tir.ops["assert"](there, [linalg.as_i64(elements)], kind="MemoryError", message=message)
+    tir.ops["assert"](there, [linalg.as_i64(as_value(count(extents)))], kind="MemoryError", message=message)
 
 
 def deallocate(memref: Any) -> None:
@@ -120,12 +170,28 @@ def reshape(memref: Any, extents: Sequence[Extent]) -> Any:
     return cast(made.result, typed(extents, element))
 
 
+def count(extents: Sequence[Extent]) -> Extent:
+    """The number of elements."""
+    return functools.reduce(times, extents, 1)
+
+
+def shape_text(info: TensorInfo) -> str:
+    return ", ".join(str(dim) for dim in info.shape or ())
+
+
 def times(left: Extent, right: Extent) -> Extent:
     if isinstance(left, int) and isinstance(right, int):
         return left * right
     if 1 in (left, right) and (isinstance(left, int) or isinstance(right, int)):
         return right if left == 1 else left
     return scalar.multiply(as_value(left), as_value(right), "index")
+
+
+def is_constant(memref: Any) -> bool:
+    """Whether the memory is that of a constant, which must not be written to."""
+    while (viewed := defining_op(memref, "memref.cast", "memref.reinterpret_cast")) is not None:
+        memref = viewed.operation.operands[0]
+    return defining_op(memref, "memref.get_global") is not None
 
 
 def reshape_if_needed(memref: Any, extents: Sequence[Extent]) -> Any:

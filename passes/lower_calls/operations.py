@@ -9,14 +9,14 @@ from typing import Any
 from ...bindings.mlir import ir, string_value
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, describe
-from ...dialects.core.symbols import SymExpr
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.symbols import SymExpr, equal, product
 from ...dialects.tir import dialect as tir
 from ..legalize import linalg, loops, scalar
-from . import memrefs
+from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
-from .function import FunctionLowering
+from .function import FunctionLowering, input_symbols, is_sized
 from .memrefs import Extent, as_value
 from .packed import PACKED
 from .plan import VIEWS
@@ -61,25 +61,25 @@ def _copy(into: FunctionLowering, op: Any) -> None:
 
 def _call_tir(into: FunctionLowering, op: Any) -> None:
     outputs = [into.new_tensor(result) for result in op.results]
-    _call(into, op, list(op.operands), outputs)
+    _call(into, op, [into.get(value) for value in op.operands], outputs)
 
 
 def _call_tir_inplace(into: FunctionLowering, op: Any) -> None:
-    outputs = []
+    inputs, outputs = [into.get(value) for value in op.operands], []
     for result, index in zip(op.results, op.opview.inplace_indices, strict=True):
         if index >= 0:
-            into.set(result, into.memref(op.operands[index]))
+            inputs[index] = into.writable(op.operands[index])
+            into.set(result, inputs[index])
         else:
             outputs.append(into.new_tensor(result))
-    _call(into, op, list(op.operands), outputs)
+    _call(into, op, inputs, outputs)
 
 
 def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
     name = op.opview.func
     callee = _function(op, name)
     types = list(ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value).inputs)
-    arguments = [*(into.get(value) for value in inputs), *outputs]
-    passed = [_fitted(value, type_, op) for value, type_ in zip(arguments, types, strict=True)]
+    passed = [_fitted(value, type_, op) for value, type_ in zip([*inputs, *outputs], types, strict=True)]
     reference = ir.FlatSymbolRefAttr.get(name)
     ir.Operation.create("func.call", operands=passed, attributes={"callee": reference})
 
@@ -99,22 +99,50 @@ def _fitted(value: Any, type_: Any, op: Any) -> Any:
     if not isinstance(value, ir.Value):
         raise located_error(f"'{op.name}' op passes a shape, which has no place in memory", op.location)
     if isinstance(type_, ir.MemRefType):
+        _require_sizes(value, type_)
         return memrefs.cast(value, type_)
     if not isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType)):
         return value
     raise located_error(f"'{op.name}' op calls a PrimFunc on tensors: bufferize it first (tir-bufferize)", op.location)
 
 
+def _require_sizes(memref: Any, type_: Any) -> None:
+    """An error at run time where sizes that the type tells are not those of the memory."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    for axis, size in enumerate(type_.shape):
+        extent = memrefs.dim(memref, axis)
+        if size != dynamic and not isinstance(extent, int):
+            _require_size(axis, linalg.constant_index(size), extent, "{}")
+
+
+def _require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None:
+    same = scalar.compare("==", as_value(extent), expected, "index")
+    numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
+    message = f"the size of dimension {axis}: expected {wanted}, got {{}}"
+    tir.ops["assert"](same, numbers, kind="ValueError", message=message)
+
+
 def _call_function(into: FunctionLowering, op: Any) -> None:
     """A call of another graph function, which is lowered likewise."""
-    outputs = []
+    callee = string_value(op.attributes["callee"])
+    if not len(_function(op, callee).regions[0].blocks):
+        reason = "which has no body: call a packed function of that name (relax.call_dps_packed)"
+        raise located_error(f"'func.call' op calls @{callee}, {reason}", op.location)
+    inputs, outputs = [decode(value.type) for value in op.operands], []
     for result in op.results:
         info = decode(result.type)
-        if not isinstance(info, TensorInfo) or result not in into.plan.buffers:
+        if not isinstance(info, TensorInfo) or not is_sized(info, input_symbols(inputs)):
             raise located_error(f"'func.call' op returns {describe(info)}: inline it first (relax-inline)", op.location)
-        outputs.append(into.new_tensor(result))
-    arguments = [into.get(value) for value in op.operands]
+        outputs.append(_as_declared(into.new_tensor(result), info))
+    arguments = [_as_declared(into.get(value), info) for value, info in zip(op.operands, inputs, strict=True)]
     ir.Operation.create("func.call", operands=[*arguments, *outputs], attributes={"callee": op.attributes["callee"]})
+
+
+def _as_declared(value: Any, info: Info) -> Any:
+    """A value as the callee's type has it: here more may be known of a tensor's sizes."""
+    if isinstance(info, TensorInfo):
+        return memrefs.cast(value, memrefs.memref_type(info, value.context))
+    return scalars.passed(value, info) if isinstance(info, ScalarInfo) else value
 
 
 def _return(into: FunctionLowering, op: Any) -> None:
@@ -132,7 +160,23 @@ def _view(into: FunctionLowering, op: Any) -> None:
         memrefs.dim(into.memref(source), axis) if dim is None or not into.sizes.knows(dim) else into.sizes.compute(dim)
         for axis, dim in enumerate(info.shape or ())
     ]
+    _require_same_count(into.memref(source), extents, decode(source.type), info)
     into.set(result, memrefs.reshape_if_needed(into.memref(source), extents))
+
+
+def _require_same_count(memref: Any, extents: list[Extent], have: Info, want: TensorInfo) -> None:
+    """An error at run time where a view would show other elements than those that are there."""
+    known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
+    if equal(known, product(want.shape or ())) is True:
+        return
+    shape = memrefs.shape_text(want)
+    memrefs.require_room(extents, memref.type.element_type, shape)
+    there = as_value(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
+    shown = as_value(memrefs.count(extents))
+    same = scalar.compare("==", there, shown, "index")
+    numbers = [linalg.as_i64(there), linalg.as_i64(shown)]
+    message = f"{{}} elements cannot take the shape ({shape}), which has {{}}"
+    tir.ops["assert"](same, numbers, kind="ValueError", message=message)
 
 
 def _constant(into: FunctionLowering, op: Any) -> None:
@@ -181,10 +225,7 @@ def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent]
             into.sizes.define(dim, as_value(extent))
             continue
         expected = as_value(into.sizes.compute(dim))
-        equal = scalar.compare("==", as_value(extent), expected, "index")
-        message = f"expected {{}} (that is {dim}), got {{}}" if isinstance(dim, SymExpr) else "expected {}, got {}"
-        numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
-        tir.ops["assert"](equal, numbers, kind="ValueError", message=f"the size of dimension {axis}: {message}")
+        _require_size(axis, expected, extent, f"{{}} (that is {dim})" if isinstance(dim, SymExpr) else "{}")
 
 
 def _shape_expr(into: FunctionLowering, op: Any) -> None:

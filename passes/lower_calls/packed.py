@@ -37,9 +37,13 @@ def _call_inplace(into: FunctionLowering, op: Any) -> None:
     if any(index < 0 for index in indices):
         reason = "returns new values beside those written in place: call it twice, or with relax.call_dps_packed"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
-    _packed(into, op, [(into.get(value), value) for value in op.operands], ())
+    arguments = [
+        (into.writable(value) if position in indices else into.get(value), value)
+        for position, value in enumerate(op.operands)
+    ]
+    _packed(into, op, arguments, ())
     for result, index in zip(op.results, indices, strict=True):
-        into.set(result, into.get(op.operands[index]))
+        into.set(result, arguments[index][0])
 
 
 #: What the runtime registers for relax.print: a format, then the values.

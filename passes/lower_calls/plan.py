@@ -23,9 +23,10 @@ VIEWS = frozenset(
 )
 #: Operations that write their tensors into new memory.
 _PRODUCERS = frozenset(
-    "relax.call_tir relax.call_tir_inplace relax.call_dps_packed relax.shape_to_tensor func.call tensor.from_elements "
-    "tensor.splat".split()
+    "relax.call_tir relax.call_dps_packed relax.shape_to_tensor func.call tensor.from_elements tensor.splat".split()
 )
+#: Operations whose results may take the place of operands.
+_IN_PLACE = frozenset(("relax.call_tir_inplace", "relax.call_inplace_packed"))
 
 
 @dataclass(eq=False)
@@ -106,7 +107,7 @@ class _Planner:
                 self._visit_regions(op, path)
             elif op.name in VIEWS:
                 self._alias(op.results[0], op.operands[0])
-            elif op.name in _PRODUCERS:
+            elif op.name in _PRODUCERS or op.name in _IN_PLACE:
                 self._produce(op, path)
 
     def _visit_regions(self, op: Any, path: tuple[Any, ...]) -> None:
@@ -153,7 +154,7 @@ class _Planner:
 
 def _inplace_operands(op: Any) -> list[Any]:
     """For each result the operand whose memory it takes, or None."""
-    if op.name != "relax.call_tir_inplace":
+    if op.name not in _IN_PLACE:
         return [None] * len(op.results)
     indices = op.opview.inplace_indices
     return [op.operands[index] if index >= 0 else None for index in indices]

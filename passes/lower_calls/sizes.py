@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
 from ..legalize import linalg, scalar
-from .memrefs import Extent, as_value, times
+from .memrefs import MOST_BYTES, Extent, as_float, as_value, require_below, times
 
 
 class Sizes:
@@ -45,8 +46,24 @@ class Sizes:
                     f"nothing defines '{missing[0]}' in the size '{size}'",
                     notes=["a symbol is defined where it is a size of an input, or by relax.match_cast"],
                 )
+            self._require_fit(size)
             self._values[text] = as_value(self._sum(size))
         return self._values[text]
+
+    def _require_fit(self, size: SymExpr) -> None:
+        """An error at run time where the sum could wrap around: its terms, all positive, are summed as f64."""
+        terms = terms_of(size)
+        if list(terms.values()) == [1] and len(next(iter(terms))) == 1:
+            return
+        total = scalar.constant(0.0, ir.F64Type.get())
+        for monomial, coefficient in terms.items():
+            term = scalar.constant(float(abs(coefficient)), ir.F64Type.get())
+            for atom in monomial:
+                number = as_float(self._atom(atom))
+                positive = scalar.maximum(number, scalar.create("arith.negf", number), "f64")
+                term = scalar.multiply(term, positive, "f64")
+            total = scalar.add(total, term, "f64")
+        require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
 
     def _sum(self, size: int | SymExpr) -> Extent:
         if isinstance(size, int):

@@ -7,15 +7,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...dialects.core.infos import TensorInfo, bit_width, is_float
+from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, convert, number, select, to_float
+from ...passes.intrinsics.numbers import Number, number, select
 from ...passes.legalize import linalg, loops, scalar
 from ...passes.legalize.broadcast import AT_ZERO, broadcast_generic, broadcast_plan
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import shape_of, with_known_sizes
+from ...passes.legalize.conversions import rounded, widened
+from ...passes.legalize.known_sizes import shape_of
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import require_broadcast
 
@@ -28,14 +28,7 @@ def _intrinsic(name: str, x: Number) -> Number:
 
 def _in_f32(function: _Function, dtype: str) -> Callable[[Any], Any]:
     """The function on scalars of a float type; those narrower than f32 go through it."""
-
-    def body(value: Any) -> Any:
-        x = number(value)
-        if bit_width(dtype) >= 32:
-            return function(x).value
-        return to_float(function(convert("arith.extf", x, ir.F32Type.get())), dtype).value
-
-    return body
+    return lambda value: rounded(function(widened(value)), dtype).value
 
 
 def _apply(builder: RuleBuilder, function: _Function) -> Any:
@@ -98,7 +91,6 @@ def softplus(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.prelu")
-@with_known_sizes
 def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, slopes = operands
     shape = shape_of(builder, data)
@@ -127,7 +119,6 @@ def _sloped(value: Any, alpha: Any) -> Any:
 
 
 @register_legalize("relax.nn.dropout")
-@with_known_sizes
 def dropout(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
     mask: Any = builder.result_infos[1]

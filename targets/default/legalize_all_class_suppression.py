@@ -14,12 +14,11 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...passes.intrinsics.numbers import Number, number, to_float
 from ...passes.legalize import scalar
-from ...passes.legalize.boxes import any_of, incremented_if, inverted, load_box, load_wide, overlap, wide
+from ...passes.legalize.boxes import any_of, load_box, load_wide, overlap
 from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.conversions import accumulator
 from ...passes.legalize.indices import as_position
-from ...passes.legalize.known_sizes import with_known_sizes
-from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, size, sizes, store, when
-from ...passes.legalize.memory import with_memory
+from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import require_same
 from ...passes.legalize.sorting import Sorter, precedes, with_sorter
@@ -29,7 +28,6 @@ _Take = Callable[[Any, Any, Number], None]
 
 
 @register_legalize("relax.vision.all_class_non_max_suppression")
-@with_known_sizes
 def all_class_non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     limit_dtype = builder.dtype(operands[2])
     return _as_onnx(builder, limit_dtype) if op.output_format == "onnx" else _as_tensorflow(builder, limit_dtype)
@@ -161,10 +159,10 @@ class _Classes:
             def covers(before: Any) -> Any:
                 return (overlap(load_box(self._boxes, batch, chosen(before)), box) >= self._iou_threshold).value
 
-            is_taken = inverted(any_of(taken, covers))
-            value = to_float(number(score), wide(dtype))
+            is_taken = scalar.inverted(any_of(taken, covers))
+            value = to_float(number(score), accumulator(dtype))
             when(is_taken, lambda: take(taken, anchor, value))
-            return [scalar.add(place, index(1), "index"), incremented_if(is_taken, taken)]
+            return [scalar.add(place, index(1), "index"), scalar.incremented_if(is_taken, taken)]
 
         return repeat_while([index(0), index(0)], goes_on, step)[1]
 
@@ -174,7 +172,7 @@ class _Classes:
         def step(anchor: Any, count: Any) -> Any:
             is_candidate = (load_wide(self._scores, batch, class_, anchor) > self._score_threshold).value
             when(is_candidate, lambda: store(anchor, self._candidates, count))
-            return incremented_if(is_candidate, count)
+            return scalar.incremented_if(is_candidate, count)
 
         return for_range(0, size(self._scores, 2), step, index(0))[0]
 
@@ -187,7 +185,7 @@ def _with_classes(
     require_same(of_boxes[1], of_scores[2], "numbers of boxes and scores")
     require_same(of_boxes[2], 4, "coordinates of a box")
     most, iou_threshold, score_threshold = (_only(buffer) for buffer in attributes)
-    computed = wide(str(boxes.type.element_type))
+    computed = accumulator(str(boxes.type.element_type))
     iou, score = (to_float(number(value), computed) for value in (iou_threshold, score_threshold))
     limit = scalar.select((iou > 0.0).value, as_position(most, limit_dtype), index(0))
     anchors, place = size(scores, 2), ir.IndexType.get()
@@ -198,7 +196,7 @@ def _with_classes(
             anchors, elements, lambda sorter: use(_Classes(boxes, scores, (limit, iou, score), candidates, sorter))
         )
 
-    with_memory([anchors], [place], with_candidates)
+    scratches([anchors], [place], with_candidates)
 
 
 def _only(buffer: Any) -> Any:

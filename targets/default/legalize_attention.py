@@ -19,10 +19,10 @@ from ...passes.intrinsics.numbers import Number, constant, convert, number, sele
 from ...passes.legalize import linalg, loops, scalar, size_checks, tensors
 from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import accumulator, cast, element
 from ...passes.legalize.contraction import Labelled, labelled_product
-from ...passes.legalize.known_sizes import by_name, with_known_sizes
-from ...passes.legalize.movement import Size
+from ...passes.legalize.conversions import accumulator, convert_scalar, element
+from ...passes.legalize.known_sizes import by_name
+from ...passes.legalize.movement import Size, divided
 from ...passes.legalize.reduction import Reduction
 from ...passes.legalize.rules import register_legalize
 
@@ -48,7 +48,7 @@ class _Attention(NamedTuple):
     @property
     def wide(self) -> str:
         """What is computed with."""
-        return accumulator(self.dtype, ())
+        return accumulator(self.dtype)
 
     @property
     def scores(self) -> TensorInfo:
@@ -63,7 +63,6 @@ def _attention(op: Any, operands: dict[str, Any], builder: RuleBuilder) -> _Atte
 
 
 @register_legalize("relax.nn.attention")
-@with_known_sizes
 def attention(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     what = _attention(op, by_name(op, operands), builder)
 
@@ -75,7 +74,6 @@ def attention(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.attention_bias")
-@with_known_sizes
 def attention_bias(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     what = _attention(op, by_name(op, operands), builder)
 
@@ -89,7 +87,6 @@ def attention_bias(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.attention_var_len")
-@with_known_sizes
 def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """One sequence after the other. Queries that are in none give zeros."""
     given = by_name(op, operands)
@@ -199,9 +196,7 @@ def _same_heads(what: _Attention, other: TensorInfo) -> bool:
 def _in_groups(tensor: Any, axis: int, other: Any) -> Any:
     """The tensor with its heads as groups, one for each head of the other, which serves several."""
     heads, groups = linalg.sizes_of(tensor)[axis], linalg.sizes_of(other)[_HEADS]
-    if isinstance(heads, int) and isinstance(groups, int):
-        return tensors.split(tensor, axis, [groups, heads // groups])
-    return tensors.split(tensor, axis, [groups, scalar.create("arith.divui", loops.index(heads), loops.index(groups))])
+    return tensors.split(tensor, axis, [groups, divided(heads, groups)])
 
 
 def _scale(what: _Attention, query: Any) -> Number:
@@ -226,7 +221,7 @@ def _adjusted(what: _Attention, scores: Any, bias: Any, scale: Number, queries: 
     def body(score: Any, *added: Any) -> Any:
         result = number(score) * scale
         for each in added:
-            result = result + number(cast(each, what.bias.dtype, what.wide))  # type: ignore[union-attr]
+            result = result + number(convert_scalar(each, what.bias.dtype, what.wide))  # type: ignore[union-attr]
         if is_visible is None:
             return result.value
         return select(is_visible(), result, -math.inf).value
@@ -266,7 +261,7 @@ def _exponential(score: Any, most: Any) -> Any:
 def _divided(what: _Attention, totals: Any, sums: Any, out: Any) -> Any:
     def body(total: Any, divisor: Any) -> Any:
         quotient = select(number(divisor) == 0.0, 0.0, number(total) / number(divisor))
-        return cast(quotient.value, what.wide, what.dtype)
+        return convert_scalar(quotient.value, what.wide, what.dtype)
 
     # What is wide enough has been summed in the result's place.
     place = totals if what.wide == what.dtype else out

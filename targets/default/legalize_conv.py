@@ -9,13 +9,11 @@ from ...dialects.tir.prim_func import OpPattern
 from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.windows import padded
 
 
 @register_legalize(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"])
-@with_known_sizes
 def convolution(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:

@@ -12,13 +12,11 @@ from ...dialects.tir.prim_func import OpPattern
 from ...passes.legalize import linalg, loops, scalar, tensors
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
-from ...passes.legalize.known_sizes import with_known_sizes
-from ...passes.legalize.movement import Size, as_index, copy, plus, times
+from ...passes.legalize.movement import Size, copy, plus, times
 from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize(["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"])
-@with_known_sizes
 def transposed_convolution(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:
@@ -95,7 +93,7 @@ def _reversed(weight: Lettered, spatial: str) -> Lettered:
     def opposite(_: Any) -> Any:
         indices = [linalg.index(axis) for axis in range(rank)]
         for axis, last in lasts.items():
-            indices[axis] = scalar.subtract(as_index(last), indices[axis], "index")
+            indices[axis] = scalar.subtract(loops.index(last), indices[axis], "index")
         return linalg.extract(weight.value, indices)
 
     return weight.replaced(linalg.generic([], [out], [linalg.identity(rank)], kinds, opposite)[0])

@@ -10,10 +10,10 @@ from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.relax import dialect as relax
 from ...dialects.tir import dialect as tir
 from ...passes.intrinsics.numbers import number
-from ...passes.legalize import linalg, movement, scalar, steps
+from ...passes.legalize import linalg, loops, movement, scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import cast, element
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import convert_scalar, element
+from ...passes.legalize.ranges import step_count
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
@@ -29,7 +29,6 @@ def _sizes(builder: RuleBuilder) -> tuple[Any, ...]:
 
 
 @register_legalize(["relax.full", "relax.full_like"])
-@with_known_sizes
 def full(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (info,) = builder.result_infos
     assert isinstance(info, TensorInfo)
@@ -40,7 +39,6 @@ def full(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
-@with_known_sizes
 def filled(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     number = int(op.definition.name.startswith("ones"))
     write = lambda output: linalg.fill(scalar.constant(number, output.type.element_type), output)  # noqa: E731
@@ -56,13 +54,11 @@ def _diagonal_distance(rank: int) -> Any:
 
 
 @register_legalize("relax.eye_like")
-@with_known_sizes
 def eye_like(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _eye(builder, ScalarInputs(builder, [op.k]))
 
 
 @register_legalize("relax.eye")
-@with_known_sizes
 def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k, op.n, op.m])
     unknown = [name for name, size in zip(("n", "m"), _sizes(builder), strict=True) if size is None]
@@ -92,7 +88,6 @@ def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
 
 
 @register_legalize(["relax.tril", "relax.triu"])
-@with_known_sizes
 def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k])
     sign = "<=" if op.definition.name == "tril" else ">="
@@ -113,7 +108,6 @@ def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.one_hot")
-@with_known_sizes
 def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.on_value, op.off_value])
     rank = len(_sizes(builder))
@@ -126,7 +120,7 @@ def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         def body(value: Any, _: Any) -> Any:
             # No index of a dimension is negative, so what does not fit matches none.
-            wanted = cast(value, indices_dtype, "i64")
+            wanted = convert_scalar(value, indices_dtype, "i64")
             return scalar.select(scalar.compare("==", linalg.as_i64(linalg.index(new)), wanted, "i64"), on, off)
 
         maps = [linalg.select_dims(rank, [axis for axis in range(rank) if axis != new]), linalg.identity(rank)]
@@ -139,7 +133,6 @@ def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.arange")
-@with_known_sizes
 def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (info,) = builder.result_infos
     assert isinstance(info, TensorInfo) and info.shape is not None
@@ -157,13 +150,13 @@ def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         def body(_: Any) -> Any:
             place = scalar.from_index(linalg.index(0), wide)
             value = scalar.add(start, scalar.multiply(place, step, wide), wide)
-            return cast(value, wide, dtype)
+            return convert_scalar(value, wide, dtype)
 
         return linalg.generic([], [output], [linalg.identity(1)], [linalg.PARALLEL], body)[0]
 
     def sizes(*inputs: Any) -> list[Any]:
         start, end, step = scalars.read(inputs, wide)
-        return [steps.count(start, end, step, wide)]
+        return [step_count(start, end, step, wide)]
 
     return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if info.shape[0] is None else None)
 
@@ -176,7 +169,6 @@ def _computed_in(dtype: str, wide: str) -> str:
 
 
 @register_legalize("relax.hamming_window")
-@with_known_sizes
 def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (info,) = builder.result_infos
     assert isinstance(info, TensorInfo) and info.shape is not None
@@ -191,14 +183,14 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         length = linalg.as_i64(linalg.dim(output, 0))
         one = scalar.constant(1, length.type)
         period = scalar.select(is_periodic, length, scalar.subtract(length, one, "i64"))
-        step = number(scalar.constant(2 * math.pi, element("f64"))) / number(cast(period, "i64", "f64"))
+        step = number(scalar.constant(2 * math.pi, element("f64"))) / number(convert_scalar(period, "i64", "f64"))
         is_only = scalar.compare("==", length, one, "i64")
 
         def body(_: Any) -> Any:
             angle = number(scalar.from_index(linalg.index(0), "f64")) * step
             value = number(alpha) - number(beta) * number(tir.ops["cos"](angle.value))
             # A window of one element is that of every other library: 1.
-            return cast(scalar.select(is_only, scalar.constant(1, element("f64")), value.value), "f64", dtype)
+            return convert_scalar(scalar.select(is_only, scalar.constant(1, element("f64")), value.value), "f64", dtype)
 
         return linalg.generic([], [output], [linalg.identity(1)], [linalg.PARALLEL], body)[0]
 
@@ -212,10 +204,9 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.size")
-@with_known_sizes
 def size(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(x: Any, output: Any) -> Any:
-        count = movement.as_index(movement.product(linalg.sizes_of(x)))
+        count = loops.index(movement.product(linalg.sizes_of(x)))
         return linalg.insert(linalg.as_i64(count), output, [])
 
     return builder.prim(write)

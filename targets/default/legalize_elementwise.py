@@ -173,7 +173,7 @@ def _integer_power(x: Any, n: Any, dtype: str) -> Any:
     # Of 1 and -1 only the last bit matters.
     exponent = scalar.select(is_negative, scalar.create("arith.andi", n, one), n)
     units = [scalar.compare("==", x, scalar.constant(value, x.type), dtype) for value in (1, -1)]
-    is_fraction = scalar.create("arith.andi", is_negative, _not(scalar.create("arith.ori", *units)))
+    is_fraction = scalar.create("arith.andi", is_negative, scalar.inverted(scalar.create("arith.ori", *units)))
     return scalar.select(is_fraction, zero, _power_by_squaring(x, exponent))
 
 
@@ -187,10 +187,6 @@ def _power_by_squaring(x: Any, n: Any) -> Any:
 
     is_left = lambda result, square, left: scalar.compare("!=", left, zero, "i64")  # noqa: E731
     return repeat_while([one, x, n], is_left, step)[0]
-
-
-def _not(condition: Any) -> Any:
-    return scalar.create("arith.xori", condition, scalar.constant(True, condition.type))
 
 
 _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}

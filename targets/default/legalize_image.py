@@ -27,7 +27,6 @@ from ...passes.legalize.interpolation import (
     round_half_even,
     weighted,
 )
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.tensors import slice_of
@@ -96,7 +95,6 @@ def _magnitude(x: Number) -> Number:
 
 
 @register_legalize("relax.image.grid_sample")
-@with_known_sizes
 def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dimensions = "NCDHW" if "D" in op.layout else "NCHW"
     layout = parse_layout(op.layout, dimensions)
@@ -165,7 +163,6 @@ def _as_float(index: Number, dtype: str) -> Number:
 
 
 @register_legalize("relax.image.affine_grid")
-@with_known_sizes
 def affine_grid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype, align_corners = builder.dtype(operands[0]), op.align_corners
     wide = "f64" if bit_width(dtype) > 32 else "f32"

@@ -18,8 +18,8 @@ from ...passes.legalize import linalg, loops, movement, scalar
 from ...passes.legalize.broadcast import broadcast_plan, broadcast_size
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.indices import as_position, checked_position, extremes, require_indices
-from ...passes.legalize.known_sizes import shape_of, with_known_sizes
-from ...passes.legalize.python_slices import slice_range
+from ...passes.legalize.known_sizes import shape_of
+from ...passes.legalize.ranges import slice_range
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import broadcast_sizes, load_broadcast, require_at_most, require_same
 from ...passes.legalize.tensors import slice_of
@@ -39,7 +39,6 @@ def _read(inputs: Sequence[Any], maps: Sequence[Any], output: Any, element: Call
 
 
 @register_legalize("relax.take")
-@with_known_sizes
 def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
     one below 0 is too."""
@@ -105,7 +104,6 @@ def _or_nan(read: Callable[[Any], Any], place: Any, size: Any, element: Any) -> 
 
 
 @register_legalize("relax.strided_slice")
-@with_known_sizes
 def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     rank = len(shape_of(builder, operands[0]))
     strides = op.strides or (1,) * len(op.axes)
@@ -142,7 +140,6 @@ def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any)
 
 
 @register_legalize("relax.dynamic_strided_slice")
-@with_known_sizes
 def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """A stride of 0 is a ValueError, as in Python."""
     rank = len(shape_of(builder, operands[0]))
@@ -177,7 +174,6 @@ def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) ->
 
 
 @register_legalize("relax.gather_elements")
-@with_known_sizes
 def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     rank = len(shape_of(builder, operands[0]))
     axis, dtype = op.axis % rank, builder.dtype(operands[1])
@@ -197,7 +193,6 @@ def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.gather_nd")
-@with_known_sizes
 def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     batch, dtype = op.batch_dims, builder.dtype(operands[1])
     depth = shape_of(builder, operands[1])[-1]
@@ -234,7 +229,6 @@ def _column(indices: Any, position: int) -> Any:
 
 
 @register_legalize("relax.index_tensor")
-@with_known_sizes
 def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (result,) = builder.result_infos
     if not isinstance(result, TensorInfo) or result.shape is None:
@@ -274,7 +268,6 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.reverse_sequence")
-@with_known_sizes
 def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
     rank = len(shape_of(builder, operands[0]))

@@ -10,7 +10,6 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...passes.legalize import linalg, movement, size_checks, tensors
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.rules import register_legalize
 
 
@@ -37,7 +36,6 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: 
 
 
 @register_legalize("relax.concat")
-@with_known_sizes
 def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if len(operands) == 1:
         return operands[0]
@@ -64,7 +62,6 @@ def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.stack")
-@with_known_sizes
 def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     rank = len(_result(builder))
     new = op.axis % rank
@@ -87,7 +84,6 @@ def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.split")
-@with_known_sizes
 def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if len(builder.result_infos) == 1:
         return operands[0]
@@ -109,7 +105,6 @@ def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.meshgrid")
-@with_known_sizes
 def meshgrid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axes = list(range(len(operands)))
     if op.indexing == "xy":

@@ -12,7 +12,6 @@ from ...dialects.core.symbols import Dim, dim_mod, equal
 from ...passes.legalize import linalg, loops, movement, scalar
 from ...passes.legalize.affine_values import affine_value
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.rules import register_legalize
 
 
@@ -25,7 +24,6 @@ class _Block(NamedTuple):
 
 
 @register_legalize("relax.layout_transform")
-@with_known_sizes
 def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     info = builder.info(operands[0])
     assert isinstance(info, TensorInfo) and info.shape is not None
@@ -38,19 +36,15 @@ def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def write(x: Any, output: Any) -> None:
         pad = scalar.constant(pad_value, output.type.element_type)
-        loops.nest(_sizes(output), lambda *place: loops.store(pad, output, *place))
+        loops.nest(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
         loops.nest(
-            _sizes(x),
+            loops.sizes(x),
             lambda *place: loops.store(
                 loops.load(x, *place), output, *(affine_value(each, place) for each in expressions)
             ),
         )
 
     return builder.loops(write)
-
-
-def _sizes(memref: Any) -> list[Any]:
-    return [loops.size(memref, axis) for axis in range(len(memref.type.shape))]
 
 
 def _move_blocks(x: Any, output: Any, blocks: Sequence[Sequence[_Block]]) -> Any:
@@ -73,13 +67,13 @@ def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[moveme
         if divisor is None:
             parts.append(([size], [_Block(axis)]))
             continue
-        outer = size // divisor if isinstance(size, int) else _quotient(size, divisor)
-        parts.append(([outer, divisor], [_Block(axis, "outer", divisor), _Block(axis, "inner", divisor)]))
+        parts.append(
+            (
+                [movement.divided(size, divisor), divisor],
+                [_Block(axis, "outer", divisor), _Block(axis, "inner", divisor)],
+            )
+        )
     return parts
-
-
-def _quotient(size: Any, divisor: int) -> Any:
-    return scalar.create("arith.divui", size, linalg.constant_index(divisor))
 
 
 # ---- what a map says ----

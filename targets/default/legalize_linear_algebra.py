@@ -10,9 +10,8 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.einsum import parse_subscripts
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import accumulator
 from ...passes.legalize.contraction import Term, contraction, label_size, runtime_size
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import accumulator
 from ...passes.legalize.rules import register_legalize
 
 _ELLIPSIS = "..."
@@ -53,7 +52,6 @@ def _contract(
 
 
 @register_legalize("relax.matmul")
-@with_known_sizes
 def matmul(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     left, right = (_rank(builder, operand) for operand in operands)
     if 0 in (left, right):
@@ -67,13 +65,11 @@ def matmul(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.outer")
-@with_known_sizes
 def outer(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _contract(builder, operands, [("m",), ("n",)], ("m", "n"), builder.result_infos[0])  # type: ignore[arg-type]
 
 
 @register_legalize("relax.einsum")
-@with_known_sizes
 def einsum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Two operands at a time, from left to right: labels that nobody needs any more are summed on the way."""
     result: Any = builder.result_infos[0]
@@ -93,7 +89,7 @@ def _partial_result(
     builder: RuleBuilder, values: Sequence[Any], labels: Sequence[Labels], kept: Labels, dtype: str
 ) -> TensorInfo:
     terms = [Term(value, builder.info(value), own) for value, own in zip(values, labels, strict=True)]  # type: ignore[arg-type]
-    return TensorInfo(tuple(label_size(terms, label) for label in kept), accumulator(dtype, []))
+    return TensorInfo(tuple(label_size(terms, label) for label in kept), accumulator(dtype))
 
 
 def _einsum_labels(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:

@@ -12,11 +12,8 @@ from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import number, select
 from ...passes.legalize import linalg, loops, scalar, size_checks
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import element
-from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.conversions import convert_scalar, element, rounded
 from ...passes.legalize.indices import as_position
-from ...passes.legalize.known_sizes import with_known_sizes
-from ...passes.legalize.reduction import rounded
 from ...passes.legalize.rules import register_legalize
 
 #: Sums over a whole batch are long: in f32 their error would grow with the length.
@@ -24,7 +21,6 @@ _SUM = "f64"
 
 
 @register_legalize("relax.nn.cross_entropy_with_logits")
-@with_known_sizes
 def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
 
@@ -46,7 +42,6 @@ def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder
 
 
 @register_legalize("relax.nn.nll_loss")
-@with_known_sizes
 def nll_loss(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype, target_dtype = builder.dtype(operands[0]), builder.dtype(operands[1])
     reduction, has_weights = op.reduction, len(operands) > 2

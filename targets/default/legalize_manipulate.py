@@ -12,8 +12,7 @@ from ...dialects.relax import dialect as relax
 from ...passes.legalize import contraction, linalg, loops, movement, scalar, size_checks
 from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import cast, element
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
 
 
@@ -29,7 +28,6 @@ def _shapes(builder: RuleBuilder) -> tuple[Sequence[Dim], Sequence[Dim]]:
 
 
 @register_legalize("relax.broadcast_to")
-@with_known_sizes
 def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (result,) = builder.result_infos
     assert isinstance(result, TensorInfo)
@@ -46,7 +44,6 @@ def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"])
-@with_known_sizes
 def collapse_sum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     old, new = _shapes(builder)
     offset = len(old) - len(new)
@@ -80,7 +77,7 @@ def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
             after = scalar.add(index, one, "index")
             ranges.append((scalar.select(is_one, first, index), scalar.select(is_one, size, after)))
         zero = scalar.constant(0, element(wide))
-        loops.store(cast(_nested_sum(x, ranges, [], zero, dtype, wide), wide, dtype), output, *place)
+        loops.store(convert_scalar(_nested_sum(x, ranges, [], zero, dtype, wide), wide, dtype), output, *place)
 
     loops.nest(targets, write)
 
@@ -89,7 +86,7 @@ def _nested_sum(
     x: Any, ranges: Sequence[tuple[Any, Any]], place: Sequence[Any], total: Any, dtype: str, wide: str
 ) -> Any:
     if not ranges:
-        return contraction.add(total, cast(loops.load(x, *place), dtype, wide), wide)
+        return contraction.add(total, convert_scalar(loops.load(x, *place), dtype, wide), wide)
     (start, stop), *inner = ranges
     step = lambda i, so_far: _nested_sum(x, inner, [*place, i], so_far, dtype, wide)  # noqa: E731
     return loops.for_range(start, stop, step, total)[0]
@@ -99,7 +96,6 @@ def _nested_sum(
 
 
 @register_legalize("relax.permute_dims")
-@with_known_sizes
 def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     old, new = _shapes(builder)
     rank = len(old)
@@ -114,7 +110,6 @@ def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.flip")
-@with_known_sizes
 def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     rank = len(_shapes(builder)[0])
     flipped = op.axis % rank
@@ -144,7 +139,6 @@ class _Part(NamedTuple):
 
 
 @register_legalize("relax.repeat")
-@with_known_sizes
 def repeat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if op.axis is None:
         return relax.ops["repeat"](relax.ops["flatten"](operands[0]), repeats=op.repeats, axis=0)
@@ -155,7 +149,6 @@ def repeat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.tile")
-@with_known_sizes
 def tile(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     old, new = _shapes(builder)
     counts = (1,) * (len(new) - len(op.repeats)) + op.repeats

@@ -14,12 +14,10 @@ from ...bindings.mlir import ir
 from ...dialects.tir import dialect as tir
 from ...passes.intrinsics.numbers import Number, number, to_float
 from ...passes.legalize import scalar
-from ...passes.legalize.boxes import any_of, incremented_if, inverted, load_box, load_wide, overlap, wide
+from ...passes.legalize.boxes import any_of, load_box, load_wide, overlap
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import element
-from ...passes.legalize.known_sizes import with_known_sizes
-from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, size, sizes, store, when
-from ...passes.legalize.memory import with_memory
+from ...passes.legalize.conversions import accumulator, element
+from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import require_at_most, require_same
 from ...passes.legalize.sorting import Records, precedes, with_sorter
@@ -39,7 +37,6 @@ class _Stays(NamedTuple):
 
 
 @register_legalize("relax.vision.non_max_suppression")
-@with_known_sizes
 def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     is_soft = op.soft_nms_sigma > 0
@@ -66,7 +63,7 @@ def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> A
             with_sorter(anchors, elements, lambda sorter: for_range(0, batches, lambda b: of_image(image, sorter, b)))
 
         flag = ir.IntegerType.get_signless(1)
-        with_memory([anchors], [place, element(wide(dtype)), flag, place], with_scratch)
+        scratches([anchors], [place, element(accumulator(dtype)), flag, place], with_scratch)
 
     return builder.loops(body)
 
@@ -93,7 +90,7 @@ class _Image:
     def __init__(self, op: Any, data: Any, stays: _Stays):
         self._op = op
         self.data = data
-        self._type = wide(str(data.type.element_type))
+        self._type = accumulator(str(data.type.element_type))
         self.stays = stays
 
     def start(self, count: Any, in_order: Records) -> None:
@@ -137,9 +134,9 @@ class _Image:
             return _both(scalar.compare("<", place, looked_at, "index"), self._has_room(count))
 
         def step(place: Any, count: Any) -> list[Any]:
-            stays = _both((self._score(place) > 0.0).value, inverted(any_of(count, lambda i: covers(i, place))))
+            stays = _both((self._score(place) > 0.0).value, scalar.inverted(any_of(count, lambda i: covers(i, place))))
             when(stays, lambda: store(place, self.stays.places, count))
-            return [scalar.add(place, index(1), "index"), incremented_if(stays, count)]
+            return [scalar.add(place, index(1), "index"), scalar.incremented_if(stays, count)]
 
         def covers(before: Any, place: Any) -> Any:
             earlier = load(self.stays.places, before)
@@ -160,7 +157,7 @@ class _Image:
             best = self._best(count, looked_at)
             found = scalar.compare(">=", best, index(0), "index")
             when(found, lambda: take(count, best))
-            return [incremented_if(found, count), found]
+            return [scalar.incremented_if(found, count), found]
 
         def take(count: Any, best: Any) -> None:
             self._swap(count, best)
@@ -199,7 +196,7 @@ class _Image:
                 "arith.ori", (shared >= op.iou_threshold).value, (number(lowered) <= op.score_threshold).value
             )
             store(lowered, self.stays.scores, other)
-            store(inverted(goes), self.stays.is_alive, other)
+            store(scalar.inverted(goes), self.stays.is_alive, other)
 
         is_left = _both(load(self.stays.is_alive, other), (self._score(other) > op.score_threshold).value)
         when(_both(is_left, self._are_rivals(batch, taken, other)), lower)

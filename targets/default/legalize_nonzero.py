@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...dialects.core.infos import TensorInfo, describe, is_float
+from ...dialects.core.infos import TensorInfo, describe
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.conversions import widened
 from ...passes.legalize.loops import for_range, index, load, size, store, when
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.sorting import comparable
 
 
 @register_legalize("relax.nonzero")
@@ -22,7 +22,7 @@ def nonzero(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype, rank = info.dtype, len(info.shape)
 
     def is_set(value: Any) -> Any:
-        element = comparable(value) if is_float(dtype) else value
+        element = widened(value).value
         return scalar.compare("!=", element, scalar.constant(0, element.type), dtype)
 
     def write(indices: list[Any], out: Any, column: Any) -> None:
@@ -37,7 +37,7 @@ def nonzero(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
                 return for_range(0, place, lambda i, column: visit([*indices, i], column), column)[0]
             found = is_set(load(data, *indices))
             when(found, lambda: write(indices, out, column))
-            return scalar.add(column, scalar.create("arith.index_castui", found, type_=column.type), "index")
+            return scalar.incremented_if(found, column)
 
         visit([], index(0))
 

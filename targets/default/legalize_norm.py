@@ -14,10 +14,11 @@ from ...dialects.core.symbols import Dim, equal
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import number
-from ...passes.legalize import linalg, loops, scalar, size_checks, tensors
+from ...passes.legalize import linalg, loops, size_checks, tensors
 from ...passes.legalize.builder import Body, RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
-from ...passes.legalize.reduction import Read, Reduction, rounded, widened
+from ...passes.legalize.conversions import rounded, widened
+from ...passes.legalize.movement import divided, times
+from ...passes.legalize.reduction import Read, Reduction
 from ...passes.legalize.rules import register_legalize
 
 
@@ -92,7 +93,6 @@ def _axes(axes: Sequence[int], data: Any) -> list[int]:
 
 
 @register_legalize("relax.nn.layer_norm")
-@with_known_sizes
 def layer_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axes = _axes(op.axes, operands[0])
 
@@ -103,7 +103,6 @@ def layer_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.instance_norm")
-@with_known_sizes
 def instance_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axes, channels = _axes(op.axes, operands[0]), _axes([op.channel_axis], operands[0])
 
@@ -114,7 +113,6 @@ def instance_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.group_norm")
-@with_known_sizes
 def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The channels become two dimensions, the groups and what is in them."""
     (channel,), groups = _axes([op.channel_axis], operands[0]), op.num_groups
@@ -132,16 +130,12 @@ def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 def _group_sizes(channels: int | Any, groups: int) -> list[Any]:
     """How many groups there are and how many channels each has; raises ValueError where these are not all channels."""
-    if isinstance(channels, int):
-        return [groups, channels // groups]
-    count = linalg.constant_index(groups)
-    size = scalar.create("arith.divui", channels, count)
-    size_checks.require_same(scalar.multiply(size, count, "index"), channels, f"{groups} groups of channels")
+    size = divided(channels, groups)
+    size_checks.require_same(times(size, groups), channels, f"{groups} groups of channels")
     return [groups, size]
 
 
 @register_legalize("relax.nn.rms_norm")
-@with_known_sizes
 def rms_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axes, epsilon = _axes(op.axes, operands[0]), op.epsilon
 
@@ -155,7 +149,6 @@ def rms_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.batch_norm")
-@with_known_sizes
 def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     channels = _axes([op.axis], operands[0])
     others = [axis for axis in range(linalg.rank_of(operands[0])) if axis not in channels]

@@ -15,15 +15,13 @@ from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import Number, number, operation, select
 from ...passes.legalize import linalg, loops, scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import element
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import element
 from ...passes.legalize.movement import copy, plus
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.tensors import put_slice, slice_of
 
 
 @register_legalize("relax.nn.pad")
-@with_known_sizes
 def pad(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     before, after, mode = op.pad_width[::2], op.pad_width[1::2], op.pad_mode
     if mode != "constant":

@@ -8,13 +8,11 @@ from typing import Any
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.legalize import linalg, size_checks
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.movement import copy, merged, product, split
 from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.nn.pixel_shuffle")
-@with_known_sizes
 def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
     factor = op.upscale_factor

@@ -17,15 +17,13 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, number
+from ...passes.intrinsics.numbers import Number, maximum, minimum, number
 from ...passes.intrinsics.small_floats import is_small_float
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import element
-from ...passes.legalize.conversions import convert_scalar
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import convert_scalar, element, rounded
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, is_permutation, positions, require_blocks
-from ...passes.legalize.reduction import lowest, rounded
+from ...passes.legalize.reduction import lowest
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.windows import Window, padded
 
@@ -109,7 +107,6 @@ def _pooled(op: Any, operands: list[Any], builder: RuleBuilder, compute: Callabl
 
 
 @register_legalize([f"relax.nn.max_pool{rank}" for rank in _SPATIAL])
-@with_known_sizes
 def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     windows, dtype, is_ceiled = _windows(op), builder.dtype(operands[0]), op.ceil_mode
     if is_small_float(dtype):
@@ -126,7 +123,6 @@ def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize([f"relax.nn.avg_pool{rank}" for rank in _SPATIAL])
-@with_known_sizes
 def avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     windows, dtype = _windows(op), builder.dtype(operands[0])
     is_ceiled, counts_padding = op.ceil_mode, op.count_include_pad
@@ -143,7 +139,6 @@ def avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}" for rank in _SPATIAL])
-@with_known_sizes
 def adaptive_avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     wanted = op.output_size and _per_dimension(op.output_size, len(_spatial(op)))
@@ -248,16 +243,6 @@ def _quotient(total: Any, output: Any, count: Callable[[], Any], wide: str, dtyp
     return linalg.generic([total], [output], [place, place], kinds, divided)[0]
 
 
-def _larger(left: Number, right: Number | int) -> Number:
-    other = right if isinstance(right, Number) else left.constant(right)
-    return number(scalar.maximum(left.value, other.value, "index"))
-
-
-def _smaller(left: Number, right: Number | int) -> Number:
-    other = right if isinstance(right, Number) else left.constant(right)
-    return number(scalar.minimum(left.value, other.value, "index"))
-
-
 def _covered(windows: Sequence[Window], at: Sequence[Any], sizes: Sequence[Any], counts_padding: bool) -> Any:
     """How many taps of the window at a position are inside of the data, or of its padding; 1 where none is."""
     counts = []
@@ -268,15 +253,15 @@ def _covered(windows: Sequence[Window], at: Sequence[Any], sizes: Sequence[Any],
             counts.append(_taps_below(window, end + window.after - start))
         else:
             counts.append(_taps_below(window, end - start) - _taps_below(window, window.before - start))
-    return _larger(reduce(lambda left, right: left * right, counts), 1).value
+    return maximum(reduce(lambda left, right: left * right, counts), 1).value
 
 
 def _taps_below(window: Window, distance: Number) -> Number:
     """How many taps are less than a distance behind a window's start."""
-    count = _larger(distance, 0)
+    count = maximum(distance, 0)
     if window.gap > 1:
         count = (count + (window.gap - 1)) / window.gap
-    return _smaller(count, window.taps)
+    return minimum(count, window.taps)
 
 
 # ---- windows of different widths ----
@@ -301,7 +286,7 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
             at[axis] = start + number(linalg.index(tap))
             is_here = at[axis] < end
             is_inside = is_here if is_inside is None else is_inside & is_here
-            at[axis] = _smaller(at[axis], end - 1)
+            at[axis] = minimum(at[axis], end - 1)
         x = convert_scalar(linalg.extract(data, [index.value for index in at]), dtype, wide)
         zero = scalar.constant(0, element(wide))
         return scalar.add(total, scalar.select(is_inside, x, zero), wide)
@@ -317,4 +302,4 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
 def _widest(size: Any, count: Any) -> Any:
     """No window is wider than this, nor than the data."""
     widest = (number(size) + (number(count) - 1)) / number(count) + 1
-    return _smaller(widest, number(size)).value
+    return minimum(widest, number(size)).value

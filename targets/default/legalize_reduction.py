@@ -13,10 +13,9 @@ from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import Number, bits_of, from_bits, number, select, to_float
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import Body, RuleBuilder
-from ...passes.legalize.casts import cast, element
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import convert_scalar, element, rounded, widened
 from ...passes.legalize.loops import for_range
-from ...passes.legalize.reduction import Reduction, highest, lowest, rounded, widened
+from ...passes.legalize.reduction import Reduction, highest, lowest
 from ...passes.legalize.rules import register_legalize
 
 # The index that no element has, and the largest number without sign: the smallest index of none.
@@ -48,7 +47,6 @@ _OF_BOOLEANS = {"sum": "max", "prod": "min"}
 
 
 @register_legalize([f"relax.{name}" for name in _COMBINATIONS])
-@with_known_sizes
 def combination(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     name, dtype = op.definition.name, builder.dtype(operands[0])
     combine, start = _COMBINATIONS[_OF_BOOLEANS.get(name, name) if is_bool(dtype) else name]
@@ -76,7 +74,6 @@ def _narrowed(value: Any, output: Any) -> Any:
 
 # ---- means ----
 @register_legalize("relax.mean")
-@with_known_sizes
 def mean(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     return _reduce(op, builder, _float_mean if is_float(dtype) else lambda *values: _integer_mean(dtype, *values))
@@ -91,13 +88,15 @@ def _integer_mean(dtype: str, reduction: Reduction, output: Any) -> Any:
     wide = "ui64" if is_unsigned(dtype) else "i64"
     count = reduction.count()
     totals = reduction.fold(
-        lambda x, total: scalar.add(cast(x, dtype, wide), total, wide), [reduction.whole], 0, reduction.empty(wide)
+        lambda x, total: scalar.add(convert_scalar(x, dtype, wide), total, wide),
+        [reduction.whole],
+        0,
+        reduction.empty(wide),
     )
-    return reduction.over_kept(lambda x: cast(scalar.divide(x, count, wide), wide, dtype), [totals], output)
+    return reduction.over_kept(lambda x: convert_scalar(scalar.divide(x, count, wide), wide, dtype), [totals], output)
 
 
 @register_legalize(["relax.variance", "relax.std"])
-@with_known_sizes
 def spread(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype, is_root = builder.dtype(operands[0]), op.definition.name == "std"
     if not is_float(dtype):
@@ -121,7 +120,6 @@ def _integer_spread(op: Any, x: Any, dtype: str) -> Any:
 
 # ---- positions ----
 @register_legalize(["relax.argmax", "relax.argmin"])
-@with_known_sizes
 def position(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The first of the extreme elements, or of the NaNs; -1 of no elements.
 
@@ -159,7 +157,6 @@ def _first_place(
 
 # ---- median ----
 @register_legalize("relax.median")
-@with_known_sizes
 def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The lower one of two, and where it stands first; NaN where there is one. Of no elements it is NaN, or the
     lowest integer, at -1.
@@ -194,7 +191,7 @@ def _median_key(reduction: Reduction, dtype: str) -> Any:
 
         def count(x: Any, known: Any, total: Any) -> Any:
             is_below = _key(x, dtype).unsigned("<", number(known) | number(bit))
-            return scalar.add(total, cast(is_below.value, "i1", "i64"), "i64")
+            return scalar.add(total, convert_scalar(is_below.value, "i1", "i64"), "i64")
 
         def decide(known: Any, below: Any, rank: Any) -> Any:
             return scalar.select(

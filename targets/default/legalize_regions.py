@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...dialects.tir import dialect as tir
-from ...passes.intrinsics.numbers import Number, number, select, to_float
+from ...passes.intrinsics.numbers import Number, maximum, minimum, number, select, to_float
 from ...passes.legalize import scalar
-from ...passes.legalize.boxes import load_wide, wide
+from ...passes.legalize.boxes import load_wide
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import element
-from ...passes.legalize.conversions import float_to_int
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import accumulator, element, float_to_int
+from ...passes.legalize.interpolation import ceil, floor
 from ...passes.legalize.loops import for_range, index, load, nest, require, scratch, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import require_same
@@ -50,18 +48,6 @@ def _check(data: Any, rois: Any, out: Any, layout: _Layout) -> None:
     require_same(sizes(data)[layout.channel], sizes(out)[layout.channel], "channels of data and results")
 
 
-def _ceil(x: Number) -> Number:
-    return number(tir.ops["ceil"](x.value))
-
-
-def _floor(x: Number) -> Number:
-    return number(tir.ops["floor"](x.value))
-
-
-def _maximum(x: Number, y: Number) -> Number:
-    return number(scalar.maximum(x.value, y.value, x.dtype))
-
-
 def _limited(place: Number, size_: Any) -> Any:
     """An i64 as an index from 0 to the size."""
     return scalar.maximum(scalar.minimum(index(place.value), size_, "index"), index(0), "index")
@@ -87,7 +73,6 @@ def _as_float(place: Any, like: Number) -> Number:
 
 
 @register_legalize("relax.vision.roi_align")
-@with_known_sizes
 def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Bilinear samples on a grid in each bin; 0 where there are none."""
     layout = _LAYOUTS[op.layout]
@@ -95,18 +80,18 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def bins(rois: Any, region: Any, axis: int, count: int) -> _Bins:
         start, end = (load_wide(rois, region, place) * op.spatial_scale for place in (1 + axis, 3 + axis))
-        whole = end - start if op.aligned else _maximum(end - start, start.constant(1))
+        whole = end - start if op.aligned else maximum(end - start, 1.0)
         length = whole / float(count)
         if op.sample_ratio > 0:
             return _Bins(start, length, index(op.sample_ratio))
         # Regions without end have no sample inside of the image.
-        samples = float_to_int(_ceil(select(length - length == 0.0, length, 0.0)), "i32")
+        samples = float_to_int(ceil(select(length - length == 0.0, length, 0.0)), "i32")
         at_least_none = select(samples > 0, samples, 0)
         return _Bins(start, length, index(at_least_none.value))
 
     def body(data: Any, rois: Any, out: Any) -> None:
         _check(data, rois, out, layout)
-        channels, computed = size(data, layout.channel), wide(str(data.type.element_type))
+        channels, computed = size(data, layout.channel), accumulator(str(data.type.element_type))
         rows, columns = (sizes(out)[axis] for axis in (layout.row, layout.column))
 
         def of_region(sums: Any, region: Any) -> None:
@@ -126,7 +111,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
                 def put(channel: Any, value: Number) -> None:
                     before = number(load(sums, channel))
-                    store((before + value if is_mean else _maximum(before, value)).value, sums, channel)
+                    store((before + value if is_mean else maximum(before, value)).value, sums, channel)
 
                 nest([vertical.samples, horizontal.samples], add)
                 for_range(0, channels, lambda c: finish(row, column, c))
@@ -152,7 +137,7 @@ def _sample(data: Any, layout: _Layout, image: Any, y: Number, x: Number, put: C
     """The data between its elements: `put(channel, value)` for each channel; 0 outside."""
     height, width = size(data, layout.row), size(data, layout.column)
     channels = size(data, layout.channel)
-    dtype = wide(str(data.type.element_type))
+    dtype = accumulator(str(data.type.element_type))
 
     # NaN is outside.
     is_inside = _is_within(y, height) & _is_within(x, width)
@@ -189,9 +174,9 @@ def _is_within(position: Number, extent: Any) -> Number:
 def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
     """The elements before and after a position, and which part of the way it is; the border goes on outside."""
     last = scalar.subtract(extent, index(1), "index")
-    limited = _maximum(position, position.constant(0))
-    limited = number(scalar.minimum(limited.value, _as_float(last, position).value, position.dtype))
-    low = _floor(limited)
+    limited = maximum(position, 0.0)
+    limited = minimum(limited, _as_float(last, position))
+    low = floor(limited)
     place = _limited(float_to_int(low, "i64"), last)
     after = scalar.minimum(scalar.add(place, index(1), "index"), last, "index")
     return place, after, limited - low
@@ -201,23 +186,22 @@ def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
 
 
 @register_legalize("relax.vision.roi_pool")
-@with_known_sizes
 def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
     layout = _LAYOUTS[op.layout]
 
     def corner(rois: Any, region: Any, place: int) -> Number:
-        return _floor(load_wide(rois, region, place) * op.spatial_scale + 0.5)
+        return floor(load_wide(rois, region, place) * op.spatial_scale + 0.5)
 
     def bounds(rois: Any, region: Any, axis: int, count: int, bin_: Any, extent: Any) -> tuple[Any, Any]:
         """Where a bin begins and ends."""
         start, end = (float_to_int(corner(rois, region, place), "i32") for place in (1 + axis, 3 + axis))
         start, end = (number(scalar.create("arith.extsi", each.value, type_=element("i64"))) for each in (start, end))
-        whole = number(scalar.maximum((end - start + 1).value, start.constant(1).value, "i64"))
-        computed = wide(str(rois.type.element_type))
+        whole = maximum(end - start + 1, 1)
+        computed = accumulator(str(rois.type.element_type))
         length = number(scalar.from_index(index(whole.value), computed)) / float(count)
-        first = _floor(_as_float(bin_, length) * length)
-        last = _ceil((_as_float(bin_, length) + 1.0) * length)
+        first = floor(_as_float(bin_, length) * length)
+        last = ceil((_as_float(bin_, length) + 1.0) * length)
         low, high = (_limited(float_to_int(each, "i64") + start, extent) for each in (first, last))
         return low, high
 
@@ -235,7 +219,7 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
                 left, right = bounds(rois, region, 0, columns, column, width)
                 no_rows, no_columns = (scalar.compare(">=", *ends, "index") for ends in ((top, bottom), (left, right)))
                 is_empty = scalar.create("arith.ori", no_rows, no_columns)
-                lowest = number(scalar.constant(float("-inf"), element(wide(dtype))))
+                lowest = number(scalar.constant(float("-inf"), element(accumulator(dtype))))
                 start = select(number(is_empty), lowest.constant(0), lowest).value
 
                 def largest(channel: Any) -> None:
@@ -243,7 +227,7 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
                         return for_range(left, right, lambda x, best: larger(y, x, best), best)[0]
 
                     def larger(y: Any, x: Any, best: Any) -> Any:
-                        return _maximum(number(best), load_wide(data, *layout.at(image, channel, y, x))).value
+                        return maximum(number(best), load_wide(data, *layout.at(image, channel, y, x))).value
 
                     found = number(for_range(top, bottom, of_row, start)[0])
                     store(to_float(found, dtype).value, out, *layout.at(region, channel, row, column))

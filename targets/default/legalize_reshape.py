@@ -11,14 +11,12 @@ from ...dialects.core.symbols import Dim, equal, product
 from ...dialects.relax import dialect as relax
 from ...passes.legalize import linalg, movement, size_checks
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.rules import register_legalize
 
 _Groups = list[tuple[list[int], list[int]]]
 
 
 @register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"])
-@with_known_sizes
 def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     old, new = builder.info(operands[0]), builder.result_infos[0]
     assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
@@ -33,7 +31,6 @@ def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.squeeze")
-@with_known_sizes
 def squeeze(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     old, new = builder.info(operands[0]), builder.result_infos[0]
     assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
@@ -52,7 +49,6 @@ def squeeze(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.batch_flatten")
-@with_known_sizes
 def batch_flatten(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (info,) = builder.result_infos
     assert isinstance(info, TensorInfo)

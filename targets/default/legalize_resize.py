@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.relax.infer.layouts import parse_layout
-from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import Number, number, select, to_float
 from ...passes.legalize import linalg, loops, scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import element
-from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.interpolation import (
     Tap,
     as_index,
+    ceil,
     cubic_weights,
     floor,
     inside,
@@ -32,7 +31,6 @@ from ...passes.legalize.interpolation import (
     round_half_even,
     weighted,
 )
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
 
@@ -60,7 +58,6 @@ class _Table(NamedTuple):
 
 
 @register_legalize(["relax.image.resize2d", "relax.image.resize3d"])
-@with_known_sizes
 def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dimensions = "NCHW" if op.definition.name.endswith("2d") else "NCDHW"
     spatial = dimensions[2:]
@@ -159,12 +156,8 @@ class _Settings:
         if rounding == "round_prefer_ceil":
             return floor(x + 0.5)
         if rounding == "round_prefer_floor":
-            return _ceiled(x - 0.5)
-        return floor(x + _EPSILON) if rounding == "floor" else _ceiled(x - _EPSILON)
-
-
-def _ceiled(x: Number) -> Number:
-    return number(tir.ops["ceil"](x.value))
+            return ceil(x - 0.5)
+        return floor(x + _EPSILON) if rounding == "floor" else ceil(x - _EPSILON)
 
 
 def _as_f64(index: Number) -> Number:

@@ -10,14 +10,12 @@ from ...passes.intrinsics.numbers import number, to_float
 from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.indices import as_position
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.loops import for_range, index, load, repeat_while, require, size, sizes, store
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import require_same
 
 
 @register_legalize("relax.multinomial_from_uniform")
-@with_known_sizes
 def multinomial_from_uniform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
     index_dtype, result_dtype = builder.dtype(operands[2]), str(builder.result_infos[0].dtype)  # type: ignore[union-attr]
@@ -42,8 +40,7 @@ def multinomial_from_uniform(op: Any, operands: list[Any], builder: RuleBuilder)
 
             def goes_on(place: Any, total: Any) -> Any:
                 reached = scalar.compare("<", threshold, total, wide)
-                not_reached = scalar.create("arith.xori", reached, scalar.constant(True, reached.type))
-                return scalar.create("arith.andi", not_reached, scalar.compare("<", place, last, "index"))
+                return scalar.create("arith.andi", scalar.inverted(reached), scalar.compare("<", place, last, "index"))
 
             def step(place: Any, total: Any) -> list[Any]:
                 following = scalar.add(place, index(1), "index")

@@ -10,8 +10,7 @@ from ...dialects.core.infos import is_bool
 from ...dialects.relax import dialect as relax
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import accumulator, cast, element
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import accumulator, convert_scalar, element
 from ...passes.legalize.loops import for_range, load, nest, size, store
 from ...passes.legalize.rules import register_legalize
 
@@ -24,7 +23,6 @@ _STEPS_OF_BOOLEANS = {"cumsum": (scalar.maximum, 0), "cumprod": (scalar.minimum,
 
 
 @register_legalize([f"relax.{name}" for name in _STEPS])
-@with_known_sizes
 def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (data,) = operands
     name, source, result = op.definition.name, builder.dtype(data), str(builder.result_infos[0].dtype)  # type: ignore[union-attr]
@@ -32,15 +30,15 @@ def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         flat = relax.ops["flatten"](data)
         return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
     rank = linalg.rank_of(data)
-    axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result, ())
+    axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
     step, start = (_STEPS_OF_BOOLEANS if is_bool(result) else _STEPS)[name]
 
     def body(x: Any, output: Any) -> None:
         def along_axis(*others: Any) -> None:
             def advance(place: Any, total: Any) -> Any:
                 indices = [*others[:axis], place, *others[axis:]]
-                following = step(total, cast(load(x, *indices), source, wide), wide)
-                store(cast(total if is_exclusive else following, wide, result), output, *indices)
+                following = step(total, convert_scalar(load(x, *indices), source, wide), wide)
+                store(convert_scalar(total if is_exclusive else following, wide, result), output, *indices)
                 return following
 
             for_range(0, size(x, axis), advance, scalar.constant(start, element(wide)))

@@ -16,9 +16,9 @@ from ...passes.legalize import linalg, loops, movement, scalar
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import convert_scalar
 from ...passes.legalize.indices import as_position, checked_position, require_index, require_indices
-from ...passes.legalize.known_sizes import by_name, shape_of, with_known_sizes
+from ...passes.legalize.known_sizes import by_name, shape_of
 from ...passes.legalize.loops import load, nest, scratch, size, sizes, store
-from ...passes.legalize.python_slices import slice_range
+from ...passes.legalize.ranges import slice_range
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 from ...passes.legalize.size_checks import (
@@ -73,7 +73,6 @@ def _change(memref: Any, at: Sequence[Any], value: Any, combine: _Combine) -> No
 
 
 @register_legalize("relax.scatter_elements")
-@with_known_sizes
 def scatter_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
@@ -128,7 +127,6 @@ def _quotient(dtype: str) -> _Combine:
 
 
 @register_legalize("relax.scatter_nd")
-@with_known_sizes
 def scatter_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     depth = shape_of(builder, operands[1])[-1]
@@ -171,7 +169,6 @@ def _require_tuples(indices: Any, dtype: str, limits: Sequence[Any]) -> None:
 
 
 @register_legalize("relax.index_put")
-@with_known_sizes
 def index_put(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype, dtypes = builder.dtype(operands[0]), [builder.dtype(value) for value in operands[1:-1]]
     reduction = "add" if op.accumulate else "update"
@@ -206,7 +203,6 @@ def index_put(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.slice_scatter")
-@with_known_sizes
 def slice_scatter(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The slice is as in Python, but the step is positive: ValueError. It has the size of src, or ValueError."""
     target, source, *bounds = operands

@@ -10,13 +10,11 @@ from ...dialects.tir.prim_func import OpPattern
 from ...passes.legalize import linalg, loops, scalar
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import convert_scalar
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.sorting import precedes
 
 
 @register_legalize("relax.bucketize")
-@with_known_sizes
 def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """numpy's searchsorted: NaN comes after every number. Boundaries that are not sorted give some place."""
     dtypes = [builder.dtype(value) for value in operands]
@@ -30,7 +28,7 @@ def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         def is_before(position: Any, value: Any) -> Any:
             """Whether the value's place is behind the boundary at a position."""
             boundary = convert_scalar(loops.load(boundaries, position), dtypes[1], common)
-            return _not(precedes(value, boundary, common)) if right else precedes(boundary, value, common)
+            return scalar.inverted(precedes(value, boundary, common)) if right else precedes(boundary, value, common)
 
         def step(given: Any, _: Any) -> Any:
             value = convert_scalar(given, dtypes[0], common)
@@ -72,7 +70,3 @@ def _common(one: str, other: str) -> str:
     if bit_width(unsigned) < bit_width(signed):
         return signed
     return "i64" if bit_width(unsigned) < 64 else "f64"
-
-
-def _not(condition: Any) -> Any:
-    return scalar.create("arith.xori", condition, scalar.constant(True, condition.type))

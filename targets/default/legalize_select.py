@@ -12,9 +12,7 @@ from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.casts import element
-from ...passes.legalize.conversions import convert_scalar
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
@@ -25,7 +23,6 @@ def where(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.clip")
-@with_known_sizes
 def clip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
 

@@ -11,8 +11,8 @@ from ...dialects.tir import dialect as tir
 from ...passes.intrinsics.numbers import Number, number
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
-from ...passes.legalize.reduction import Reduction, lowest, rounded, widened
+from ...passes.legalize.conversions import rounded, widened
+from ...passes.legalize.reduction import Reduction, lowest
 from ...passes.legalize.rules import register_legalize
 
 
@@ -33,7 +33,6 @@ def _exp(x: Any, largest: Any) -> Number:
 
 
 @register_legalize("relax.nn.softmax")
-@with_known_sizes
 def softmax(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _along_axis(op, builder, _softmax_of_narrow if bit_width(builder.dtype(operands[0])) < 32 else _softmax)
 
@@ -60,7 +59,6 @@ def _softmax_of_narrow(rows: Reduction, largest: Any, output: Any) -> Any:
 
 
 @register_legalize("relax.nn.log_softmax")
-@with_known_sizes
 def log_softmax(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _along_axis(op, builder, _log_softmax)
 

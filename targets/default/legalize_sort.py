@@ -10,15 +10,14 @@ from ...bindings.mlir import ir
 from ...dialects.core.symbols import Dim
 from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
 from ...passes.legalize.loops import for_range, load, nest, require, size, store
-from ...passes.legalize.memory import around_axis
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.sorting import (
     FirstOfMany,
     Order,
     Record,
     Sorter,
+    around_axis,
     precedes,
     with_first_of_many,
     with_sorter,
@@ -52,7 +51,6 @@ def _result_dtype(builder: RuleBuilder, result: int) -> str:
 
 
 @register_legalize("relax.sort")
-@with_known_sizes
 def sort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axis, order = _axis(op, builder), _order(op, builder, descending=op.descending)
 
@@ -71,7 +69,6 @@ def sort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.argsort")
-@with_known_sizes
 def argsort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axis, order = _axis(op, builder), _order(op, builder, descending=op.descending)
     dtype = _result_dtype(builder, 0)
@@ -91,7 +88,6 @@ def argsort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.topk")
-@with_known_sizes
 def topk(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Of equal elements those with the lowest positions, as ONNX has it."""
     axis, order = _axis(op, builder), _order(op, builder, descending=op.largest)

@@ -16,11 +16,9 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
-from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, size, store, when
-from ...passes.legalize.memory import around_axis, with_memory
+from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, scratches, size, store, when
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.sorting import Order, Record, Records, Sorter, equals, precedes, with_sorter
+from ...passes.legalize.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 
 #: What grouping finds: where a group is first, how many are of it, of which group an item is.
 _FIRSTS, _COUNTS, _INVERSE = "firsts", "counts", "inverse"
@@ -36,7 +34,6 @@ class _Grouping(NamedTuple):
 
 
 @register_legalize("relax.unique")
-@with_known_sizes
 def unique(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, is_sorted, *flags = operands[:5]
     info = builder.info(data)
@@ -96,7 +93,7 @@ def _grouped(
             store(_as_i64(_by_first(groups, numbers, results)), outs[-1], 0)
 
         i64 = ir.IntegerType.get_signless(64)
-        with_memory(room, [i64, i64, i64, place], renumber)
+        scratches(room, [i64, i64, i64, place], renumber)
 
     values = builder.loops(body, [data], outputs, name="unique_groups")
     return dict(zip([*asked, "size"], values, strict=True))
@@ -130,9 +127,9 @@ def _number(total: Any, in_order: Records, same: Order, results: Mapping[str, An
         record = in_order(place)
         previous = in_order(scalar.maximum(scalar.subtract(place, index(1), "index"), index(0), "index"))
         is_first = scalar.compare("==", place, index(0), "index")
-        differs = scalar.create("arith.xori", same(previous, record), scalar.constant(True, is_first.type))
+        differs = scalar.inverted(same(previous, record))
         begins = scalar.create("arith.ori", is_first, differs)
-        counted = scalar.add(groups, scalar.create("arith.index_castui", begins, type_=groups.type), "index")
+        counted = scalar.incremented_if(begins, groups)
         group = scalar.subtract(counted, index(1), "index")
         when(begins, lambda: _begin(group, record[0], results))
         if _COUNTS in results:
@@ -161,7 +158,7 @@ def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any
         when(is_first, lambda: begin(group, position, found))
         if _INVERSE in results:
             store(_as_i64(load(numbers, group)), results[_INVERSE], position)
-        return scalar.add(found, scalar.create("arith.index_castui", is_first, type_=found.type), "index")
+        return scalar.incremented_if(is_first, found)
 
     def begin(group: Any, position: Any, number: Any) -> None:
         store(number, numbers, group)

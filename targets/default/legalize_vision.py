@@ -10,16 +10,15 @@ from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import Number, number, select, to_float
 from ...passes.legalize import linalg, scalar
-from ...passes.legalize.boxes import incremented_if, load_wide, wide
+from ...passes.legalize.boxes import load_wide
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.known_sizes import with_known_sizes
+from ...passes.legalize.conversions import accumulator
 from ...passes.legalize.loops import for_range, index, load, nest, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import require_at_most, require_same
 
 
 @register_legalize("relax.vision.get_valid_counts")
-@with_known_sizes
 def get_valid_counts(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
 
@@ -30,7 +29,9 @@ def get_valid_counts(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         threshold = number(scalar.constant(op.score_threshold, type_))
 
         def is_valid(batch: Any, anchor: Any) -> Any:
-            scores = (load_wide(data, batch, anchor, op.score_index) > to_float(threshold, wide(str(type_)))).value
+            scores = (
+                load_wide(data, batch, anchor, op.score_index) > to_float(threshold, accumulator(str(type_)))
+            ).value
             if op.id_index < 0:
                 return scores
             has_class = (load_wide(data, batch, anchor, op.id_index) >= 0.0).value
@@ -48,7 +49,7 @@ def get_valid_counts(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             def step(anchor: Any, count: Any) -> Any:
                 valid = is_valid(batch, anchor)
                 when(valid, lambda: put(batch, anchor, count))
-                return incremented_if(valid, count)
+                return scalar.incremented_if(valid, count)
 
             count = for_range(0, anchors, step, index(0))[0]
             for_range(count, anchors, lambda row: clear(batch, row))
@@ -60,7 +61,6 @@ def get_valid_counts(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.vision.multibox_transform_loc")
-@with_known_sizes
 def multibox_transform_loc(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     classes, locations, anchors = operands
     boxes_info, scores_info = builder.result_infos
@@ -118,9 +118,9 @@ def _kept_scores(op: Any, builder: RuleBuilder, scores: Any, info: Any) -> Any:
 
     def kept(value: Any, _: Any) -> Any:
         x = number(value)
-        threshold = to_float(number(scalar.constant(op.threshold, value.type)), wide(x.dtype))
+        threshold = to_float(number(scalar.constant(op.threshold, value.type)), accumulator(x.dtype))
         zero = scalar.constant(0, value.type)
-        result = select(to_float(x, wide(x.dtype)) < threshold, number(zero), x).value
+        result = select(to_float(x, accumulator(x.dtype)) < threshold, number(zero), x).value
         if op.keep_background:
             return result
         is_background = scalar.compare("==", linalg.index(1), linalg.constant_index(0), "index")

@@ -10,14 +10,16 @@ from ...bindings.errors import RelaxError
 from ...bindings.mlir import string_value
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import elements_bytes
+from ...passes.legalize.target_options import ChosenTarget
 from ...runtime.artifact import Artifact, Constant
-from ...runtime.cpu import host_features, host_triple
+from .code_target import code_target
+from .cross_object import emit_cross_object
 from .object_file import emit_object
 from .passes.llvm_add_entries import ENTRIES
 from .passes.llvm_place_constants import CONSTANTS
 
 
-def build(module: Any, *, opt_level: int, version: str) -> Artifact:
+def build(module: Any, target: ChosenTarget, *, opt_level: int, version: str) -> Artifact:
     """Native code of a module in the LLVM dialect, its constants and what is known of its functions."""
     operation = module.operation
     if ENTRIES not in operation.attributes:
@@ -27,8 +29,9 @@ def build(module: Any, *, opt_level: int, version: str) -> Artifact:
     for name in (ENTRIES, CONSTANTS):
         if name in operation.attributes:
             del operation.attributes[name]
-    code = emit_object(module, opt_level)
-    return Artifact(tuple(entries), memoryview(code), constants, host_triple(), tuple(sorted(host_features())), version)
+    machine = code_target(target)
+    code = emit_object(module, opt_level) if machine.is_host else emit_cross_object(module, machine, opt_level)
+    return Artifact(tuple(entries), memoryview(code), constants, machine.triple, machine.required, version)
 
 
 def _constants(operation: Any) -> tuple[Constant, ...]:

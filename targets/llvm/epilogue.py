@@ -85,4 +85,3 @@ def check_lanes(op: StructuredOp, vector: int) -> None:
     """Raises Decline where what the epilogue reads besides would be fetched lane by lane."""
     if any(is_lanewise(op, vector, operand) for operand in range(op.input_count, len(op.operands))):
         raise Decline("what it reads besides lies across the vectors")
-

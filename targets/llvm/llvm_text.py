@@ -30,11 +30,16 @@ def merge(module: Any, text: str) -> None:
     with module.context, ir.Location.unknown():
         parsed = ir.Module.parse(text)
         body = module.operation.regions[0].blocks[0]
-        known = {string_value(op.attributes["sym_name"]) for op in symbols_of(module)}
+        known = ir.SymbolTable(module.operation)
         for op in [view.operation for view in parsed.body]:
             if "sym_name" not in op.attributes or string_value(op.attributes["sym_name"]) not in known:
                 op.detach_from_parent()
                 body.append(op)
+
+
+def has_symbol(module: Any, name: str) -> bool:
+    """Whether a module has a function or global of that name: then nobody need make it and `merge` it."""
+    return name in ir.SymbolTable(module.operation)
 
 
 def symbols_of(module: Any) -> Iterable[Any]:

@@ -21,9 +21,16 @@ class Machine:
 
 
 def machine_for(vector_bytes: int = 0) -> Machine:
-    """The machine that this runs on, or one with vectors of so many bytes."""
+    """The machine that this runs on; or one with vectors of so many bytes, whatever this one is."""
+    if vector_bytes:
+        return Machine(vector_bytes, _registers(vector_bytes))
     features = host_features()
-    if vector_bytes == 0:
-        vector_bytes = 64 if "avx512f" in features else 32 if "avx2" in features else 16
-    # AVX-512 and Arm's vectors have 32 registers, older x86 has 16.
-    return Machine(vector_bytes, 32 if vector_bytes == 64 or "neon" in features else 16)
+    if "neon" in features:
+        return Machine(16, 32)
+    vector_bytes = 64 if "avx512f" in features else 32 if "avx2" in features else 16
+    return Machine(vector_bytes, _registers(vector_bytes))
+
+
+def _registers(vector_bytes: int) -> int:
+    """AVX-512 has 32, older x86 has 16, and what has more is not hurt by using fewer."""
+    return 32 if vector_bytes >= 64 else 16

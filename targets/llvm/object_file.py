@@ -18,18 +18,28 @@ def emit_object(module: Any, opt_level: int = 3) -> bytes:
     Functions that the module only declares are found when the object is loaded. Raises RelaxError where the module
     holds anything but the LLVM dialect, or defines no function.
     """
-    if opt_level not in range(4):
-        raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
-    _check_translatable(module.operation)
-    functions = [view.operation for view in module.body if view.operation.name == "llvm.func"]
-    defined = [_name(function) for function in functions if _is_exported(function)]
-    if not defined:
-        raise RelaxError("the module defines no function that can be called from outside: there is nothing to compile")
+    defined = check_compilable(module, opt_level)
+    functions = _functions(module)
     declared = [_name(function) for function in functions if not len(function.regions[0].blocks)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
         compile_module(module, opt_level, defined[0], declared, path)
         return _read(path)
+
+
+def check_compilable(module: Any, opt_level: int) -> list[str]:
+    """The names of the functions that can be called from outside. Raises RelaxError for what is no native code."""
+    if opt_level not in range(4):
+        raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
+    _check_translatable(module.operation)
+    defined = [_name(function) for function in _functions(module) if _is_exported(function)]
+    if not defined:
+        raise RelaxError("the module defines no function that can be called from outside: there is nothing to compile")
+    return defined
+
+
+def _functions(module: Any) -> list[Any]:
+    return [view.operation for view in module.body if view.operation.name == "llvm.func"]
 
 
 def _is_exported(function: Any) -> bool:

@@ -10,7 +10,7 @@ from ...bindings.context import load_dialects
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, string_value
 from . import abi
-from .llvm_text import PTR, FunctionText, merge, symbol, symbols_of, text_global
+from .llvm_text import PTR, FunctionText, has_symbol, merge, symbol, symbols_of, text_global
 from .packed_allocate import ALLOCATION, BORROWING
 from .packed_fail import fail, fail_type
 from .packed_support import CALL_GLOBAL, FAIL, FAIL_AT, SUPPORT
@@ -67,6 +67,8 @@ def add_raise(module: Any, kind: str, message: str) -> str:
         raise RelaxError(f"{kind!r} cannot name an exception")
     load_dialects(module.context, ("llvm",))
     name = f"__relax_raise.{hashlib.sha256(f'{kind} {message}'.encode()).hexdigest()[:16]}"
+    if has_symbol(module, name):
+        return name
     code = FunctionText(name, [("%a", "i64"), ("%b", "i64"), ("%c", "i64")], "i32", linkage="internal")
     arguments = [(code.text(kind), PTR), (code.text(message), PTR), ("%a", "i64"), ("%b", "i64"), ("%c", "i64")]
     code.line(f"llvm.return {code.call(FAIL, arguments, 'i32')} : i32")
@@ -77,6 +79,8 @@ def add_raise(module: Any, kind: str, message: str) -> str:
 def add_raise_at(module: Any, kind: str, message: str) -> str:
     """As add_raise, but the function is `i32 (ptr where, i64, i64, i64)`: the text `where` begins the message."""
     name = f"__relax_raise_at.{hashlib.sha256(f'{kind} {message}'.encode()).hexdigest()[:16]}"
+    if has_symbol(module, name):
+        return name
     numbers = [("%a", "i64"), ("%b", "i64"), ("%c", "i64")]
     code = FunctionText(name, [("%where", PTR), *numbers], "i32", linkage="internal")
     arguments = [(code.text(kind), PTR), (code.text(f"%s: {message}"), PTR), ("%where", PTR), *numbers]

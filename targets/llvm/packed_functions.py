@@ -12,7 +12,7 @@ from typing import Any
 
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from . import abi
-from .llvm_text import PTR, FunctionText, call_text, merge
+from .llvm_text import PTR, FunctionText, call_text, has_symbol, merge
 from .packed_allocate import ALLOCATE, ALLOCATION, BORROW, GIVE_BACK, TENSORS
 from .packed_args import ArgumentChecks
 from .packed_call import global_function_text
@@ -36,6 +36,8 @@ def add_packed_call(
     With a text, that is the first argument.
     """
     symbol = _symbol("call", name, arguments, result, text)
+    if has_symbol(module, symbol):
+        return symbol
     code = _call_text(symbol, name, arguments, result, text)
     pieces = [SUPPORT, TENSORS, global_function_text(name)]
     if result is not None:
@@ -48,6 +50,8 @@ def add_give_tensor(module: Any, info: TensorInfo) -> str:
     """Adds `i32 (ptr label, ptr data, sizes..., ptr any)`: leaves a tensor with a copy of the elements."""
     rank = len(info.shape or ())
     symbol = f"__relax_give.{info.dtype}.{rank}"
+    if has_symbol(module, symbol):
+        return symbol
     code = FunctionText(
         symbol,
         [("%label", PTR), ("%data", PTR), *((f"%s{axis}", "i64") for axis in range(rank)), ("%any", PTR)],
@@ -81,6 +85,8 @@ def add_give_tensor(module: Any, info: TensorInfo) -> str:
 def add_give_object(module: Any) -> str:
     """Adds `i32 (ptr any, ptr place)`: leaves a value there, with a reference of its own where it is an object."""
     symbol = "__relax_give_object"
+    if has_symbol(module, symbol):
+        return symbol
     code = FunctionText(symbol, [("%any", PTR), ("%place", PTR)], "i32", linkage="internal")
     for offset in (0, abi.ANY_PAYLOAD):
         code.store(code.load("%any", offset, "i64"), "i64", "%place", offset)

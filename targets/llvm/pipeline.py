@@ -3,27 +3,46 @@
 
 from __future__ import annotations
 
-from ...passes.core.stages import Stage
+from dataclasses import replace
+
+from ...passes.core.stages import TARGET_PLACE, Stage
+from ...passes.legalize.target_options import ChosenTarget
 from .build import build as build
+from .code_target import code_target
 from .lowering_passes import TO_LLVM
 
+
+def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
+    """Verified once, at its end: after each pass takes longer than the passes."""
+    return Stage(name, passes, doc, verify_each=False)
+
+
 STAGES = (
-    Stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
-    Stage("fuse", ("relax-fuse-tir",), "calls of PrimFuncs become fewer"),
-    Stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
-    Stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
-    Stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
-    Stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
-    Stage(
+    _stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
+    _stage("fuse", ("relax-fuse-tir",), "calls of PrimFuncs become fewer"),
+    _stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
+    _stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
+    _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
+    _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
+    _stage(
         "errors",
         ("func.func(convert-linalg-to-loops)", "llvm-lower-packed", "llvm-lower-errors"),
         "what can fail returns a status",
     ),
-    Stage(
+    _stage(
         "memory",
         ("llvm-keep-arena", "llvm-place-constants"),
         "temporaries stay from call to call, large constants leave the code",
     ),
-    Stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect"),
-    Stage("entries", ("llvm-add-entries",), "the functions that callers see"),
+    _stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect"),
+    _stage("entries", ("llvm-add-entries",), "the functions that callers see"),
 )
+
+
+def stages(target: ChosenTarget) -> tuple[Stage, ...]:
+    """The stages for a machine: its vectors are what loops are made of."""
+    vector_bytes = code_target(target).vector_bytes
+    if vector_bytes == 0:
+        return STAGES
+    schedule = f"tir-schedule{{target={TARGET_PLACE} vector-bytes={vector_bytes}}}"
+    return tuple(replace(stage, passes=(schedule,)) if stage.name == "schedule" else stage for stage in STAGES)

@@ -37,10 +37,12 @@ def vectorize_each(function: Any, context: ScheduleContext) -> Any:
     """Tiles and vectorizes each structured operation of the function; what fits no plan becomes plain loops."""
     if not _is_on_tensors(function):
         return context.decline("it is not on tensors")
-    if not structured_ops(function, named=True):
+    found = structured_ops(function, named=True)
+    if not found:
         return context.decline("it has no structured operations")
     with function.context, function.location:
-        run_upstream(function, ["linalg-generalize-named-ops"])
+        if any(operation.name != "linalg.generic" for operation in found):
+            run_upstream(function, ["linalg-generalize-named-ops"])
         machine = machine_for(context.vector_bytes)
         pending = structured_ops(function)
         # Consumers first: they take in what fills their outputs.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ...passes.legalize.targets import Target
 from ...passes.lower_calls.plan import VIEWS
+from .code_target import OPTIONS
 
 _FAMILIES = ("exponential", "logarithm", "trigonometric", "inverse", "hyperbolic", "special", "calls")
 
@@ -17,4 +18,5 @@ TARGET = Target(
     schedule_modules=(f"{__package__}.schedule",),
     doc="CPUs, by LLVM's code generators.",
     code_module=f"{__package__}.pipeline",
+    options=OPTIONS,
 )

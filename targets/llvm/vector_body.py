@@ -6,7 +6,7 @@ What is the same in every lane stays a scalar until it meets a vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
@@ -71,6 +71,13 @@ def widest_bits(op: StructuredOp) -> int:
     return max([8, *(type_.width for type_ in types if hasattr(type_, "width"))])
 
 
+def widening_of(op: StructuredOp, operand: int) -> Any:
+    """The operation that makes wider numbers of an input's elements before anything else; None where there is none."""
+    users = [use.owner.operation for use in op.block.arguments[operand].uses]
+    is_widening = len(users) == 1 and users[0].name in ("arith.extf", "arith.extsi", "arith.extui")
+    return users[0] if is_widening else None
+
+
 class Lanes:
     """Evaluates a body, of which `check_body` has approved, in one block of a loop nest."""
 
@@ -80,11 +87,18 @@ class Lanes:
         self._hoisted = hoisted
         self._broadcasts: dict[Any, Any] = {}
 
-    def evaluate(self, arguments: Sequence[Any], index_of: Callable[[int], Any]) -> list[Any]:
-        """What the body yields for its arguments; `index_of(dim)` is the index of a loop."""
-        values: dict[Any, Any] = dict(zip(self._op.block.arguments, arguments, strict=True))
+    def evaluate(
+        self, arguments: Sequence[Any], index_of: Callable[[int], Any], known: Mapping[Any, Any] | None = None
+    ) -> list[Any]:
+        """What the body yields for its arguments; `index_of(dim)` is the index of a loop.
+
+        `known` are values in the body that have been computed before.
+        """
+        values: dict[Any, Any] = {**dict(zip(self._op.block.arguments, arguments, strict=True)), **(known or {})}
         for view in self._op.block.operations:
             inner = view.operation
+            if len(inner.results) and inner.results[0] in values:
+                continue
             operands = [values.get(operand, operand) for operand in inner.operands]
             if inner.name == "linalg.yield":
                 return operands
@@ -100,6 +114,10 @@ class Lanes:
                 results = _copy(inner, [self.vector(operand) for operand in operands], self._lanes)
             values.update(zip(inner.results, results, strict=True))
         raise AssertionError("a block without a terminator")
+
+    def widened(self, widening: Any, vector: Any) -> Any:
+        """The vector with its elements converted as an operation of the body does."""
+        return vector if widening is None else _copy(widening, [vector], self._lanes)[0]
 
     def vector(self, value: Any) -> Any:
         """The value in every lane."""

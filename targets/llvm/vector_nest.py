@@ -19,7 +19,7 @@ from .combiner import Combiner
 from .epilogue import Epilogue
 from .structured import StructuredOp
 from .vector_access import Access, Point, add, floor_to, is_lanewise, least, less
-from .vector_body import Lanes, is_vector, runs_on_whole_vectors
+from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
 
 Index = Any  # a number or an index value
 
@@ -96,7 +96,9 @@ class Nest:
         if panel is None:
             return []
         width = self.plan.lanes * self.plan.tile.get(self.plan.vector, 1)
-        return [linalg.empty([panel.length, width], self.op.operands[panel.operand].type.element_type)]
+        widening = widening_of(self.op, panel.operand)
+        source = self.op.block.arguments[panel.operand] if widening is None else widening.results[0]
+        return [linalg.empty([panel.length, width], source.type)]
 
     def neutral(self, output: int) -> Any:
         if ("neutral", output) not in self.hoisted:
@@ -217,6 +219,7 @@ class Step:
             nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted, square if is_square else None
         )
         self.lanes = Lanes(nest.op, state.lanes, nest.hoisted)
+        self.converted: dict[Any, Any] = {}
 
     @property
     def _reduces_lanes(self) -> bool:
@@ -265,13 +268,31 @@ class Step:
 
     def _body(self, point: Point, before: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
-        results = self.lanes.evaluate([*loaded, *before], lambda dim: self.access.index(dim, point))
+        results = self.lanes.evaluate(
+            [*loaded, *before], lambda dim: self.access.index(dim, point), self._widened_before(loaded)
+        )
         vectors = [self.lanes.vector(result) for result in results]
         mask = self.access.mask(point) if self._reduces_lanes else None
         if mask is None:
             return vectors
         pairs = zip(vectors, before, strict=True)
         return [_operation("arith.select", [mask, after, old], old.type) for after, old in pairs]
+
+    def _widened_before(self, loaded: Sequence[Any]) -> dict[Any, Any]:
+        """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
+        panel = self.nest.plan.panel
+        known = {}
+        for operand, value in enumerate(loaded):
+            widening = widening_of(self.op, operand)
+            if widening is None:
+                continue
+            if panel is not None and operand == panel.operand:
+                known[widening.results[0]] = value
+            elif str(value.type) == "f16" and not self._reduces_lanes:
+                if value not in self.converted:
+                    self.converted[value] = self.lanes.widened(widening, self.lanes.vector(value))
+                known[widening.results[0]] = self.converted[value]
+        return known
 
     def _input(self, operand: int, point: Point, outputs: Sequence[Any]) -> Any:
         """An input's element; what is also an output is read as it is now, which at its place is as it was."""
@@ -287,7 +308,8 @@ class Step:
     def copy_to_panel(self, operand: int, row: Index, panel: Any) -> Any:
         """The panel with this step's vectors of an input in a row."""
         for point in self._outer():
-            vector = self.access.load(operand, point, self.op.operands[operand])
+            loaded = self.access.load(operand, point, self.op.operands[operand])
+            vector = self.lanes.widened(widening_of(self.op, operand), loaded)
             panel = self.access.store_to_panel(vector, panel, row, point)
         return panel
 
@@ -297,7 +319,9 @@ class Step:
             values = self._reduced(values, outputs)
         slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
         for (output, point), value in zip(slots, values, strict=True):
-            new[output] = self.access.store(self._finished(value, point), self.op.output_start + output, point, new[output])
+            new[output] = self.access.store(
+                self._finished(value, point), self.op.output_start + output, point, new[output]
+            )
         return new
 
     def _finished(self, value: Any, point: Point) -> Any:

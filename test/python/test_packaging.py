@@ -3,29 +3,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
+from installing import PACKAGE_DIR, PROJECT, PYPROJECT, REPOSITORY, build_wheel, normalized, requirement_name, run
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-PYPROJECT: dict[str, Any] = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-PROJECT = PYPROJECT["project"]
 PACKAGES: list[str] = PYPROJECT["tool"]["setuptools"]["packages"]
-PACKAGE_DIR: dict[str, str] = PYPROJECT["tool"]["setuptools"]["package-dir"]
 
 NOT_PACKAGED = {"tools/dev"}
 NOT_PACKAGES = {"test", "bench", "docs", "examples", "build", "dist"}
@@ -37,17 +25,6 @@ func.func @duplicate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 """
-
-
-def run(*command: str | Path, cwd: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
-    """Runs a command without the settings by which this process, or the make above it, was started."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE", "MFLAGS"))
-    }
-    environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == status, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
-    return done
 
 
 def folder_of(package: str) -> Path:
@@ -97,18 +74,7 @@ def test_every_folder_with_modules_is_a_package() -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy: setuptools writes into the folder it builds and reuses what is left in build/."""
-    source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", *PROJECT["license-files"], PROJECT["readme"]):
-        shutil.copy(REPOSITORY / name, source / name)
-    for folder in set(PACKAGE_DIR.values()):
-        shutil.copytree(REPOSITORY / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    out = tmp_path_factory.mktemp("wheel")
-    # Everything that a build needs is in the [test] extra, so nothing is downloaded.
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out)]
-    run(sys.executable, "-m", "pip", "wheel", *options, str(source), cwd=source)
-    (built,) = out.iterdir()
-    return built
+    return build_wheel(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel"))
 
 
 def test_wheel_holds_every_file_of_the_packages(wheel: Path) -> None:
@@ -176,16 +142,6 @@ def test_installed_tool_fails_cleanly(installed: Path, tmp_path: Path) -> None:
     done = run(installed / "relax-opt", "missing.mlir", cwd=tmp_path, status=1)
     assert "missing.mlir" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def requirement_name(requirement: str) -> str:
-    match = re.match(r"[A-Za-z0-9._-]+", requirement)
-    assert match, f"not a requirement: {requirement}"
-    return normalized(match.group())
-
-
-def normalized(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def declared_dependencies() -> set[str]:

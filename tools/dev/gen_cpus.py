@@ -62,9 +62,7 @@ def question(architecture: str, subjects: Sequence[tuple[str, str]], features: S
     lines = []
     for index, name in enumerate(features):
         body = "store volatile i8 0, ptr %p\n  store volatile i8 1, ptr %p"
-        lines.append(
-            f"define void @callee{index}(ptr %p) {attributes(*adding(architecture, name))} {{"
-        )
+        lines.append(f"define void @callee{index}(ptr %p) {attributes(*adding(architecture, name))} {{")
         lines.append(f"  {body}\n  ret void\n}}")
     calls = "".join(f"  call void @callee{index}(ptr %p)\n" for index in range(len(features)))
     for index, subject in enumerate(subjects):

@@ -62,10 +62,16 @@ llvm.func internal @{_TAKE}(%bytes: i64) -> !llvm.ptr {{
   llvm.return %data : !llvm.ptr
 }}
 llvm.func internal @{_GIVE}(%data: !llvm.ptr) {{
+  %null = llvm.mlir.zero : !llvm.ptr
+  %none = llvm.icmp "eq" %data, %null : !llvm.ptr
+  llvm.cond_br %none, ^end, ^leave
+^leave:
   %block = llvm.getelementptr %data[-64] : (!llvm.ptr) -> !llvm.ptr, i8
   %slot = llvm.mlir.addressof @{_SLOT} : !llvm.ptr
   %other = llvm.atomicrmw xchg %slot, %block acq_rel : !llvm.ptr, !llvm.ptr
   llvm.call @free(%other) : (!llvm.ptr) -> ()
+  llvm.br ^end
+^end:
   llvm.return
 }}
 llvm.func internal @{_RELEASE}() {{

@@ -19,7 +19,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
-from ..llvm_text import PTR, merge, text_global
+from ..llvm_text import PTR, has_symbol, merge, text_global
 from ..memref_values import address_of, call, constant
 from ..packed_call import add_raise_at
 from ..packed_support import RELEASE
@@ -148,7 +148,8 @@ class _FailingFunction:
 
     def _text(self, content: str) -> Any:
         name = f"__relax_where.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        merge(self._module, text_global(name, content))
+        if not has_symbol(self._module, name):
+            merge(self._module, text_global(name, content))
         return address_of(name)
 
     # ---- as blocks ----
@@ -185,7 +186,9 @@ class _FailingFunction:
 
 
 def _find(module: Any, name: str) -> Any:
-    return next((function for function in _functions(module) if _name(function) == name), None)
+    """The function of that name, None where the module only declares it."""
+    function = ir.SymbolTable(module)[name].operation
+    return function if len(function.regions[0].blocks) else None
 
 
 def _place_text(callee: Any, location: Any) -> str:

@@ -187,6 +187,7 @@ def test_constants_in_memory_are_used_as_they_are_or_moved() -> None:
 def test_features_are_what_all_processors_have() -> None:
     text = "processor: 0\nflags\t\t: fpu avx2 avx512_vnni sse4_1\n\nprocessor: 1\nflags\t\t: fpu avx2 sse4_1\n"
     assert features_of(text) == {"avx2", "sse4.1"}
-    assert features_of("Features\t: fp asimd atomics\n") == {"neon", "lse"}
+    assert features_of("Features\t: fp asimd atomics\n") == {"fp-armv8", "neon", "lse"}
+    assert features_of("isa\t\t: rv64imafdcv_zicbom_zba_zfh\n") == set("m a f d c v zba zfh zfhmin".split())
     assert features_of("nothing here") == frozenset()
     assert host_features() == host_features()

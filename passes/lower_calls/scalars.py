@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scalars between functions: lowered graph functions take i1, i64, f64 and index, which callers of any kind have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import ScalarInfo, bit_width, is_float, is_unsigned
+from ..legalize import scalar
+
+
+def passed_type(info: ScalarInfo, context: Any) -> Any:
+    """The type of a parameter for such scalars."""
+    if info.dtype in ("i1", "index"):
+        return ir.Type.parse(info.dtype, context)
+    return ir.Type.parse("f64" if is_float(info.dtype) else "i64", context)
+
+
+def passed(value: Any, info: ScalarInfo) -> Any:
+    """A scalar as a parameter has it."""
+    type_ = passed_type(info, value.context)
+    if value.type == type_:
+        return value
+    extend = "arith.extf" if is_float(info.dtype) else "arith.extui" if is_unsigned(info.dtype) else "arith.extsi"
+    return scalar.create(extend, value, type_=type_)
+
+
+def received(value: Any, info: ScalarInfo) -> Any:
+    """The scalar that a parameter stands for; without a sign, as all scalars in code."""
+    if is_float(info.dtype):
+        type_ = ir.Type.parse(info.dtype, value.context)
+        return value if value.type == type_ else scalar.create("arith.truncf", value, type_=type_)
+    if info.dtype in ("i1", "index") or bit_width(info.dtype) == 64:
+        return value
+    return scalar.create("arith.trunci", value, type_=ir.IntegerType.get_signless(bit_width(info.dtype)))

@@ -1,0 +1,162 @@
+// RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-tir)' --split-input-file | FileCheck %s
+// RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-tir{epilogues=true})' --split-input-file | FileCheck %s --check-prefix=EPILOGUES
+// RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-tir{max-ops=1})' --split-input-file | FileCheck %s --check-prefix=LIMIT
+
+// A diamond is one call, its function one linalg.generic that writes the function's output.
+// CHECK-LABEL: func.func @diamond(
+// CHECK-NEXT: %[[R:.*]] = "relax.call_tir"(%arg0, %arg1) {func = @fused_exp_multiply_negative_add}
+// CHECK-NEXT: return %[[R]]
+// CHECK-NOT: func.func @exp
+// CHECK-LABEL: func.func @fused_exp_multiply_negative_add(
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %[[ROW:.*]]: tensor<8xf32>, %[[OUT:.*]]: tensor<?x8xf32>)
+// CHECK-SAME: relax.operator = "relax.exp+relax.multiply+relax.negative+relax.add"
+// CHECK-SAME: tir.op_pattern = "broadcast"
+// CHECK-NEXT: %[[G:.*]] = linalg.generic
+// CHECK-SAME: ins(%[[X]], %[[ROW]] : {{.*}}) outs(%[[OUT]] : tensor<?x8xf32>)
+// CHECK: %[[E:.*]] = "tir.exp"
+// CHECK-NEXT: %[[M:.*]] = arith.mulf %[[E]],
+// CHECK-NEXT: %[[N:.*]] = arith.negf %[[E]]
+// CHECK-NEXT: %[[A:.*]] = arith.addf %[[M]], %[[N]]
+// CHECK-NEXT: linalg.yield %[[A]]
+// CHECK: return %[[G]]
+// LIMIT-LABEL: func.func @diamond(
+// LIMIT-COUNT-4: relax.call_tir
+// LIMIT-NEXT: return
+func.func @diamond(%x: tensor<?x8xf32, #relax.sym<["n", 8]>>, %row: tensor<8xf32>)
+    -> tensor<?x8xf32, #relax.sym<["n", 8]>> {
+  %0 = "relax.exp"(%x) : (tensor<?x8xf32, #relax.sym<["n", 8]>>) -> tensor<?x8xf32, #relax.sym<["n", 8]>>
+  %1 = "relax.multiply"(%0, %row)
+    : (tensor<?x8xf32, #relax.sym<["n", 8]>>, tensor<8xf32>) -> tensor<?x8xf32, #relax.sym<["n", 8]>>
+  %2 = "relax.negative"(%0) : (tensor<?x8xf32, #relax.sym<["n", 8]>>) -> tensor<?x8xf32, #relax.sym<["n", 8]>>
+  %3 = "relax.add"(%1, %2) : (tensor<?x8xf32, #relax.sym<["n", 8]>>, tensor<?x8xf32, #relax.sym<["n", 8]>>)
+    -> tensor<?x8xf32, #relax.sym<["n", 8]>>
+  return %3 : tensor<?x8xf32, #relax.sym<["n", 8]>>
+}
+
+// -----
+
+// What is used outside as well is one more output.
+// CHECK-LABEL: func.func @middle(
+// CHECK-NEXT: %[[R:.*]]:2 = "relax.call_tir"(%arg0) {func = @fused_exp_negative}
+// CHECK-NEXT: return %[[R]]#0, %[[R]]#1
+// CHECK: linalg.yield %{{.*}}, %{{.*}} : f32, f32
+func.func @middle(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.negative"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Into a reduction; an index is computed from the indices of its loops. What the body asks for the size of is gone:
+// another parameter tells it.
+// CHECK-LABEL: func.func @to_a_mean(
+// CHECK-NEXT: "relax.call_tir"(%arg0) {func = @fused_exp_permute_dims_mean}
+// CHECK-LABEL: func.func @fused_exp_permute_dims_mean(
+// CHECK-SAME: %[[X:.*]]: tensor<?x?xf32>, %[[OUT:.*]]: tensor<?xf32>)
+// CHECK-DAG: tensor.dim %[[X]]
+// CHECK: iterator_types = [{{.*}}"reduction"{{.*}}]{{.*}} ins(%[[X]] : tensor<?x?xf32>)
+// CHECK: "tir.exp"
+func.func @to_a_mean(%x: tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?xf32, #relax.sym<["m"]>> {
+  %0 = "relax.exp"(%x) : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?x?xf32, #relax.sym<["n", "m"]>>
+  %1 = "relax.permute_dims"(%0) : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?x?xf32, #relax.sym<["m", "n"]>>
+  %2 = "relax.mean"(%1) {axis = [1]} : (tensor<?x?xf32, #relax.sym<["m", "n"]>>) -> tensor<?xf32, #relax.sym<["m"]>>
+  return %2 : tensor<?xf32, #relax.sym<["m"]>>
+}
+
+// -----
+
+// Behind a product in its memory, when asked for.
+// CHECK-LABEL: func.func @product(
+// CHECK-NEXT: {func = @matmul}
+// CHECK-NEXT: {func = @fused_add_exp}
+// EPILOGUES-LABEL: func.func @product(
+// EPILOGUES-NEXT: "relax.call_tir"(%arg0, %arg1, %arg2) {func = @fused_matmul_add_exp}
+// EPILOGUES-NEXT: return
+// EPILOGUES-LABEL: func.func @fused_matmul_add_exp(
+// EPILOGUES-SAME: tir.op_pattern = "out_ewise_fusable"
+// EPILOGUES: %[[P:.*]] = linalg.generic {{.*}}"reduction"
+// EPILOGUES: linalg.generic {{.*}} ins(%[[P]], %arg2 : {{.*}}) outs(%[[P]] : tensor<4x8xf32>)
+func.func @product(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>, %row: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = "relax.matmul"(%x, %y) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = "relax.add"(%0, %row) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = "relax.exp"(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// Hand-written functions take part, and stay. One that asserts, has a schedule or another target does not take part.
+// CHECK-LABEL: func.func @by_hand(
+// CHECK-NEXT: %[[A:.*]] = "relax.call_tir"(%arg0) {func = @fused_twice_exp}
+// CHECK-NEXT: %[[B:.*]] = "relax.call_tir"(%[[A]]) {func = @asserts}
+// CHECK-NEXT: %[[C:.*]] = "relax.call_tir"(%[[B]]) {func = @exp}
+// CHECK-NEXT: %[[D:.*]] = "relax.call_tir"(%[[C]]) {func = @scheduled}
+// CHECK-NEXT: %[[E:.*]] = "relax.call_tir"(%[[D]]) {func = @elsewhere}
+// CHECK-NEXT: return %[[E]]
+// CHECK: func.func @twice(
+// CHECK: func.func @fused_twice_exp(
+// CHECK-SAME: relax.operator = "@twice+relax.exp"
+#id = affine_map<(d0) -> (d0)>
+func.func @by_hand(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.call_tir"(%x) {func = @twice} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.exp"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "relax.call_tir"(%1) {func = @asserts} : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = "relax.exp"(%2) : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = "relax.call_tir"(%3) {func = @scheduled} : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = "relax.call_tir"(%4) {func = @elsewhere} : (tensor<4xf32>) -> tensor<4xf32>
+  return %5 : tensor<4xf32>
+}
+func.func @twice(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tir.prim_func, tir.op_pattern = "elemwise"} {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %a : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @asserts(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tir.prim_func, tir.op_pattern = "elemwise"} {
+  %true = arith.constant true
+  "tir.assert"(%true) {kind = "ValueError", message = "no"} : (i1) -> ()
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @scheduled(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tir.prim_func, tir.op_pattern = "elemwise", tir.schedule = @any} {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @elsewhere(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tir.prim_func, tir.op_pattern = "elemwise", tir.target = "llvm"} {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A size that is defined between two calls: the fused call stands behind.
+// CHECK-LABEL: func.func @sizes(
+// CHECK: %[[C:.*]] = "relax.match_cast"(%arg1)
+// CHECK-NEXT: "relax.call_tir"(%arg0, %[[C]]) {func = @fused_negative_add}
+func.func @sizes(%row: tensor<4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32, #relax.sym<["k", 4]>> {
+  %0 = "relax.negative"(%row) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.match_cast"(%y) : (tensor<?x4xf32>) -> tensor<?x4xf32, #relax.sym<["k", 4]>>
+  %2 = "relax.add"(%1, %0) : (tensor<?x4xf32, #relax.sym<["k", 4]>>, tensor<4xf32>)
+    -> tensor<?x4xf32, #relax.sym<["k", 4]>>
+  return %2 : tensor<?x4xf32, #relax.sym<["k", 4]>>
+}
