@@ -41,7 +41,8 @@ class Executable:
         if name not in self._functions:
             if name not in self._entries:
                 raise UnknownFunction(self._unknown(name))
-            self._module = self._module or _load(self._artifact)
+            if self._module is None:
+                self._module = _load(self._artifact)
             self._functions[name] = _find(self._module, name)
             self._functions[name].release_gil = True
         return self._functions[name]

@@ -14,12 +14,12 @@ def register_builtin_errors() -> None:
     from tvm_ffi import core, register_error
 
     for name, cls in vars(builtins).items():
-        is_error = isinstance(cls, type) and issubclass(cls, Exception) and name == cls.__name__
+        is_error = isinstance(cls, type) and issubclass(cls, BaseException) and name == cls.__name__
         if is_error and name not in core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
             register_error(name, cls)
 
 
-def _takes_a_text(cls: type[Exception]) -> bool:
+def _takes_a_text(cls: type[BaseException]) -> bool:
     try:
         return str(cls("text")) == "text"
     except TypeError:

@@ -14,7 +14,7 @@ from ...dialects.core.substitute import symbols_of
 from ...dialects.tir.prim_func import OpPattern
 from ..legalize.builder import parameter_info
 from ..lower_calls.plan import VIEWS
-from .group import Group, goes_on_in_place, joined, outputs_fit, single, sizes_are_told, with_head
+from .group import Group, goes_on_in_place, is_slowed_down, joined, outputs_fit, single, sizes_are_told, with_head
 from .prim_info import PrimInfo
 
 #: They write into memory that they are given: what else reads it must not change its place.
@@ -80,7 +80,7 @@ class BlockGroups:
         outputs = self._outputs(group)
         if not outputs or not more_outputs and not producers.produced().keys().isdisjoint(outputs):
             return False
-        is_sound = outputs_fit(group, outputs) and sizes_are_told(group, outputs)
+        is_sound = outputs_fit(group, outputs) and sizes_are_told(group, outputs) and not is_slowed_down(group)
         if group.head is not None:
             is_sound = is_sound and goes_on_in_place(group, outputs)
         if not is_sound or len(group.inputs()) + len(outputs) > self._limits.max_parameters:

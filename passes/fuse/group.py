@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...dialects.core.infos import bit_width
 from ...dialects.tir.prim_func import OpPattern
 from .maps import compose, identity, inverse, plain_dim, visits_once
 from .prim_info import PrimInfo, input_count_of, maps_of
@@ -176,6 +177,35 @@ def goes_on_in_place(group: Group, outputs: list[Any]) -> bool:
             if operand not in member.info.reads or any(map_ != group.out_map for map_ in member.read_maps(operand)):
                 return False
     return True
+
+
+def is_slowed_down(group: Group) -> bool:
+    """Whether functions like exp take more time in these loops than storing what they compute would take.
+
+    One that waits for another leaves the processor idle: its window has no room for the points that come next. And a
+    loop has lanes for its widest numbers: where f32 is summed up in f64, functions on its way have half of them.
+    """
+    return _functions_in_a_row(group) > 1 or _widens(group)
+
+
+def _functions_in_a_row(group: Group) -> int:
+    depth: dict[Any, int] = {}
+    for member in group.members:
+        before = max((depth.get(operand, 0) for operand in member.call.operands), default=0)
+        depth.update((result, before + member.info.is_heavy) for result in member.call.results)
+    return max(depth.values())
+
+
+def _widens(group: Group) -> bool:
+    if group.host is None or group.host.generic is None:
+        return False
+    generic = group.host.info.generic(group.host.generic)
+    widest = max(_bits(result.type) for result in generic.results)
+    return any(member.info.is_heavy and _bits(member.call.results[0].type) < widest for member in group.members[:-1])
+
+
+def _bits(tensor: Any) -> int:
+    return bit_width(str(tensor.element_type))
 
 
 def outputs_fit(group: Group, outputs: list[Any]) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...bindings.legality import operations_in
@@ -31,6 +31,13 @@ _CHEAP = frozenset(
 )
 #: Operations like these may be done again for each row rather than stored.
 _MOST_REPEATED = 2
+# Of the functions, those that are a few instructions.
+_SHORT = frozenset(
+    f"tir.{name}"
+    for name in "abs fabs ceil floor trunc round roundeven nearbyint rint sqrt reciprocal square sign signbit copysign "
+    "isnan isinf isfinite isneginf isposinf isnormal fmax fmin fdim fma clip deg2rad rad2deg heaviside floordiv "
+    "floormod clz ctz ctpop popcount".split()
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,8 @@ class PrimInfo:
     sizes: dict[int, tuple[int | None, ...]] = field(default_factory=dict)
     #: Whether an element may be computed several times.
     is_cheap: bool = False
+    #: Whether an element takes a function like exp.
+    is_heavy: bool = False
 
     @property
     def operator(self) -> str:
@@ -181,8 +190,12 @@ def _with_pointwise(info: PrimInfo, block: Any, operations: Sequence[Any]) -> Pr
     if place is None:
         return info
     generic = operations[place]
-    return PrimInfo(
-        **{**vars(info), "pointwise": place, "out_map": maps_of(generic)[-1], "is_cheap": _is_cheap(generic)}
+    return replace(
+        info,
+        pointwise=place,
+        out_map=maps_of(generic)[-1],
+        is_cheap=_is_cheap(generic),
+        is_heavy=any(op.name.startswith("tir.") and op.name not in _SHORT for op in operations_in(generic)),
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elementwise loops over broadcast operands: known sizes become indexing maps, the others are asked at run time."""
+"""Broadcasting: known sizes become indexing maps of elementwise loops, the others are asked and checked at run time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from . import linalg, loops, scalar
 AT_ZERO = None
 MAYBE = "maybe"
 Place = Union[int, str, None]  # noqa: UP007  # None is a place here
+Size = Any
 
 
 def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str, int]]:
@@ -76,8 +77,7 @@ def _index(place: Any, size: Any) -> Any:
         return linalg.constant_index(0)
     if not isinstance(place, tuple):
         return linalg.index(place)
-    is_one = scalar.compare("==", size, linalg.constant_index(1), "index")
-    return scalar.select(is_one, linalg.constant_index(0), linalg.index(place[1]))
+    return scalar.select(_is_one(size), linalg.constant_index(0), linalg.index(place[1]))
 
 
 def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: int) -> Any:
@@ -85,14 +85,72 @@ def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: 
 
     Where two that are not 1 differ, the program raises an error.
     """
-    size, one = linalg.constant_index(1), linalg.constant_index(1)
+    size = linalg.constant_index(1)
+    message = f"sizes {{}} and {{}} of the result's dimension {axis} do not broadcast"
     for value, plan in zip(inputs, plans, strict=True):
         for position, place in enumerate(plan):
             if place in (axis, (MAYBE, axis)):
                 own = linalg.dim(value, position)
-                is_one, own_is_one = (scalar.compare("==", each, one, "index") for each in (size, own))
-                fits = scalar.create("arith.ori", is_one, scalar.compare("==", size, own, "index"))
-                message = f"sizes {{}} and {{}} of the result's dimension {axis} do not broadcast"
-                loops.require(scalar.create("arith.ori", fits, own_is_one), "ValueError", message, size, own)
-                size = scalar.select(is_one, own, size)
+                require_broadcastable(size, own, message)
+                size = deciding(size, own)
     return size
+
+
+# ---- sizes ----
+
+
+def broadcast_sizes(buffers: Sequence[Any]) -> list[Size]:
+    """The sizes that these broadcast to; raises ValueError where they do not."""
+    shapes = [loops.sizes(buffer) for buffer in buffers]
+    rank = max(len(shape) for shape in shapes)
+    result: list[Size] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, rank - len(shape)):
+            result[axis] = deciding(result[axis], size)
+    for buffer in buffers:
+        require_broadcast(buffer, result)
+    return result
+
+
+def deciding(one: Size, other: Size) -> Size:
+    """Of two sizes that agree but for a 1, the one that is the result's."""
+    for size, alternative in ((one, other), (other, one)):
+        if isinstance(size, int):
+            return alternative if size == 1 else size
+    return scalar.select(_is_one(one), other, one)
+
+
+def require_broadcastable(one: Any, other: Any, message: str) -> None:
+    """Raises ValueError, of which the message has a {} for each, unless two indices agree or one is 1."""
+    fits = scalar.compare("==", one, other, "index")
+    for size in (one, other):
+        fits = scalar.create("arith.ori", fits, _is_one(size))
+    loops.require(fits, "ValueError", message, one, other)
+
+
+def require_broadcast(buffer: Any, sizes: Sequence[Size]) -> None:
+    """Raises ValueError unless each size of the buffer is 1 or that of the result there, counted from the last."""
+    shape = loops.sizes(buffer)
+    for size, wanted in zip(shape, sizes[len(sizes) - len(shape) :], strict=True):
+        if isinstance(size, int) and (size == 1 or (isinstance(wanted, int) and size == wanted)):
+            continue
+        left, right = loops.index(size), loops.index(wanted)
+        fits = scalar.create("arith.ori", _is_one(left), scalar.compare("==", left, right, "index"))
+        loops.require(fits, "ValueError", "operands do not broadcast: sizes {} and {} differ", left, right)
+
+
+def load_broadcast(buffer: Any, indices: Sequence[Any]) -> Any:
+    """The element of a buffer that belongs to a place in what it is broadcast to."""
+    shape = loops.sizes(buffer)
+    zero = linalg.constant_index(0)
+    places: list[Any] = []
+    for size, index in zip(shape, indices[len(indices) - len(shape) :], strict=True):
+        if isinstance(size, int):
+            places.append(zero if size == 1 else index)
+        else:
+            places.append(scalar.select(_is_one(size), zero, index))
+    return loops.load(buffer, *places)
+
+
+def _is_one(size: Any) -> Any:
+    return scalar.compare("==", size, linalg.constant_index(1), "index")

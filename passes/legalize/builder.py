@@ -16,23 +16,25 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe, signless
 from ...dialects.core.operands import operand_info
-from ...dialects.core.symbols import Size, SymExpr, sym
+from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern, make_prim_func
-from . import linalg, size_checks
-from .broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven
+from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
+from . import linalg
+from .broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from .fresh_symbols import FreshSymbols
 
 Body = Callable[..., Any]
 
 #: The operator that a PrimFunc computes, for messages.
 OPERATOR = "relax.operator"
+_ASSERT = "tir.assert"
 
 
 class PrimFuncs:
@@ -81,10 +83,17 @@ class RuleBuilder:
     def result_infos(self) -> list[Info]:
         return [decode(type_) for type_ in self.op.operation.results.types]
 
-    @property
-    def result_element(self) -> Any:
-        """The element type of the only result."""
-        return self.op.operation.results[0].type.element_type
+    def shape(self, value: Any) -> tuple[Dim, ...]:
+        """The shape of a tensor; declines where not even the rank is known."""
+        return _shape_of(self.info(value), "an operand")
+
+    def result_shape(self, index: int = 0) -> tuple[Dim, ...]:
+        """The shape of a result; declines where not even the rank is known."""
+        return _shape_of(self.result_infos[index], "the result")
+
+    def result_dtype(self, index: int = 0) -> str:
+        """A result's element type with its sign."""
+        return str(self.result_infos[index].dtype)  # type: ignore[union-attr]
 
     def decline(self, reason: str) -> Decline:
         """`return builder.decline("only ...")`: the rule does not apply; the next one is tried."""
@@ -168,7 +177,10 @@ class RuleBuilder:
         def make(symbol: str) -> None:
             with ir.InsertionPoint(self._prim_funcs.module.regions[0].blocks[0]):
                 attributes = {OPERATOR: ir.StringAttr.get(operation.name)}
-                make_prim_func(symbol, parameters, results, body, pattern=pattern, attributes=attributes)
+                function = make_prim_func(symbol, parameters, results, body, pattern=pattern, attributes=attributes)
+            # What can raise is done where it stands, and once: nothing is fused with it.
+            if any(inner.name == _ASSERT for inner in operations_in(function)):
+                set_op_pattern(function, OpPattern.OPAQUE)
 
         symbol = self._prim_funcs.get(key, symbol, make)
         called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
@@ -182,10 +194,6 @@ class RuleBuilder:
     def new_symbols(self, count: int) -> list[SymExpr]:
         """Symbols that nobody uses, for sizes that a match_cast defines."""
         return [sym(self._prim_funcs.symbols.next()) for _ in range(count)]
-
-    def sized(self, infos: Sequence[Any], inputs: Sequence[Any], sizes: Body, *, name: str = "") -> list[Any]:
-        """The infos with a new symbol for each unknown size, whose value `sizes(*inputs)` computes first."""
-        return self._with_sizes(infos, inputs, sizes, name)
 
     def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Any], sizes: Body, name: str) -> list[Any]:
         unknown = sum(dim is None for info in infos for dim in info.shape)
@@ -219,12 +227,11 @@ class RuleBuilder:
     def elementwise(self, body: Body, operands: Sequence[Any] | None = None, *, name: str = "") -> list[Any]:
         """Each element of the only result from the operands' elements there, broadcast: `body(*scalars)`."""
         values = self.operands if operands is None else list(operands)
-        result = self.result_infos[0]
-        if not isinstance(result, TensorInfo) or result.shape is None:
-            raise Decline(f"the rank of the result ({describe(result)}) is not known")
+        shape = self.result_shape()
+        result = TensorInfo(shape, self.result_dtype())
         plans = [broadcast_plan(self.info(value), result) for value in values]
-        unknown = [axis for axis, dim in enumerate(result.shape) if dim is None]
-        is_plain = all(plan == list(range(len(result.shape))) for plan in plans)
+        unknown = [axis for axis, dim in enumerate(shape) if dim is None]
+        is_plain = all(plan == list(range(len(shape))) for plan in plans)
         pattern = OpPattern.ELEMWISE if is_plain else OpPattern.BROADCAST
 
         unproven = [position for position, value in enumerate(values) if not is_proven(self.info(value), result)]
@@ -232,13 +239,19 @@ class RuleBuilder:
         def write(*parameters: Any) -> Any:
             *inputs, output = parameters
             for position in unproven:
-                size_checks.require_broadcast(inputs[position], linalg.sizes_of(output))
+                require_broadcast(inputs[position], linalg.sizes_of(output))
             return broadcast_generic(inputs, output, plans, body)
 
         def sizes(*parameters: Any) -> list[Any]:
             return [broadcast_size(parameters, plans, axis) for axis in unknown]
 
         return self.prim(write, values, pattern=pattern, name=name, sizes=sizes if unknown else None)
+
+
+def _shape_of(info: Info, what: str) -> tuple[Dim, ...]:
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        raise Decline(f"the rank of {what} ({describe(info)}) is not known")
+    return info.shape
 
 
 def _require_sizes(infos: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ from ...dialects.core.infos import TensorInfo, is_bool
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.relax.infer.broadcast import broadcast_dim
 from . import linalg, loops, scalar
-from .broadcast import AT_ZERO, MAYBE, broadcast_generic
+from .broadcast import AT_ZERO, MAYBE, broadcast_generic, deciding, require_broadcastable
 from .conversions import accumulator, convert_scalar, element
 
 
@@ -85,8 +85,7 @@ def runtime_size(terms: Sequence[Term], label: str) -> Any:
     for term in terms:
         for axis, own in enumerate(term.labels):
             if own == label:
-                is_one = scalar.compare("==", size, linalg.constant_index(1), "index")
-                size = scalar.select(is_one, linalg.dim(term.value, axis), size)
+                size = deciding(size, linalg.dim(term.value, axis))
     return size
 
 
@@ -159,11 +158,11 @@ def _check_label(terms: Sequence[Term], label: str, is_exact: bool) -> None:
 
 
 def _require_equal(one: Any, other: Any, label: str, broadcasts: bool) -> None:
-    agree = scalar.compare("==", one, other, "index")
-    for size in (one, other) if broadcasts else ():
-        is_one = scalar.compare("==", size, linalg.constant_index(1), "index")
-        agree = scalar.create("arith.ori", agree, is_one)
-    loops.require(agree, "ValueError", f"sizes of dimension '{label}' do not agree: {{}} and {{}}", one, other)
+    message = f"sizes of dimension '{label}' do not agree: {{}} and {{}}"
+    if broadcasts:
+        require_broadcastable(one, other, message)
+    else:
+        loops.require(scalar.compare("==", one, other, "index"), "ValueError", message, one, other)
 
 
 def _broadcast(terms: Sequence[Term], term: Term, places: Sequence[Any], out: Any, labels: Sequence[str]) -> Any:

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names for sizes that types leave open, so that rules need no code for them.
-
-@register_legalize("relax.concat")
-@with_known_sizes
-def concat(op, operands, builder): ...
-"""
+"""Names for sizes that types leave open, so that rules need no code for them: relax-legalize-ops calls each so."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.opdef import Call, OpDef
 from ...dialects.core.operands import operand_info
-from ...dialects.core.symbols import Dim
 from ...dialects.core.verifier import call_of
 from .builder import RuleBuilder
 from .rules import RuleFunction
@@ -69,11 +63,3 @@ def _named(value: Any, builder: RuleBuilder) -> Any:
     new = iter(builder.new_symbols(sizes.count(None)))
     filled = tuple(next(new) if size is None else size for size in sizes)
     return builder.cast(value, info.with_shape(filled) if isinstance(info, TensorInfo) else ShapeInfo(filled))
-
-
-def shape_of(builder: RuleBuilder, value: Any) -> tuple[Dim, ...]:
-    """The shape of a tensor; declines where not even the rank is known."""
-    info = builder.info(value)
-    if not isinstance(info, TensorInfo) or info.shape is None:
-        raise Decline(f"the rank of an operand ({describe(info)}) is not known")
-    return info.shape

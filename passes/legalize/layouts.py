@@ -55,11 +55,9 @@ def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, ou
     call = call_of(op.definition, op.operation)
     names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
     attributes = {**call.attributes, **{key: text for key, text in names.items() if key in call.attributes}}
-    others = {
-        name: value for name, value in by_name(op, builder.operands).items() if name != op.definition.operands[0].name
-    }
-    first = {op.definition.operands[0].name: to_plain(_with_blocks(data, builder, layout), layout)}
-    result = from_plain(as_value(op.definition(**first, **others, **attributes)), out_layout)
+    operands = by_name(op, builder.operands)
+    operands[op.definition.operands[0].name] = to_plain(_with_blocks(data, builder, layout), layout)
+    result = from_plain(as_value(op.definition(**operands, **attributes)), out_layout)
     info = builder.result_infos[0]
     return result if decode(result.type) == info else builder.cast(result, info)
 

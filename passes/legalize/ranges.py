@@ -52,7 +52,10 @@ def _clamped(value: Any, low: Any, high: Any) -> Any:
 
 
 def step_count(start: Any, end: Any, step: Any, dtype: str) -> Any:
-    """How many steps lead from a start to before an end, an i64; `dtype` is i64 or f64. Raises ValueError for a step of 0 and too many steps."""
+    """How many steps lead from a start to before an end, an i64; `dtype` is i64 or f64.
+
+    Raises ValueError for a step of 0 and too many steps.
+    """
     zero = scalar.constant(0, step.type)
     loops.require(scalar.compare("!=", step, zero, dtype), "ValueError", "the step must not be zero")
     return _integer_count(start, end, step) if dtype == "i64" else _float_count(start, end, step)

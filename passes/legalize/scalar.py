@@ -77,15 +77,15 @@ def multiply(left: Any, right: Any, dtype: str) -> Any:
 
 def maximum(left: Any, right: Any, dtype: str) -> Any:
     """NaN when either is, as numpy has it."""
-    if is_float(dtype):
-        return create("arith.maximumf", left, right)
-    return create("arith.maxui" if is_unsigned(dtype) or is_bool(dtype) else "arith.maxsi", left, right)
+    if is_unsigned(dtype) or is_bool(dtype):
+        return create("arith.maxui", left, right)
+    return numbers.maximum(number(left), number(right)).value
 
 
 def minimum(left: Any, right: Any, dtype: str) -> Any:
-    if is_float(dtype):
-        return create("arith.minimumf", left, right)
-    return create("arith.minui" if is_unsigned(dtype) or is_bool(dtype) else "arith.minsi", left, right)
+    if is_unsigned(dtype) or is_bool(dtype):
+        return create("arith.minui", left, right)
+    return numbers.minimum(number(left), number(right)).value
 
 
 def _safe_divisor(left: Any, right: Any, dtype: str) -> tuple[Any, Any]:

@@ -88,10 +88,9 @@ def _function(op: Any, name: str) -> Any:
     module = op
     while module.name != "builtin.module":
         module = module.parent.operation
-    for view in module.regions[0].blocks[0].operations:
-        operation = view.operation
-        if "sym_name" in operation.attributes and string_value(operation.attributes["sym_name"]) == name:
-            return operation
+    symbols = ir.SymbolTable(module)
+    if name in symbols:
+        return symbols[name].operation
     raise located_error(f"'{op.name}' op calls @{name}, which the module does not have", op.location)
 
 
@@ -124,7 +123,7 @@ def _require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None
 
 def _call_function(into: FunctionLowering, op: Any) -> None:
     """A call of another graph function, which is lowered likewise."""
-    callee = string_value(op.attributes["callee"])
+    callee = str(op.attributes["callee"].value)
     if not len(_function(op, callee).regions[0].blocks):
         reason = "which has no body: call a packed function of that name (relax.call_dps_packed)"
         raise located_error(f"'func.call' op calls @{callee}, {reason}", op.location)

@@ -12,12 +12,10 @@ from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import Number, number, select
 from ...passes.legalize import linalg, loops, scalar
-from ...passes.legalize.broadcast import AT_ZERO, broadcast_generic, broadcast_plan
+from ...passes.legalize.broadcast import AT_ZERO, broadcast_generic, broadcast_plan, require_broadcast
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import rounded, widened
-from ...passes.legalize.known_sizes import shape_of
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import require_broadcast
 
 _Function = Callable[[Number], Number]
 
@@ -41,7 +39,7 @@ def _apply(builder: RuleBuilder, function: _Function) -> Any:
 @register_legalize("relax.nn.relu")
 def relu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """max(x, 0); NaN stays NaN."""
-    dtype = str(builder.info(operands[0]).dtype)  # type: ignore[union-attr]
+    dtype = builder.dtype(operands[0])
     return builder.elementwise(lambda x: scalar.maximum(x, scalar.constant(0, x.type), dtype))
 
 
@@ -93,7 +91,7 @@ def softplus(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.nn.prelu")
 def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, slopes = operands
-    shape = shape_of(builder, data)
+    shape = builder.shape(data)
     rank = len(shape)
     axis = op.axis % rank
     channels = TensorInfo((shape[axis],), builder.dtype(data))

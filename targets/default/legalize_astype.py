@@ -12,7 +12,7 @@ from ...passes.legalize.rules import register_legalize
 
 @register_legalize("relax.astype")
 def astype(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    source, target = builder.dtype(operands[0]), str(builder.result_element)
+    source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:
         return operands[0]
     return builder.elementwise(lambda x: convert_scalar(x, source, target))

@@ -17,7 +17,7 @@ from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import Number, constant, convert, number, select
 from ...passes.legalize import linalg, loops, scalar, size_checks, tensors
-from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan
+from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan, require_broadcast
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.contraction import Labelled, labelled_product
 from ...passes.legalize.conversions import accumulator, convert_scalar, element
@@ -80,7 +80,7 @@ def attention_bias(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def body(query: Any, key: Any, value: Any, bias: Any, out: Any) -> Any:
         _check_sizes(what, query, key, value)
         batch, queries, heads, _ = linalg.sizes_of(query)
-        size_checks.require_broadcast(bias, [batch, heads, queries, linalg.sizes_of(key)[1]])
+        require_broadcast(bias, [batch, heads, queries, linalg.sizes_of(key)[1]])
         return _attend(what, query, key, value, bias, out)
 
     return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)

@@ -17,14 +17,6 @@ from ...passes.legalize.ranges import step_count
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
-
-def _sizes(builder: RuleBuilder) -> tuple[Any, ...]:
-    """The sizes of the only result."""
-    (info,) = builder.result_infos
-    assert isinstance(info, TensorInfo) and info.shape is not None
-    return info.shape
-
-
 # ---- one value ----
 
 
@@ -61,7 +53,7 @@ def eye_like(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.eye")
 def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k, op.n, op.m])
-    unknown = [name for name, size in zip(("n", "m"), _sizes(builder), strict=True) if size is None]
+    unknown = [name for name, size in zip(("n", "m"), builder.result_shape(), strict=True) if size is None]
 
     def sizes(*inputs: Any) -> list[Any]:
         _, *given = scalars.read(inputs, "i64")
@@ -91,7 +83,7 @@ def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
 def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k])
     sign = "<=" if op.definition.name == "tril" else ">="
-    rank = len(_sizes(builder))
+    rank = len(builder.result_shape())
 
     def write(x: Any, *parameters: Any) -> Any:
         *inputs, output = parameters
@@ -110,7 +102,7 @@ def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.one_hot")
 def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.on_value, op.off_value])
-    rank = len(_sizes(builder))
+    rank = len(builder.result_shape())
     new = op.axis % rank
     dtype, indices_dtype = scalars.dtypes[0], builder.dtype(op.indices)
 

@@ -11,7 +11,7 @@ from ...dialects.tir import dialect as tir
 from ...passes.intrinsics.numbers import number
 from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.loops import repeat_while
 from ...passes.legalize.rules import register_legalize
 
@@ -47,11 +47,6 @@ _BITS = {
 }
 
 
-def _dtype(builder: RuleBuilder) -> str:
-    """The element type of the first operand, signed or not."""
-    return str(builder.info(builder.operands[0]).dtype)  # type: ignore[union-attr]
-
-
 @register_legalize([f"relax.{name}" for name in _INTRINSICS])
 def intrinsic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     name = _INTRINSICS[op.definition.name]
@@ -61,26 +56,26 @@ def intrinsic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize([f"relax.{name}" for name in _ROUNDINGS])
 def rounding(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     name = _ROUNDINGS[op.definition.name]
-    return builder.elementwise(tir.ops[name]) if is_float(_dtype(builder)) else operands[0]
+    return builder.elementwise(tir.ops[name]) if is_float(builder.dtype(operands[0])) else operands[0]
 
 
 @register_legalize([f"relax.{name}" for name in _PREDICATES])
 def predicate(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    if is_float(_dtype(builder)):
+    if is_float(builder.dtype(operands[0])):
         return builder.elementwise(tir.ops[op.definition.name])
     always = op.definition.name == "isfinite"
-    return builder.elementwise(lambda x: scalar.constant(always, builder.result_element))
+    return builder.elementwise(lambda x: scalar.constant(always, element(builder.result_dtype())))
 
 
 @register_legalize([f"relax.{name}" for name in _ARITHMETIC])
 def arithmetic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    compute, dtype = _ARITHMETIC[op.definition.name], _dtype(builder)
+    compute, dtype = _ARITHMETIC[op.definition.name], builder.dtype(operands[0])
     return builder.elementwise(lambda x, y: compute(x, y, dtype))
 
 
 @register_legalize([f"relax.{name}" for name in _COMPARISONS])
 def comparison(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    sign, dtype = _COMPARISONS[op.definition.name], _dtype(builder)
+    sign, dtype = _COMPARISONS[op.definition.name], builder.dtype(operands[0])
     return builder.elementwise(lambda x, y: scalar.compare(sign, x, y, dtype))
 
 
@@ -97,20 +92,20 @@ def inverted(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.negative")
 def negative(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    if is_float(_dtype(builder)):
+    if is_float(builder.dtype(operands[0])):
         return builder.elementwise(lambda x: scalar.create("arith.negf", x))
     return builder.elementwise(lambda x: scalar.create("arith.subi", scalar.constant(0, x.type), x))
 
 
 @register_legalize("relax.square")
 def square(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dtype = _dtype(builder)
+    dtype = builder.dtype(operands[0])
     return builder.elementwise(lambda x: scalar.multiply(x, x, dtype))
 
 
 @register_legalize("relax.abs")
 def absolute(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dtype = _dtype(builder)
+    dtype = builder.dtype(operands[0])
     if is_unsigned(dtype):
         return operands[0]
     if is_float(dtype):
@@ -121,7 +116,7 @@ def absolute(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.ewise_fma")
 def fused_multiply_add(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dtype = _dtype(builder)
+    dtype = builder.dtype(operands[0])
     if is_float(dtype):
         return builder.elementwise(tir.ops["fma"])
     return builder.elementwise(lambda x, y, z: scalar.add(scalar.multiply(x, y, dtype), z, dtype))
@@ -129,7 +124,7 @@ def fused_multiply_add(op: Any, operands: list[Any], builder: RuleBuilder) -> An
 
 @register_legalize("relax.sign")
 def sign(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    if not is_unsigned(_dtype(builder)):
+    if not is_unsigned(builder.dtype(operands[0])):
         return builder.elementwise(tir.ops["sign"])
     one = lambda x: scalar.constant(1, x.type)  # noqa: E731
     return builder.elementwise(lambda x: scalar.create("arith.minui", x, one(x)))
@@ -138,7 +133,7 @@ def sign(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize(["relax.left_shift", "relax.right_shift"])
 def shift(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
-    dtype = _dtype(builder)
+    dtype = builder.dtype(operands[0])
     leftward = op.definition.name == "left_shift"
     name = "arith.shli" if leftward else "arith.shrui" if is_unsigned(dtype) else "arith.shrsi"
 
@@ -159,7 +154,7 @@ def shift(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 def power(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Integers wrap around. An integer to a negative power, which numpy refuses, is 1 / x**-n rounded towards zero:
     0 but for 1 and -1, and for 0 too, as any integer divided by 0 is."""
-    dtype = _dtype(builder)
+    dtype = builder.dtype(operands[0])
     if is_float(dtype):
         return builder.elementwise(tir.ops["pow"])
     return builder.elementwise(lambda x, n: _integer_power(x, n, dtype))
@@ -195,7 +190,7 @@ _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
 @register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS])
 def float_function(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Of integers the result in f64, towards zero."""
-    dtype, function = _dtype(builder), tir.ops[_FLOAT_FUNCTIONS[op.definition.name]]
+    dtype, function = builder.dtype(operands[0]), tir.ops[_FLOAT_FUNCTIONS[op.definition.name]]
     if is_float(dtype):
         return builder.elementwise(function)
 

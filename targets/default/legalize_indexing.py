@@ -15,13 +15,12 @@ from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.legalize import linalg, loops, movement, scalar
-from ...passes.legalize.broadcast import broadcast_plan, broadcast_size
+from ...passes.legalize.broadcast import broadcast_plan, broadcast_size, broadcast_sizes, load_broadcast
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.indices import as_position, checked_position, extremes, require_indices
-from ...passes.legalize.known_sizes import shape_of
 from ...passes.legalize.ranges import slice_range
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import broadcast_sizes, load_broadcast, require_at_most, require_same
+from ...passes.legalize.size_checks import require_at_most, require_same
 from ...passes.legalize.tensors import slice_of
 
 
@@ -43,17 +42,17 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Mode "fast" checks the indices; "clip" and "wrap" are numpy's; "nan" gives NaN for an index outside, which
     one below 0 is too."""
     data, indices = operands
-    rank = len(shape_of(builder, data))
+    rank = len(builder.shape(data))
     if op.axis is None and rank != 1:
         return relax.ops["take"](relax.ops["flatten"](data), indices, axis=0, mode=op.mode)
     axis = 0 if op.axis is None else op.axis % rank
     is_scalar = isinstance(builder.info(indices), ScalarInfo)
-    count = 0 if is_scalar else len(shape_of(builder, indices))
+    count = 0 if is_scalar else len(builder.shape(indices))
     mode, dtype = op.mode, builder.dtype(indices)
 
     def body(x: Any, given: Any, output: Any) -> Any:
         size = linalg.dim(x, axis)
-        _check_taken(mode, given, dtype, axis, size)
+        _check_taken(mode, given, dtype, axis, linalg.sizes_of(x)[axis])
 
         def element(at: list[Any], *scalars: Any) -> Any:
             index = scalars[0] if scalars else given
@@ -70,12 +69,14 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 def _check_taken(mode: str, indices: Any, dtype: str, axis: int, size: Any) -> None:
     if mode == "fast":
-        require_indices(indices, dtype, axis, size)
+        require_indices(indices, dtype, axis, loops.index(size))
     if mode not in ("clip", "wrap"):
         return
     # An empty axis has no place for them to go.
+    if isinstance(size, int) and size > 0:
+        return
     one = linalg.constant_index(1)
-    can_read = scalar.compare(">=", size, one, "index")
+    can_read = scalar.compare(">=", loops.index(size), one, "index")
     for count in loops.sizes(indices) if isinstance(indices.type, ir.RankedTensorType) else []:
         is_empty = scalar.compare("<", loops.index(count), one, "index")
         can_read = scalar.create("arith.ori", can_read, is_empty)
@@ -105,7 +106,7 @@ def _or_nan(read: Callable[[Any], Any], place: Any, size: Any, element: Any) -> 
 
 @register_legalize("relax.strided_slice")
 def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    rank = len(shape_of(builder, operands[0]))
+    rank = len(builder.shape(operands[0]))
     strides = op.strides or (1,) * len(op.axes)
     bounds = {axis % rank: three for axis, *three in zip(op.axes, op.begin, op.end, strides, strict=True)}
     steps = [bounds[axis][2] if axis in bounds else 1 for axis in range(rank)]
@@ -142,7 +143,7 @@ def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any)
 @register_legalize("relax.dynamic_strided_slice")
 def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """A stride of 0 is a ValueError, as in Python."""
-    rank = len(shape_of(builder, operands[0]))
+    rank = len(builder.shape(operands[0]))
     dtypes = [builder.dtype(value) for value in operands[1:]]
 
     def slices(x: Any, *lists: Any) -> list[tuple[Any, Any, Any]]:
@@ -175,7 +176,7 @@ def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) ->
 
 @register_legalize("relax.gather_elements")
 def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    rank = len(shape_of(builder, operands[0]))
+    rank = len(builder.shape(operands[0]))
     axis, dtype = op.axis % rank, builder.dtype(operands[1])
 
     def body(data: Any, indices: Any, output: Any) -> Any:
@@ -195,7 +196,7 @@ def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.gather_nd")
 def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     batch, dtype = op.batch_dims, builder.dtype(operands[1])
-    depth = shape_of(builder, operands[1])[-1]
+    depth = builder.shape(operands[1])[-1]
     if not isinstance(depth, int):
         return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
 
@@ -235,7 +236,7 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return builder.decline(f"the rank of the result ({describe(result)}) is not known")
     count = len(operands) - 1
     rank = len(result.shape)
-    common = rank - (len(shape_of(builder, operands[0])) - count)
+    common = rank - (len(builder.shape(operands[0])) - count)
     dtypes = [builder.dtype(value) for value in operands[1:]]
     outer = result.with_shape(result.shape[:common])
     plans: list[Any] = [broadcast_plan(builder.info(value), outer) for value in operands[1:]]
@@ -270,7 +271,7 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.reverse_sequence")
 def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """A length below 2 reverses nothing; one beyond the sequence is a ValueError."""
-    rank = len(shape_of(builder, operands[0]))
+    rank = len(builder.shape(operands[0]))
     sequence, batch = op.seq_axis % rank, op.batch_axis % rank
     dtype = builder.dtype(operands[1])
 

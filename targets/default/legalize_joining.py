@@ -6,18 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...passes.legalize import linalg, movement, size_checks, tensors
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-
-
-def _result(builder: RuleBuilder) -> tuple[Any, ...]:
-    """The sizes of the first result."""
-    info = builder.result_infos[0]
-    assert isinstance(info, TensorInfo) and info.shape is not None
-    return info.shape
 
 
 def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: Sequence[int | None]) -> None:
@@ -25,12 +17,11 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: 
 
     `axes` has the output's dimension for each of a part's; None for one that may have any size.
     """
-    shape = _result(builder)
+    shape = builder.result_shape()
     for index, part in enumerate(parts):
-        info = builder.info(builder.operands[index])
-        assert isinstance(info, TensorInfo) and info.shape is not None
+        known = builder.shape(builder.operands[index])
         for own, axis in enumerate(axes):
-            if axis is not None and equal(info.shape[own], shape[axis]) is not True:
+            if axis is not None and equal(known[own], shape[axis]) is not True:
                 sizes = linalg.dim(part, own), linalg.dim(output, axis)
                 size_checks.require_same(*sizes, f"dimension {own} of tensor #{index}")
 
@@ -39,7 +30,7 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: 
 def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if len(operands) == 1:
         return operands[0]
-    rank = len(_result(builder))
+    rank = len(builder.result_shape())
     joined = op.axis % rank
 
     def write(*parameters: Any) -> Any:
@@ -63,7 +54,7 @@ def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.stack")
 def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    rank = len(_result(builder))
+    rank = len(builder.result_shape())
     new = op.axis % rank
     old = [axis for axis in range(rank) if axis != new]
 
@@ -87,7 +78,7 @@ def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if len(builder.result_infos) == 1:
         return operands[0]
-    rank = len(_result(builder))
+    rank = len(builder.result_shape())
     axis = op.axis % rank
 
     def write(x: Any, *outputs: Any) -> list[Any]:

@@ -67,12 +67,8 @@ def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[moveme
         if divisor is None:
             parts.append(([size], [_Block(axis)]))
             continue
-        parts.append(
-            (
-                [movement.divided(size, divisor), divisor],
-                [_Block(axis, "outer", divisor), _Block(axis, "inner", divisor)],
-            )
-        )
+        sizes = [movement.divided(size, divisor), divisor]
+        parts.append((sizes, [_Block(axis, "outer", divisor), _Block(axis, "inner", divisor)]))
     return parts
 
 

@@ -18,10 +18,6 @@ _ELLIPSIS = "..."
 Labels = tuple[str, ...]
 
 
-def _rank(builder: RuleBuilder, value: Any) -> int:
-    return len(builder.info(value).shape)  # type: ignore[union-attr,arg-type]
-
-
 def _contract(
     builder: RuleBuilder,
     values: Sequence[Any],
@@ -53,7 +49,7 @@ def _contract(
 
 @register_legalize("relax.matmul")
 def matmul(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    left, right = (_rank(builder, operand) for operand in operands)
+    left, right = (len(builder.shape(operand)) for operand in operands)
     if 0 in (left, right):
         return builder.decline("a scalar is no matrix; use relax.multiply")
     batch = [f"batch {axis}" for axis in range(max(left, right, 2) - 2)]
@@ -73,7 +69,7 @@ def outer(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 def einsum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Two operands at a time, from left to right: labels that nobody needs any more are summed on the way."""
     result: Any = builder.result_infos[0]
-    labels, result_labels = _einsum_labels(op.subscripts, [_rank(builder, value) for value in operands])
+    labels, result_labels = _einsum_labels(op.subscripts, [len(builder.shape(value)) for value in operands])
     value, own = operands[0], labels[0]
     for position in range(1, len(operands) - 1):
         later = {label for term in (*labels[position + 1 :], result_labels) for label in term}

@@ -7,22 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...dialects.core.infos import TensorInfo, is_float
-from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
-from ...passes.legalize import contraction, linalg, loops, movement, scalar, size_checks
-from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan
+from ...passes.legalize import contraction, linalg, loops, movement, scalar
+from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan, require_broadcast
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
-
-
-def _shapes(builder: RuleBuilder) -> tuple[Sequence[Dim], Sequence[Dim]]:
-    """The first operand's sizes and those of the only result."""
-    old, new = builder.info(builder.operands[0]), builder.result_infos[0]
-    assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
-    assert old.shape is not None and new.shape is not None
-    return old.shape, new.shape
-
 
 # ---- broadcasts and their inverse ----
 
@@ -37,7 +28,7 @@ def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def write(x: Any, output: Any) -> Any:
         if any(isinstance(place, tuple) for place in plan):
-            size_checks.require_broadcast(x, linalg.sizes_of(output))
+            require_broadcast(x, linalg.sizes_of(output))
         return broadcast_generic([x], output, [plan], lambda value: value)
 
     return builder.prim(write, operands[:1], pattern="broadcast")
@@ -45,7 +36,7 @@ def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"])
 def collapse_sum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    old, new = _shapes(builder)
+    old, new = builder.shape(builder.operands[0]), builder.result_shape()
     offset = len(old) - len(new)
     targets = [1] * offset + list(new)
     summed = [axis for axis in range(len(old)) if equal(old[axis], targets[axis]) is not True]
@@ -67,7 +58,7 @@ def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
     wide = "f64" if is_float(dtype) else dtype
     targets = [loops.size(output, axis) for axis in range(len(output.type.shape))]
     offset = len(sizes) - len(targets)
-    size_checks.require_broadcast(output, sizes)
+    require_broadcast(output, sizes)
 
     def write(*place: Any) -> None:
         first, one = linalg.constant_index(0), linalg.constant_index(1)
@@ -97,7 +88,7 @@ def _nested_sum(
 
 @register_legalize("relax.permute_dims")
 def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    old, new = _shapes(builder)
+    old, new = builder.shape(builder.operands[0]), builder.result_shape()
     rank = len(old)
     axes = [axis % rank for axis in (range(rank)[::-1] if op.axes is None else op.axes)]
     if axes == sorted(axes):
@@ -111,7 +102,7 @@ def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.flip")
 def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    rank = len(_shapes(builder)[0])
+    rank = len(builder.shape(operands[0]))
     flipped = op.axis % rank
 
     def write(x: Any, output: Any) -> Any:
@@ -142,7 +133,7 @@ class _Part(NamedTuple):
 def repeat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if op.axis is None:
         return relax.ops["repeat"](relax.ops["flatten"](operands[0]), repeats=op.repeats, axis=0)
-    rank = len(_shapes(builder)[0])
+    rank = len(builder.shape(operands[0]))
     parts = [[_Part(axis)] for axis in range(rank)]
     parts[op.axis % rank].append(_Part(None, op.repeats))
     return _copies(builder, parts)
@@ -150,7 +141,7 @@ def repeat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.tile")
 def tile(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    old, new = _shapes(builder)
+    old, new = builder.shape(builder.operands[0]), builder.result_shape()
     counts = (1,) * (len(new) - len(op.repeats)) + op.repeats
     added = len(new) - len(old)
     return _copies(
@@ -161,7 +152,7 @@ def tile(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
     """The first operand's elements repeated: the result's dimensions taken apart, then one broadcast."""
-    old, new = _shapes(builder)
+    old, new = builder.shape(builder.operands[0]), builder.result_shape()
     if len(old) == len(new) and all(part.axis is not None or part.times == 1 for each in parts for part in each):
         return builder.operands[0]
 

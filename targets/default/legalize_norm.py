@@ -10,7 +10,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.intrinsics.numbers import number
@@ -30,7 +30,7 @@ def _norm(
     pattern: OpPattern = OpPattern.OPAQUE,
 ) -> list[Any]:
     """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
-    shape, *others = [_shape(builder, value) for value in builder.operands]
+    shape, *others = map(builder.shape, builder.operands)
     unproven = [
         (1 + parameter, position, axis)
         for parameter, other in enumerate(others)
@@ -46,10 +46,6 @@ def _norm(
         return body(*values)
 
     return builder.prim(write, outputs=outputs, pattern=pattern)
-
-
-def _shape(builder: RuleBuilder, value: Any) -> Sequence[Dim]:
-    return builder.info(value).shape or ()  # type: ignore[union-attr]
 
 
 def _inverse_deviation(rows: Reduction, variance: Any, epsilon: float) -> Any:

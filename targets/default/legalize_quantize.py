@@ -14,8 +14,8 @@ from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.legalize import loops, scalar, size_checks
-from ...passes.legalize.broadcast import AT_ZERO, MAYBE, broadcast_generic
+from ...passes.legalize import loops, scalar
+from ...passes.legalize.broadcast import AT_ZERO, MAYBE, broadcast_generic, require_broadcast
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import convert_scalar
 from ...passes.legalize.rules import register_legalize
@@ -24,7 +24,7 @@ from ...passes.legalize.rules import register_legalize
 @register_legalize("relax.quantize")
 def quantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
-    target = str(builder.result_element)
+    target = builder.result_dtype()
 
     def body(x: Any, s: Any, z: Any) -> Any:
         quotient = scalar.divide(_f32(x, data), _f32(s, scale), "f32")
@@ -43,7 +43,7 @@ def quantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.dequantize")
 def dequantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
-    target = str(builder.result_element)
+    target = builder.result_dtype()
 
     def body(x: Any, s: Any, z: Any) -> Any:
         difference = _difference(x, data, z, zero_point)
@@ -80,7 +80,7 @@ def _along_axis(op: Any, operands: list[Any], builder: RuleBuilder, body: Callab
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         for position in checked:
-            size_checks.require_broadcast(inputs[position], [loops.sizes(output)[axis] if rank else 1])
+            require_broadcast(inputs[position], [loops.sizes(output)[axis] if rank else 1])
         return broadcast_generic(inputs, output, plans, body)
 
     return builder.prim(write, pattern=OpPattern.BROADCAST)

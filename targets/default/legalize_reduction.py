@@ -22,10 +22,10 @@ from ...passes.legalize.rules import register_legalize
 NOWHERE = -1
 
 
-def _reduce(op: Any, builder: RuleBuilder, body: Body) -> list[Any]:
+def _reduce(op: Any, builder: RuleBuilder, body: Body, pattern: OpPattern = OpPattern.COMM_REDUCE) -> list[Any]:
     """A PrimFunc of `body(reduction, *outputs)`."""
     axes = _axes(op, linalg.rank_of(builder.operands[0]))
-    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs), pattern=OpPattern.COMM_REDUCE)
+    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs), pattern=pattern)
 
 
 def _axes(op: Any, rank: int) -> list[int]:
@@ -176,7 +176,7 @@ def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             _first_place(reduction, lambda x, key: _key(x, dtype) == number(key), key, outputs[1], op.keepdims),
         ]
 
-    return _reduce(op, builder, body)
+    return _reduce(op, builder, body, OpPattern.OPAQUE)
 
 
 def _median_key(reduction: Reduction, dtype: str) -> Any:

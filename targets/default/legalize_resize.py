@@ -65,7 +65,7 @@ def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if blocked_dimensions(layout) & set(spatial):
         return in_plain_layout(op, operands[0], builder, layout, layout)
     axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]
-    dtype, out_dtype = builder.dtype(operands[0]), str(builder.result_infos[0].dtype)  # type: ignore[union-attr]
+    dtype, out_dtype = builder.dtype(operands[0]), builder.result_dtype()
     if is_empty(builder.info(operands[0]), axes, builder.result_infos[0]):
         return builder.decline("the image is empty: there is nothing to make the result of")
     settings = _Settings(op, dtype, out_dtype, len(axes))

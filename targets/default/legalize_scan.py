@@ -25,7 +25,7 @@ _STEPS_OF_BOOLEANS = {"cumsum": (scalar.maximum, 0), "cumprod": (scalar.minimum,
 @register_legalize([f"relax.{name}" for name in _STEPS])
 def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     (data,) = operands
-    name, source, result = op.definition.name, builder.dtype(data), str(builder.result_infos[0].dtype)  # type: ignore[union-attr]
+    name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
     if op.axis is None:
         flat = relax.ops["flatten"](data)
         return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)

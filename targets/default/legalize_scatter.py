@@ -13,21 +13,16 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...passes.legalize import linalg, loops, movement, scalar
+from ...passes.legalize.broadcast import broadcast_sizes, load_broadcast, require_broadcast
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import convert_scalar
 from ...passes.legalize.indices import as_position, checked_position, require_index, require_indices
-from ...passes.legalize.known_sizes import by_name, shape_of
+from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.loops import load, nest, scratch, size, sizes, store
 from ...passes.legalize.ranges import slice_range
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
-from ...passes.legalize.size_checks import (
-    broadcast_sizes,
-    load_broadcast,
-    require_at_most,
-    require_broadcast,
-    require_same,
-)
+from ...passes.legalize.size_checks import require_at_most, require_same
 from ...passes.legalize.tensors import put_slice, slice_of
 
 #: What is at a place and what is written there -> what is there then.
@@ -129,7 +124,7 @@ def _quotient(dtype: str) -> _Combine:
 @register_legalize("relax.scatter_nd")
 def scatter_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
-    depth = shape_of(builder, operands[1])[-1]
+    depth = builder.shape(operands[1])[-1]
     if not isinstance(depth, int):
         return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
     wide = _wide(dtype, reduction)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...dialects.core.symbols import Dim
 from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.loops import for_range, load, nest, require, size, store
@@ -29,11 +28,7 @@ Place = Callable[[Any], list[Any]]
 
 def _axis(op: Any, builder: RuleBuilder) -> int:
     """The axis from the front."""
-    return int(op.axis) % len(_shape(builder))
-
-
-def _shape(builder: RuleBuilder) -> tuple[Dim, ...]:
-    return tuple(builder.info(builder.operands[0]).shape)  # type: ignore[union-attr,arg-type]
+    return int(op.axis) % len(builder.shape(builder.operands[0]))
 
 
 def _rows(data: Any, body: Callable[[Place], None]) -> None:
@@ -41,18 +36,14 @@ def _rows(data: Any, body: Callable[[Place], None]) -> None:
     nest([size(data, 0), size(data, 2)], lambda before, after: body(lambda i: [before, i, after]))
 
 
-def _order(op: Any, builder: RuleBuilder, *, descending: bool) -> Order:
+def _order(builder: RuleBuilder, *, descending: bool) -> Order:
     dtype = builder.dtype(builder.operands[0])
     return lambda left, right: precedes(left[0], right[0], dtype, descending=descending)
 
 
-def _result_dtype(builder: RuleBuilder, result: int) -> str:
-    return str(builder.result_infos[result].dtype)  # type: ignore[union-attr]
-
-
 @register_legalize("relax.sort")
 def sort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    axis, order = _axis(op, builder), _order(op, builder, descending=op.descending)
+    axis, order = _axis(op, builder), _order(builder, descending=op.descending)
 
     def body(*buffers: Any) -> None:
         data, out = (around_axis(buffer, axis) for buffer in buffers)
@@ -70,8 +61,8 @@ def sort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.argsort")
 def argsort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    axis, order = _axis(op, builder), _order(op, builder, descending=op.descending)
-    dtype = _result_dtype(builder, 0)
+    axis, order = _axis(op, builder), _order(builder, descending=op.descending)
+    dtype = builder.result_dtype()
 
     def body(*buffers: Any) -> None:
         data, out = (around_axis(buffer, axis) for buffer in buffers)
@@ -90,9 +81,9 @@ def argsort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.topk")
 def topk(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Of equal elements those with the lowest positions, as ONNX has it."""
-    axis, order = _axis(op, builder), _order(op, builder, descending=op.largest)
-    dtype = "" if op.ret_type == "values" else _result_dtype(builder, -1)
-    size_, result = _shape(builder)[axis], builder.result_infos[0].shape[axis]  # type: ignore[union-attr,index]
+    axis, order = _axis(op, builder), _order(builder, descending=op.largest)
+    dtype = "" if op.ret_type == "values" else builder.result_dtype(-1)
+    size_, result = builder.shape(operands[0])[axis], builder.result_shape()[axis]
     is_unsure = isinstance(result, int) and not isinstance(size_, int)
 
     def write(record: Record, outs: Sequence[Any], place: Sequence[Any]) -> None:

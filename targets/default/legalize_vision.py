@@ -12,7 +12,7 @@ from ...passes.intrinsics.numbers import Number, number, select, to_float
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.boxes import load_wide
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import accumulator
+from ...passes.legalize.conversions import widened
 from ...passes.legalize.loops import for_range, index, load, nest, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.size_checks import require_at_most, require_same
@@ -26,12 +26,10 @@ def get_valid_counts(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         anchors, values = size(data, 1), size(data, 2)
         require_at_most(max(op.score_index, op.id_index) + 1, sizes(data)[2], "values of a box that attributes name")
         type_ = data.type.element_type
-        threshold = number(scalar.constant(op.score_threshold, type_))
+        threshold = widened(scalar.constant(op.score_threshold, type_))
 
         def is_valid(batch: Any, anchor: Any) -> Any:
-            scores = (
-                load_wide(data, batch, anchor, op.score_index) > to_float(threshold, accumulator(str(type_)))
-            ).value
+            scores = (load_wide(data, batch, anchor, op.score_index) > threshold).value
             if op.id_index < 0:
                 return scores
             has_class = (load_wide(data, batch, anchor, op.id_index) >= 0.0).value
@@ -118,9 +116,9 @@ def _kept_scores(op: Any, builder: RuleBuilder, scores: Any, info: Any) -> Any:
 
     def kept(value: Any, _: Any) -> Any:
         x = number(value)
-        threshold = to_float(number(scalar.constant(op.threshold, value.type)), accumulator(x.dtype))
+        threshold = widened(scalar.constant(op.threshold, value.type))
         zero = scalar.constant(0, value.type)
-        result = select(to_float(x, accumulator(x.dtype)) < threshold, number(zero), x).value
+        result = select(widened(value) < threshold, number(zero), x).value
         if op.keep_background:
             return result
         is_background = scalar.compare("==", linalg.index(1), linalg.constant_index(0), "index")

@@ -10,8 +10,8 @@ from ...bindings.errors import RelaxError
 from ...bindings.execution import to_llvm_ir
 from .code_target import CodeTarget
 from .cpus import llvm_version
-from .half_conversions import DEFINITIONS, INSTRUCTIONS
 from .llvm_ir_text import for_older_llvm
+from .narrow_conversions import ARCHITECTURES, DEFINITIONS
 from .object_file import check_compilable
 
 # RISC-V's calls differ by what the CPU has; this is how all that runs Linux there passes floats.
@@ -35,7 +35,7 @@ def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
     )  # fmt: skip
     context = llvm.create_context()
     code = _parse(llvm, text, context)
-    if INSTRUCTIONS.get(target.architecture) not in {None, *target.enabled}:
+    if target.architecture in ARCHITECTURES:
         code.link_in(_parse(llvm, DEFINITIONS, context))
     code.triple = target.triple
     code.data_layout = str(machine.target_data)

@@ -7,6 +7,7 @@ the bits. The older one takes bits only, in a spelling for each type: those of t
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,9 +46,7 @@ class _Format:
         """The bits of the number nearest to a decimal, the even one of two."""
         value = abs(Fraction(decimal))
         bias = (1 << (self.exponent_bits - 1)) - 1
-        exponent = 1 - bias
-        while value >= Fraction(2) ** (exponent + 1):
-            exponent += 1
+        exponent = max(1 - bias, math.frexp(value)[1] - 1) if value else 1 - bias
         steps = round(value / Fraction(2) ** (exponent - self.mantissa_bits))
         # A normal number's leading one adds one to the exponent's field, and so does rounding up to the next power.
         return self.sign(decimal.startswith("-")) | (((exponent + bias - 1) << self.mantissa_bits) + steps)

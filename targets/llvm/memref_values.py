@@ -67,8 +67,11 @@ def load(pointer: Any, offset: int, type_: Any) -> Any:
 
 
 def behind(pointer: Any, offset: int) -> Any:
-    if not offset:
-        return pointer
+    return view_of(pointer, offset) if offset else pointer
+
+
+def view_of(pointer: Any, offset: int = 0) -> Any:
+    """A new value for the address `offset` bytes behind a pointer."""
     attributes = {
         "rawConstantIndices": ir.DenseI32ArrayAttr.get([offset]),
         "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),

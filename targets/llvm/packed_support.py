@@ -26,7 +26,8 @@ CALL_GLOBAL = "__relax_call_global"
 _COLD = 'attributes {passthrough = ["cold", "noinline"]}'
 _SNPRINTF = "vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)"
 _LISTED_SIZES = 16  # of a shape in a message
-_BUFFER = 2048  # a message: entries keep their part of it under half of that
+#: What a message takes at most: entries keep their part of it under half of that.
+MESSAGE_BYTES = 2048
 
 _DECLARATIONS = """
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
@@ -49,7 +50,7 @@ llvm.mlir.global internal constant @__relax_no_function(
 
 _ERRORS = f"""
 llvm.func internal @{FAIL}(%kind: !llvm.ptr, %format: !llvm.ptr, %a: i64, %b: i64, %c: i64) -> i32 {_COLD} {{
-  %size = llvm.mlir.constant({_BUFFER} : i64) : i64
+  %size = llvm.mlir.constant({MESSAGE_BYTES} : i64) : i64
   %status = llvm.mlir.constant(-1 : i32) : i32
   %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
   %length = llvm.call @snprintf(%buffer, %size, %format, %a, %b, %c) {_SNPRINTF}
@@ -59,7 +60,7 @@ llvm.func internal @{FAIL}(%kind: !llvm.ptr, %format: !llvm.ptr, %a: i64, %b: i6
 }}
 llvm.func internal @{FAIL_AT}(%kind: !llvm.ptr, %format: !llvm.ptr, %where: !llvm.ptr, %a: i64, %b: i64, %c: i64)
     -> i32 {_COLD} {{
-  %size = llvm.mlir.constant({_BUFFER} : i64) : i64
+  %size = llvm.mlir.constant({MESSAGE_BYTES} : i64) : i64
   %status = llvm.mlir.constant(-1 : i32) : i32
   %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
   %length = llvm.call @snprintf(%buffer, %size, %format, %where, %a, %b, %c) {_SNPRINTF}

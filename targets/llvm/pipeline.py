@@ -26,7 +26,7 @@ STAGES = (
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
     _stage(
         "errors",
-        ("func.func(convert-linalg-to-loops)", "llvm-lower-packed", "llvm-lower-errors"),
+        ("func.func(convert-linalg-to-loops)", "llvm-name-functions", "llvm-lower-packed", "llvm-lower-errors"),
         "what can fail returns a status",
     ),
     _stage(

@@ -51,14 +51,14 @@ func.func @middle(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // Into a reduction; an index is computed from the indices of its loops. What the body asks for the size of is gone:
 // another parameter tells it.
 // CHECK-LABEL: func.func @to_a_mean(
-// CHECK-NEXT: "relax.call_tir"(%arg0) {func = @fused_exp_permute_dims_mean}
-// CHECK-LABEL: func.func @fused_exp_permute_dims_mean(
+// CHECK-NEXT: "relax.call_tir"(%arg0) {func = @fused_abs_permute_dims_mean}
+// CHECK-LABEL: func.func @fused_abs_permute_dims_mean(
 // CHECK-SAME: %[[X:.*]]: tensor<?x?xf32>, %[[OUT:.*]]: tensor<?xf32>)
 // CHECK-DAG: tensor.dim %[[X]]
 // CHECK: iterator_types = [{{.*}}"reduction"{{.*}}]{{.*}} ins(%[[X]] : tensor<?x?xf32>)
-// CHECK: "tir.exp"
+// CHECK: "tir.fabs"
 func.func @to_a_mean(%x: tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?xf32, #relax.sym<["m"]>> {
-  %0 = "relax.exp"(%x) : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?x?xf32, #relax.sym<["n", "m"]>>
+  %0 = "relax.abs"(%x) : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?x?xf32, #relax.sym<["n", "m"]>>
   %1 = "relax.permute_dims"(%0) : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?x?xf32, #relax.sym<["m", "n"]>>
   %2 = "relax.mean"(%1) {axis = [1]} : (tensor<?x?xf32, #relax.sym<["m", "n"]>>) -> tensor<?xf32, #relax.sym<["m"]>>
   return %2 : tensor<?xf32, #relax.sym<["m"]>>

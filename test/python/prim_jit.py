@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs one relax operator on arrays: built, compiled for llvm by the whole pipeline, called as users call it."""
+"""Runs relax operators on arrays: built, compiled for llvm by the whole pipeline, called as users call them."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
-from bf16_arrays import to_dlpack
-from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, TensorInfo
-from relax_mlir.runtime import Executable
+from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
+from relax_mlir.runtime import Executable, tensor, to_numpy
 
 import relax_mlir as rx
 
@@ -28,7 +27,9 @@ def run_op(
     default_rules: bool = False,
     **attributes: Any,
 ) -> Any:
-    """The operator's result, or a list of several. Arrays are passed at run time, other arguments stand in the module.
+    """The operator's result, an array, or a tuple of several.
+
+    Arrays are passed at run time, other arguments stand in the module.
 
     `symbols` are the arrays' shapes as the compiler is to see them, else as they are. `default_rules`: the default
     target's rules are taken where the target would leave the operator as it is.
@@ -38,7 +39,18 @@ def run_op(
     infos = tuple(rx.tensor(shape, dtype_name(array)) for shape, array in zip(shapes, arrays, strict=True))
     literals = tuple(None if isinstance(argument, numpy.ndarray) else (argument,) for argument in arguments)
     executable = compiled(name, infos, literals, tuple(attributes.items()), target, default_rules)
-    return executable["main"](*map(to_dlpack, arrays))
+    return called(executable, *arrays)
+
+
+def called(executable: Executable, *arguments: Any) -> Any:
+    """What `main` gives for arrays and numbers: an array, or a tuple of several, of the element types it was told."""
+    given = [tensor(each) if isinstance(each, numpy.ndarray) else each for each in arguments]
+    results = executable["main"](*given)
+    # Of less than a byte, in bytes.
+    held = [output.get("holds") for output in executable.signature("main")["outputs"]]
+    if len(held) == 1:
+        return to_numpy(results, held[0])
+    return tuple(to_numpy(each, dtype) for each, dtype in zip(results, held, strict=True))
 
 
 @functools.lru_cache(maxsize=256)
@@ -61,3 +73,21 @@ def compiled(
     if default_rules:
         stages = stages.insert_before("legalize", "default-rules", "relax-legalize-ops{target=default}")
     return rx.compile(module, target=target, pipeline=stages)
+
+
+def run_built(build: Callable[..., Any], *arguments: Any, symbols: Sequence[Sequence[str | int]] = ()) -> Any:
+    """The array that `build(*parameters)` computes of these arguments: arrays, and numbers, which are i64 or f64.
+
+    For operands that `run_op` cannot tell apart. `symbols` are the arrays' shapes as for it.
+    """
+    shapes = iter(symbols or [array.shape for array in arguments if isinstance(array, numpy.ndarray)])
+    infos = [
+        rx.tensor(next(shapes), dtype_name(argument))
+        if isinstance(argument, numpy.ndarray)
+        else ScalarInfo("f64" if isinstance(argument, float) else "i64")
+        for argument in arguments
+    ]
+    module = rx.Module()
+    with module.function("main", infos) as f:
+        f.returns(build(*f))
+    return called(rx.compile(module, target="llvm"), *arguments)

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy
-from bf16_arrays import from_dlpack, to_dlpack
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.core.infos import tensor
 from relax_mlir.passes.tir_schedule import TirSchedule
-from relax_mlir.runtime import Artifact, Executable
+from relax_mlir.runtime import Artifact, Executable, to_numpy
+from relax_mlir.runtime import tensor as runtime_tensor
 from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
 from relax_mlir.targets.llvm.object_file import emit_object
 from relax_mlir.targets.llvm.packed_entry import add_packed_entry
@@ -95,9 +95,9 @@ def executable(
 def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays: Any, vector_bytes: int = 64) -> Any:
     """The only result, for arrays, behind which no memory can be read."""
     result = executable(text, tuple(inputs), tuple(outputs), vector_bytes)["main"](
-        *(to_dlpack(at_the_end_of_memory(array)) for array in arrays)
+        *(runtime_tensor(at_the_end_of_memory(array)) for array in arrays)
     )
-    return from_dlpack(result)
+    return to_numpy(result)
 
 
 def _append_caller(module: Any, parameters: Sequence[Shaped], output_count: int) -> None:

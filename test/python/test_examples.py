@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 import pytest
-from relax_mlir import relax
 from relax_mlir.passes.legalize.rules import rules_for
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy
 import pytest
 from installing import PROJECT, REPOSITORY, build_wheel, requirement_name, run
-from relax_mlir import relax
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 # What the compiler alone needs, and what the runtime's own dependencies need.
 COMPILER_ONLY = {"torch-mlir", "numpy"}
@@ -89,8 +89,9 @@ def test_a_saved_program_runs_without_the_compiler(python: Path, artifact: Path,
     assert done.stderr == ""
 
 
-def test_readme_tells_how_to_install_the_runtime() -> None:
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    command = re.search(r"^pip install --no-deps relax-mlir\npip install (.*)$", readme, re.MULTILINE)
-    assert command, "README.md does not tell how to install the runtime alone"
+@pytest.mark.parametrize("file", ["README.md", "docs/targets.md"])
+def test_the_documents_tell_how_to_install_the_runtime(file: str) -> None:
+    text = (REPOSITORY / file).read_text(encoding="utf-8")
+    command = re.search(r"^pip install --no-deps relax-mlir\npip install (.*)$", text, re.MULTILINE)
+    assert command, "it does not tell how to install the runtime alone"
     assert command.group(1).split() == runtime_requirements()

@@ -12,8 +12,8 @@ HERE = Path(__file__).resolve().parent
 CHECKERS = ["check_layers.py"]
 # Each writes its files, or with --check compares them only.
 GENERATORS = ["gen_upstream_passes.py", "gen_operators.py"]
-# Measures for minutes and needs mpmath (make env-dev): run by hand; only whether it is due is checked.
-MEASURED = ["gen_intrinsics_table.py"]
+# These take long (the first needs mpmath, make env-dev): run by hand; only whether it is due is checked.
+MEASURED = ["gen_intrinsics_table.py", "gen_cpus.py"]
 
 
 def run(script: str, *options: str) -> int:

@@ -17,11 +17,12 @@ from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS, input_symbol
 from ..abi import EXPORT_PREFIX
 from ..packed_entry import add_packed_entry, kernel_name
 from ..signature import Result, Signature
+from .llvm_name_functions import NAME, name_in_program
 
 #: On the module: for each entry what the manifest says of it, as JSON.
 ENTRIES = "relax.entries"
 #: Attributes that have served their purpose.
-_SPENT = (INPUTS, RESULTS, NAMES)
+_SPENT = (INPUTS, RESULTS, NAMES, NAME)
 _INTERNAL = "#llvm.linkage<internal>"
 
 
@@ -40,6 +41,8 @@ class AddEntries(Pass):
             _rename(op, function)
         for function in _functions(op):
             _hide(function)
+            for name in [name for name in _SPENT if name in function.attributes]:
+                del function.attributes[name]
         for each in signatures:
             add_packed_entry(op, each)
         with op.context:
@@ -60,12 +63,10 @@ def is_public(function: Any) -> bool:
 def _rename(module: Any, function: Any) -> None:
     """The function that works for the entry; nobody else calls it from outside."""
     old = string_value(function.attributes["sym_name"])
-    new = kernel_name(old)
+    new = kernel_name(name_in_program(function))
     with function.context:
         ir.SymbolTable.replace_all_symbol_uses(old, new, module)
         function.attributes["sym_name"] = ir.StringAttr.get(new)
-    for name in _SPENT:
-        del function.attributes[name]
 
 
 def _hide(function: Any) -> None:
@@ -82,7 +83,7 @@ def signature_of(function: Any) -> Signature:
     results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
     names = [string_value(each) for each in attributes[NAMES]]
     outputs = [result_info(info, inputs) for info in results]
-    return Signature(string_value(attributes["sym_name"]), tuple(zip(names, inputs, strict=True)), tuple(outputs))
+    return Signature(name_in_program(function), tuple(zip(names, inputs, strict=True)), tuple(outputs))
 
 
 def result_info(info: Info, inputs: Sequence[Info]) -> Result:

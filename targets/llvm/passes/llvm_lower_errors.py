@@ -15,6 +15,7 @@ from ....bindings.diagnostics import locate
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
+from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
@@ -22,10 +23,12 @@ from ....passes.lower_calls.function import INPUTS
 from ..llvm_text import PTR, has_symbol, merge, text_global
 from ..memref_values import address_of, call, constant
 from ..packed_call import add_raise_at
-from ..packed_support import RELEASE
+from ..packed_support import MESSAGE_BYTES, RELEASE
+from .llvm_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
+_MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
 
 @register_pass
@@ -86,17 +89,18 @@ class _FailingFunction:
     def run(self) -> None:
         function = self._function
         with function.location:
+            if any(op.name.startswith("affine.") for op in operations_in(function)):
+                run_upstream(function, ["lower-affine"], verify=False)
             self._declare()
-            for op in operations_in(function):
-                self._mark(op)
+            for block in function.regions[0].blocks:
+                self._mark(block, [])
             if any(op.regions for op in operations_in(function)):
                 run_upstream(function, ["convert-scf-to-cf"], verify=False)
             for op in operations_in(function):
                 if op.name == "func.return":
                     self._succeed(op)
-            for op in [op for op in operations_in(function) if op.name in (_ASSERT, _STATUS)]:
-                with op.location:
-                    self._branch(op)
+            for block in list(function.regions[0].blocks):
+                self._split(block)
             for op in [op for op in operations_in(function) if op.name == "tir.release"]:
                 with op.location, ir.InsertionPoint(op):
                     call(RELEASE, list(op.operands))
@@ -115,20 +119,29 @@ class _FailingFunction:
 
     # ---- while control flow is structured: what is to be given back where ----
 
-    def _mark(self, op: Any) -> None:
-        if op.name in (_ASSERT, _STATUS):
-            self._mark_memory(op)
-        elif op.name == "func.call" and _callee(op) in self._failing:
-            self._mark_call(op)
+    def _mark(self, block: Any, around: list[Any]) -> None:
+        """Tells what can fail which memory the function owns there: made in the block before it, or around."""
+        is_body = block.owner.operation.name == "func.func"
+        owned = [*around, *([] if is_body else filter(_is_owned, block.arguments))]
+        for op in [view.operation for view in block.operations]:
+            for inner in [inner for region in op.regions for inner in region.blocks]:
+                self._mark(inner, owned)
+            if op.name in _GIVES_BACK:
+                owned = [value for value in owned if value != op.operands[0]]
+            owned += filter(_is_owned, op.results)
+            if op.name in (_ASSERT, _STATUS):
+                self._mark_memory(op, owned)
+            elif op.name == "func.call" and _callee(op) in self._failing:
+                self._mark_call(op, owned)
 
-    def _mark_memory(self, op: Any) -> None:
+    def _mark_memory(self, op: Any, owned: list[Any]) -> None:
         """The memory goes behind the other operands."""
         with ir.InsertionPoint(op), op.location:
             attributes = {name: op.attributes[name] for name in op.attributes}
-            ir.Operation.create(op.name, operands=[*op.operands, *_allocated(op)], attributes=attributes)
+            ir.Operation.create(op.name, operands=[*op.operands, *owned], attributes=attributes)
         op.erase()
 
-    def _mark_call(self, op: Any) -> None:
+    def _mark_call(self, op: Any, owned: list[Any]) -> None:
         i32 = ir.IntegerType.get_signless(32)
         with ir.InsertionPoint(op), op.location:
             operands = list(op.operands)
@@ -136,7 +149,7 @@ class _FailingFunction:
                 operands.append(self._place(op))
             attributes = {"callee": op.attributes["callee"]}
             made = ir.Operation.create("func.call", results=[i32], operands=operands, attributes=attributes)
-            ir.Operation.create(_STATUS, operands=[made.result, *_allocated(op)])
+            ir.Operation.create(_STATUS, operands=[made.result, *owned])
         op.erase()
 
     def _place(self, op: Any) -> Any:
@@ -159,11 +172,21 @@ class _FailingFunction:
             ir.Operation.create("func.return", operands=[constant(0, 32)])
         op.erase()
 
-    def _branch(self, op: Any) -> None:
+    def _split(self, block: Any) -> None:
+        """Ends the block at what can fail; what comes after moves into a block of its own."""
+        rest = None
+        for op in [view.operation for view in block.operations]:
+            if rest is not None:
+                rest.append(op)
+            if op.name in (_ASSERT, _STATUS):
+                rest = op.block.create_after()
+                with op.location:
+                    self._branch(op, rest)
+
+    def _branch(self, op: Any, rest: Any) -> None:
         """Goes on where all is well; else gives back memory and returns."""
         operands = list(op.operands)
         memory = [value for value in operands if _is_memory(value)]
-        rest = _split(op)
         failed = self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
             condition = operands[0] if op.name == _ASSERT else _equal_zero(operands[0])
@@ -177,7 +200,8 @@ class _FailingFunction:
 
     def _raise(self, op: Any) -> Any:
         numbers = [value for value in list(op.operands)[1:] if not _is_memory(value)]
-        message = string_value(op.attributes["message"]).replace("%", "%%").replace("{}", "%lld")
+        text = _cut(string_value(op.attributes["message"]))
+        message = text.replace("%", "%%").replace("{}", "%lld")
         kind = string_value(op.attributes["kind"])
         symbol = add_raise_at(self._module, kind, message)
         where = self._where if self._where is not None else self._text(_place_text(self._function, op.location))
@@ -197,67 +221,33 @@ def _place_text(callee: Any, location: Any) -> str:
     what = ""
     if callee is not None:
         operator = callee.attributes[OPERATOR] if OPERATOR in callee.attributes else None
-        what = string_value(operator) if operator is not None else f"@{_name(callee)}"
+        what = string_value(operator) if operator is not None else f"@{name_in_program(callee)}"
     named = f'"{node}"' if node else ""
     place = f"at {file}:{line}:{column}" if line else ""
-    return " ".join(part for part in (what, named, place) if part) or "the program"
+    return _cut(" ".join(part for part in (what, named, place) if part) or "the program")
+
+
+def _cut(text: str) -> str:
+    """As much of a text as two of them, and numbers, have room for in a message; whole characters."""
+    data = text.encode()
+    return text if len(data) <= _MOST_TEXT else data[: _MOST_TEXT - 3].decode(errors="ignore") + "..."
 
 
 def _is_memory(value: Any) -> bool:
     return isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)) or str(value.type) == PTR
 
 
-def _allocated(op: Any) -> list[Any]:
-    """The memory that the function owns at an operation: made before it, in blocks around, and not given back."""
-    found: list[Any] = []
-    inner, outer = op, op.parent
-    while inner.name != "func.func":
-        found = [*_allocated_before(inner), *found]
-        inner = outer.operation
-        outer = inner.parent if inner.name != "func.func" else None
-    return found
-
-
 _GIVES_BACK = ("memref.dealloc", "tir.release")
 
 
-def _allocated_before(op: Any) -> list[Any]:
-    alive: list[Any] = [argument for argument in op.block.arguments if _is_owned_argument(op.block, argument)]
-    for view in op.block.operations:
-        other = view.operation
-        if other == op:
-            break
-        if other.name in _GIVES_BACK:
-            alive = [value for value in alive if value != other.operands[0]]
-        alive += [result for result in other.results if _is_memory(result)]
-    return [value for value in alive if _is_given_back(value)]
-
-
-def _is_owned_argument(block: Any, value: Any) -> bool:
-    return block.owner.operation.name != "func.func" and _is_memory(value)
-
-
-def _is_given_back(value: Any) -> bool:
-    return any(use.owner.operation.name in _GIVES_BACK for use in value.uses)
+def _is_owned(value: Any) -> bool:
+    """Whether a value is memory that the function gives back somewhere."""
+    return _is_memory(value) and any(use.owner.operation.name in _GIVES_BACK for use in value.uses)
 
 
 def _give_back(value: Any) -> None:
     name = "memref.dealloc" if isinstance(value.type, ir.MemRefType) else "tir.release"
     ir.Operation.create(name, operands=[value])
-
-
-def _split(op: Any) -> Any:
-    """Moves what comes after an operation into a block of its own."""
-    block = op.block
-    rest = block.create_after()
-    for view in _after(op):
-        rest.append(view)
-    return rest
-
-
-def _after(op: Any) -> list[Any]:
-    operations = [view.operation for view in op.block.operations]
-    return operations[operations.index(op) + 1 :]
 
 
 def _equal_zero(status: Any) -> Any:

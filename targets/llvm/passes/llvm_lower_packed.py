@@ -15,7 +15,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize import linalg, scalar
 from ..llvm_text import PTR, merge, text_global
-from ..memref_values import address_of, call, constant, load, memref_at, pointer_of
+from ..memref_values import address_of, call, constant, load, memref_at, pointer_of, view_of
 from ..packed_functions import add_give_object, add_give_tensor, add_packed_call, result_bytes
 
 
@@ -65,7 +65,8 @@ def _call(module: Any, op: Any, values: list[Any], infos: list[Info], result: In
         return []
     if isinstance(result, TensorInfo):
         return [_tensor(out, op.results[0].type)]
-    return [out] if isinstance(result, ObjectInfo) else [_scalar(out, op.results[0].type)]
+    # A value of its own: whoever gives back what is alive must not find the place before there is an object in it.
+    return [view_of(out)] if isinstance(result, ObjectInfo) else [_scalar(out, op.results[0].type)]
 
 
 def _without_symbols(info: TensorInfo) -> TensorInfo:

@@ -13,6 +13,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..memref_values import address_of, constant, load, memref_at
 from ..packed_call import CONSTANT_TABLE, add_constant_table
+from .llvm_name_functions import name_in_program
 
 #: On the module: what the table's places hold, a list of dictionaries {name, value}.
 CONSTANTS = "relax.constants"
@@ -52,7 +53,7 @@ def _name(op: Any) -> str:
 
 
 def _described(op: Any) -> Any:
-    return ir.DictAttr.get({"name": op.attributes["sym_name"], "value": op.attributes["initial_value"]})
+    return ir.DictAttr.get({"name": ir.StringAttr.get(name_in_program(op)), "value": op.attributes["initial_value"]})
 
 
 def _load_address(op: Any, position: int) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy
 import pytest
-from relax_mlir import relax, tir
 from relax_mlir.dialects.tir import declare_intrinsic
 from relax_mlir.passes.legalize import linalg, loops, scalar
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
 
 import relax_mlir as rx
+from relax_mlir import relax, tir
 
 dep_pop = declare_intrinsic("vta_test.dep_pop", "queue", result=None, pure=False, doc="Waits for a queue.")
 magnitude = declare_intrinsic("vta_test.magnitude", "x", doc="|x|, as the unit computes it.")

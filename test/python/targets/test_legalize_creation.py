@@ -12,10 +12,10 @@ import ml_dtypes
 import numpy
 import pytest
 import scipy.signal
-from bf16_arrays import from_dlpack, to_dlpack
+from element_arrays import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prim_jit import dtype_name, run_op
+from prim_jit import called, dtype_name, run_built, run_op
 from relax_mlir.dialects.core.infos import ScalarInfo
 from relax_mlir.passes.legalize.rules import all_rules
 
@@ -28,13 +28,7 @@ DTYPES = (numpy.dtype(bool), *INTS, *FLOATS)
 
 
 def ran(name: str, *arguments: Any, **options: Any) -> Any:
-    return from_dlpack(run_op(f"relax.{name}", *arguments, **options))
-
-
-def same(actual: Any, expected: Any) -> None:
-    expected = numpy.asarray(expected)
-    assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
-    assert actual.tobytes() == numpy.ascontiguousarray(expected).tobytes()
+    return run_op(f"relax.{name}", *arguments, **options)
 
 
 @functools.lru_cache(maxsize=64)
@@ -44,14 +38,13 @@ def with_scalars(name: str, dtypes: tuple[Any, ...], attributes: tuple[tuple[str
     module = rx.Module()
     with module.function("main", infos) as f:
         f.returns(rx.find_op(f"relax.{name}")(*f, **dict(attributes)))
-    return rx.compile(module, target="llvm")["main"]
+    return rx.compile(module, target="llvm")
 
 
 def with_run_time_scalars(name: str, *scalars: Any, **attributes: Any) -> Any:
     kinds = {bool: "i1", int: "i64", float: "f64"}
     infos = tuple(kinds.get(type(each)) or rx.tensor([None] * each.ndim, dtype_name(each)) for each in scalars)
-    function = with_scalars(name, infos, tuple(attributes.items()))
-    return from_dlpack(function(*(to_dlpack(each) if isinstance(each, numpy.ndarray) else each for each in scalars)))
+    return called(with_scalars(name, infos, tuple(attributes.items())), *scalars)
 
 
 # ---- one value ----
@@ -59,39 +52,36 @@ def with_run_time_scalars(name: str, *scalars: Any, **attributes: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_element_type(dtype: Any) -> None:
-    same(ran("zeros", shape=(2, 3), dtype=dtype.name), numpy.zeros((2, 3), dtype))
+    same_bits(ran("zeros", shape=(2, 3), dtype=dtype.name), numpy.zeros((2, 3), dtype))
     like = numpy.zeros((3, 2), dtype)
-    same(ran("ones_like", like, symbols=[("n", "m")]), numpy.ones((3, 2), dtype))
+    same_bits(ran("ones_like", like, symbols=[("n", "m")]), numpy.ones((3, 2), dtype))
     value = numpy.array(1.5).astype(dtype)
-    same(ran("full_like", like, value, symbols=[("n", 2), ()]), numpy.full((3, 2), value))
+    same_bits(ran("full_like", like, value, symbols=[("n", 2), ()]), numpy.full((3, 2), value))
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0, 3), (2, 3, 4)], ids=str)
 def test_filled(shape: tuple[int, ...]) -> None:
-    same(ran("ones", shape=shape, dtype="int16"), numpy.ones(shape, "int16"))
+    same_bits(ran("ones", shape=shape, dtype="int16"), numpy.ones(shape, "int16"))
     value = numpy.array(2.5, "float32")
-    same(run_full(value, shape), numpy.full(shape, value))
-    same(run_full(value, shape, dtype="float64"), numpy.full(shape, value, "float64"))
+    same_bits(run_full(value, shape), numpy.full(shape, value))
+    same_bits(run_full(value, shape, dtype="float64"), numpy.full(shape, value, "float64"))
     like = numpy.zeros(shape, "float64")
     symbols = ["n", "m", "k"][: len(shape)]
-    same(ran("zeros_like", like, symbols=[symbols]), like)
-    same(ran("zeros_like", like, symbols=[[None] * len(shape)], dtype="int8"), like.astype("int8"))
-    same(ran("full_like", like, value, symbols=[symbols, ()], dtype="int32"), numpy.full(shape, 2, "int32"))
+    same_bits(ran("zeros_like", like, symbols=[symbols]), like)
+    same_bits(ran("zeros_like", like, symbols=[[None] * len(shape)], dtype="int8"), like.astype("int8"))
+    same_bits(ran("full_like", like, value, symbols=[symbols, ()], dtype="int32"), numpy.full(shape, 2, "int32"))
 
 
 def run_full(value: Any, shape: tuple[int, ...], **attributes: Any) -> Any:
-    module = rx.Module()
-    with module.function("main", [rx.tensor((), dtype_name(value))]) as f:
-        f.returns(rx.relax.full(shape, *f, **attributes))
-    return from_dlpack(rx.compile(module, target="llvm")["main"](value))
+    return run_built(lambda x: rx.relax.full(shape, x, **attributes), value)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 3)], ids=str)
 def test_size(shape: tuple[int, ...]) -> None:
     x = numpy.zeros(shape, "float32")
-    same(ran("size", x), numpy.array(x.size, "int64"))
-    same(ran("size", x, symbols=[["n", "m"][: len(shape)]]), numpy.array(x.size, "int64"))
-    same(ran("size", x, symbols=[[None] * len(shape)]), numpy.array(x.size, "int64"))
+    same_bits(ran("size", x), numpy.array(x.size, "int64"))
+    same_bits(ran("size", x, symbols=[["n", "m"][: len(shape)]]), numpy.array(x.size, "int64"))
+    same_bits(ran("size", x, symbols=[[None] * len(shape)]), numpy.array(x.size, "int64"))
 
 
 # ---- matrices ----
@@ -101,28 +91,28 @@ def test_size(shape: tuple[int, ...]) -> None:
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(-6, 6) | st.sampled_from([2**63 - 1, -(2**63)]))
 def test_diagonals_known_at_run_time_only(rows: int, columns: int, k: int) -> None:
     inside = max(-7, min(k, 7))
-    same(with_run_time_scalars("eye", rows, columns, k), numpy.eye(rows, columns, inside, "float32"))
+    same_bits(with_run_time_scalars("eye", rows, columns, k), numpy.eye(rows, columns, inside, "float32"))
     x = numpy.random.default_rng(1).normal(size=(2, rows, columns))
-    same(with_run_time_scalars("tril", x, k), numpy.tril(x, inside))
-    same(with_run_time_scalars("triu", x, k), numpy.triu(x, inside))
+    same_bits(with_run_time_scalars("tril", x, k), numpy.tril(x, inside))
+    same_bits(with_run_time_scalars("triu", x, k), numpy.triu(x, inside))
     flat = x[0].astype("float32")
-    same(with_run_time_scalars("eye_like", flat, k), numpy.eye(rows, columns, inside, "float32"))
+    same_bits(with_run_time_scalars("eye_like", flat, k), numpy.eye(rows, columns, inside, "float32"))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_matrices_of_every_element_type(dtype: Any) -> None:
-    same(ran("eye", 4, 5, 1, dtype=dtype.name), numpy.eye(4, 5, 1).astype(dtype))
+    same_bits(ran("eye", 4, 5, 1, dtype=dtype.name), numpy.eye(4, 5, 1).astype(dtype))
     x = numpy.frombuffer(bytearray(numpy.random.default_rng(2).bytes(20 * dtype.itemsize)), dtype).reshape(4, 5)
     x = x.view("uint8") % 2 == 1 if dtype.kind == "b" else x
-    same(ran("tril", x, -1, symbols=[("n", "m")]), numpy.where(numpy.tri(4, 5, -1, bool), x, numpy.zeros_like(x)))
+    same_bits(ran("tril", x, -1, symbols=[("n", "m")]), numpy.where(numpy.tri(4, 5, -1, bool), x, numpy.zeros_like(x)))
 
 
 def test_eye_of_defaults() -> None:
-    same(ran("eye", 3), numpy.eye(3, dtype="float32"))
+    same_bits(ran("eye", 3), numpy.eye(3, dtype="float32"))
     x = numpy.full((3, 4), 7, "int8")
-    same(ran("eye_like", x), numpy.eye(3, 4, dtype="int8"))
-    same(ran("eye_like", x, -1, dtype="float16", symbols=[("n", None)]), numpy.eye(3, 4, -1, "float16"))
-    same(ran("triu", numpy.full((2, 0, 3), 1.0)), numpy.zeros((2, 0, 3)))
+    same_bits(ran("eye_like", x), numpy.eye(3, 4, dtype="int8"))
+    same_bits(ran("eye_like", x, -1, dtype="float16", symbols=[("n", None)]), numpy.eye(3, 4, -1, "float16"))
+    same_bits(ran("triu", numpy.full((2, 0, 3), 1.0)), numpy.zeros((2, 0, 3)))
     with pytest.raises(ValueError, match="'n' is a size and cannot be -1"):
         with_run_time_scalars("eye", -1, 2, 0)
 
@@ -136,11 +126,13 @@ def test_one_hot(dtype: Any) -> None:
         numbers = numpy.arange(5).reshape([5 if each == axis % 3 else 1 for each in range(3)])
         is_on = places.astype(object) == numbers.astype(object)
         expected = numpy.where(is_on.astype(bool), 2.5, -1.0)
-        same(ran("one_hot", indices, 2.5, -1.0, depth=5, axis=axis), expected)
-    same(ran("one_hot", indices, 7, 0, depth=5, symbols=[("n", None)]), numpy.where(expected_hot(indices, 5), 7, 0))
+        same_bits(ran("one_hot", indices, 2.5, -1.0, depth=5, axis=axis), expected)
+    same_bits(
+        ran("one_hot", indices, 7, 0, depth=5, symbols=[("n", None)]), numpy.where(expected_hot(indices, 5), 7, 0)
+    )
     if dtype == numpy.int8:
-        same(with_run_time_scalars("one_hot", indices, True, False, depth=5), expected_hot(indices, 5))
-        same(ran("one_hot", numpy.array(indices[0, 0]), 1, 0, depth=2), numpy.array([1, 0]))
+        same_bits(with_run_time_scalars("one_hot", indices, True, False, depth=5), expected_hot(indices, 5))
+        same_bits(ran("one_hot", numpy.array(indices[0, 0]), 1, 0, depth=2), numpy.array([1, 0]))
 
 
 def expected_hot(indices: Any, depth: int) -> Any:
@@ -156,10 +148,10 @@ def expected_hot(indices: Any, depth: int) -> Any:
 @given(st.integers(-20, 20), st.integers(-20, 20), st.integers(-7, 7).filter(bool))
 def test_ranges_of_integers(start: int, end: int, step: int) -> None:
     expected = numpy.arange(start, end, step)
-    same(with_run_time_scalars("arange", start, end, step), expected)
-    same(with_run_time_scalars("arange", start, end, step, dtype="float32"), expected.astype("float32"))
-    same(with_run_time_scalars("arange", start, end, step, dtype="uint8"), expected.astype("uint8"))
-    same(with_run_time_scalars("arange", start, end, step, dtype="bfloat16"), expected.astype(ml_dtypes.bfloat16))
+    same_bits(with_run_time_scalars("arange", start, end, step), expected)
+    same_bits(with_run_time_scalars("arange", start, end, step, dtype="float32"), expected.astype("float32"))
+    same_bits(with_run_time_scalars("arange", start, end, step, dtype="uint8"), expected.astype("uint8"))
+    same_bits(with_run_time_scalars("arange", start, end, step, dtype="bfloat16"), expected.astype(ml_dtypes.bfloat16))
 
 
 @settings(max_examples=40, deadline=None)
@@ -168,23 +160,23 @@ def test_ranges_of_floats(start: float, end: float, step: float, down: bool) -> 
     step = -step if down else step
     count = max(0, int(numpy.ceil((end - start) / step)))
     expected = start + numpy.arange(count) * step
-    same(with_run_time_scalars("arange", start, end, step, dtype="float64"), expected)
-    same(with_run_time_scalars("arange", start, end, step), expected.astype("float32"))
-    same(with_run_time_scalars("arange", start, end, step, dtype="int32"), expected.astype("int32"))
+    same_bits(with_run_time_scalars("arange", start, end, step, dtype="float64"), expected)
+    same_bits(with_run_time_scalars("arange", start, end, step), expected.astype("float32"))
+    same_bits(with_run_time_scalars("arange", start, end, step, dtype="int32"), expected.astype("int32"))
 
 
 def test_ranges() -> None:
-    same(ran("arange", 5), numpy.arange(5))
-    same(ran("arange", 2, -7, -2), numpy.arange(2, -7, -2))
-    same(ran("arange", 3, 3, 1), numpy.arange(0))
-    same(ran("arange", 0.5, 3), numpy.arange(0.5, 3, dtype="float32"))
-    same(ran("arange", 0, 2**62, 2**60, dtype="float32"), numpy.arange(0, 2**62, 2**60).astype("float32"))
-    same(ran("arange", -(2**63), 2**63 - 1, 2**62), numpy.arange(-(2**63), 2**63 - 1, 2**62))
-    same(with_run_time_scalars("arange", -(2**63), 2**63 - 1, 2**62), numpy.arange(-(2**63), 2**63 - 1, 2**62))
-    same(with_run_time_scalars("arange", 2**63 - 1, -(2**63), -(2**63)), numpy.array([2**63 - 1, -1]))
+    same_bits(ran("arange", 5), numpy.arange(5))
+    same_bits(ran("arange", 2, -7, -2), numpy.arange(2, -7, -2))
+    same_bits(ran("arange", 3, 3, 1), numpy.arange(0))
+    same_bits(ran("arange", 0.5, 3), numpy.arange(0.5, 3, dtype="float32"))
+    same_bits(ran("arange", 0, 2**62, 2**60, dtype="float32"), numpy.arange(0, 2**62, 2**60).astype("float32"))
+    same_bits(ran("arange", -(2**63), 2**63 - 1, 2**62), numpy.arange(-(2**63), 2**63 - 1, 2**62))
+    same_bits(with_run_time_scalars("arange", -(2**63), 2**63 - 1, 2**62), numpy.arange(-(2**63), 2**63 - 1, 2**62))
+    same_bits(with_run_time_scalars("arange", 2**63 - 1, -(2**63), -(2**63)), numpy.array([2**63 - 1, -1]))
     for dtype in ("int8", "uint64", "float16", "float8_e5m2"):
         want = numpy.arange(0, 100, 7).astype(numpy.dtype(getattr(ml_dtypes, dtype, dtype)))
-        same(ran("arange", 0, 100, 7, dtype=dtype), want)
+        same_bits(ran("arange", 0, 100, 7, dtype=dtype), want)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +198,9 @@ def test_a_range_up_to_a_size() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", 2))]) as f:
         f.returns(rx.relax.arange("n - 1", "3*n", 2))
-    function = rx.compile(module, target="llvm")["main"]
+    executable = rx.compile(module, target="llvm")
     for n in range(4):
-        same(numpy.from_dlpack(function(numpy.zeros((n, 2), "float32"))), numpy.arange(n - 1, 3 * n, 2))
+        same_bits(called(executable, numpy.zeros((n, 2), "float32")), numpy.arange(n - 1, 3 * n, 2))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
@@ -220,7 +212,7 @@ def test_hamming_windows(dtype: str) -> None:
         actual = with_run_time_scalars("hamming_window", size, periodic, alpha, 1 - alpha, dtype=dtype)
         assert actual.dtype == element
         numpy.testing.assert_allclose(actual.astype("float64"), window, rtol=tolerance, atol=tolerance)
-    same(with_run_time_scalars("hamming_window", 0, True, 0.5, 0.5, dtype=dtype), numpy.zeros(0, element))
+    same_bits(with_run_time_scalars("hamming_window", 0, True, 0.5, 0.5, dtype=dtype), numpy.zeros(0, element))
     with pytest.raises(ValueError, match="'window_size' is a size and cannot be -3"):
         with_run_time_scalars("hamming_window", -3, True, 0.5, 0.5, dtype=dtype)
 
@@ -228,7 +220,7 @@ def test_hamming_windows(dtype: str) -> None:
 @pytest.mark.parametrize("periodic", [True, False])
 def test_a_hamming_window_of_known_numbers(periodic: bool) -> None:
     expected = with_run_time_scalars("hamming_window", 7, periodic, 0.54, 0.46, dtype="float32")
-    same(ran("hamming_window", 7, periodic, 0.54, 0.46, dtype="float32"), expected)
+    same_bits(ran("hamming_window", 7, periodic, 0.54, 0.46, dtype="float32"), expected)
 
 
 def test_every_rule_is_of_an_operator_that_is_run_here() -> None:

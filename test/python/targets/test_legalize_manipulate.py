@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from bf16_arrays import from_dlpack
+from element_arrays import same_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from prim_jit import run_op
@@ -38,18 +38,7 @@ def bits(*shape: int, dtype: Any = "float32", seed: int = 0) -> Any:
 
 
 def ran(name: str, *arrays: Any, **options: Any) -> Any:
-    result = run_op(f"relax.{name}", *arrays, **options)
-    return [from_dlpack(each) for each in result] if is_sequence(result) else from_dlpack(result)
-
-
-def is_sequence(result: Any) -> bool:
-    return not hasattr(result, "__dlpack__")
-
-
-def same(actual: Any, expected: Any) -> None:
-    """Equal shapes, element types and bits."""
-    assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
-    assert actual.tobytes() == numpy.ascontiguousarray(expected).tobytes()
+    return run_op(f"relax.{name}", *arrays, **options)
 
 
 # ---- one tensor ----
@@ -100,7 +89,7 @@ def name_of(case: Any) -> str:
 def test_sizes_known_at_run_time_only(case: Case, sizes: dict[str, int]) -> None:
     name, symbols, attributes, reference = case
     x = bits(*(sizes.get(size, size) for size in symbols))
-    same(ran(name, x, symbols=[symbols], default_rules=True, **attributes), reference(x))
+    same_bits(ran(name, x, symbols=[symbols], default_rules=True, **attributes), reference(x))
 
 
 @pytest.mark.parametrize("case", [case for case in DYNAMIC if "shape" not in case[2]][::4], ids=name_of)
@@ -108,7 +97,7 @@ def test_unnamed_sizes(case: Case) -> None:
     name, symbols, attributes, reference = case
     x = bits(*(3 if isinstance(size, str) else size for size in symbols))
     shape = [None if isinstance(size, str) else size for size in symbols]
-    same(ran(name, x, symbols=[shape], default_rules=True, **attributes), reference(x))
+    same_bits(ran(name, x, symbols=[shape], default_rules=True, **attributes), reference(x))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -118,7 +107,7 @@ def test_unnamed_sizes(case: Case) -> None:
 )
 def test_every_element_type(name: str, attributes: Any, reference: Any, dtype: Any) -> None:
     x = bits(17, 5, dtype=dtype)
-    same(ran(name, x, **attributes), reference(x))
+    same_bits(ran(name, x, **attributes), reference(x))
 
 
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
@@ -130,9 +119,9 @@ def test_permuted_and_flipped(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape, dtype="int16")
     axes = tuple(data.draw(st.permutations(range(len(shape)))))
     signed = tuple(axis - len(shape) * data.draw(st.integers(0, 1)) for axis in axes)
-    same(ran("permute_dims", x, axes=signed, default_rules=True), x.transpose(axes))
+    same_bits(ran("permute_dims", x, axes=signed, default_rules=True), x.transpose(axes))
     if shape:
-        same(ran("flip", x, axis=signed[0]), numpy.flip(x, signed[0]))
+        same_bits(ran("flip", x, axis=signed[0]), numpy.flip(x, signed[0]))
 
 
 @settings(max_examples=6, deadline=None)
@@ -140,10 +129,10 @@ def test_permuted_and_flipped(shape: tuple[int, ...], data: Any) -> None:
 def test_repeated_and_tiled(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape, dtype="uint8")
     counts = tuple(data.draw(st.lists(st.integers(0, 3), max_size=5)))
-    same(ran("tile", x, repeats=counts), numpy.tile(x, counts))
+    same_bits(ran("tile", x, repeats=counts), numpy.tile(x, counts))
     axis = data.draw(st.none() | st.integers(-len(shape), len(shape) - 1)) if shape else None
     repeats = data.draw(st.integers(0, 3))
-    same(ran("repeat", x, repeats=repeats, axis=axis, default_rules=True), x.repeat(repeats, axis))
+    same_bits(ran("repeat", x, repeats=repeats, axis=axis, default_rules=True), x.repeat(repeats, axis))
 
 
 @st.composite
@@ -167,7 +156,7 @@ def test_reshaped(pair: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     # In a shape written in Python, 0 copies the size at its place.
     assume(all(size or old[index : index + 1] == (0,) for index, size in enumerate(new)))
     x = bits(*old, dtype="int8")
-    same(ran("reshape", x, shape=new, default_rules=True), x.reshape(new))
+    same_bits(ran("reshape", x, shape=new, default_rules=True), x.reshape(new))
 
 
 @settings(max_examples=4, deadline=None)
@@ -176,9 +165,9 @@ def test_sizes_of_one(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape)
     axes = tuple(data.draw(st.lists(st.integers(0, len(shape) + 1), min_size=2, max_size=2, unique=True)))
     expanded = ran("expand_dims", x, axis=axes, default_rules=True)
-    same(expanded, numpy.expand_dims(x, axes))
-    same(ran("squeeze", expanded, axis=axes, default_rules=True), x)
-    same(ran("squeeze", expanded, default_rules=True), expanded.squeeze())
+    same_bits(expanded, numpy.expand_dims(x, axes))
+    same_bits(ran("squeeze", expanded, axis=axes, default_rules=True), x)
+    same_bits(ran("squeeze", expanded, default_rules=True), expanded.squeeze())
 
 
 def test_sizes_that_do_not_fit() -> None:
@@ -189,14 +178,16 @@ def test_sizes_that_do_not_fit() -> None:
     ]:
         with pytest.raises(ValueError, match=re.escape(text)):
             ran("reshape", x, symbols=symbols, shape=shape, default_rules=True)
-    same(ran("reshape", x, symbols=[("n", "m")], shape=(6, 2), default_rules=True), x.reshape(6, 2))
-    same(ran("reshape", bits(1, 1), symbols=[("n", "m")], shape=(), default_rules=True), bits(1, 1).reshape(()))
+    same_bits(ran("reshape", x, symbols=[("n", "m")], shape=(6, 2), default_rules=True), x.reshape(6, 2))
+    same_bits(ran("reshape", bits(1, 1), symbols=[("n", "m")], shape=(), default_rules=True), bits(1, 1).reshape(()))
     with pytest.raises(ValueError, match=r"dimension 1, which is to go: sizes 4 and 1 differ"):
         ran("squeeze", x, symbols=[("n", "m")], axis=(1,), default_rules=True)
-    same(ran("squeeze", bits(3, 1), symbols=[("n", "m")], axis=(1,), default_rules=True), bits(3, 1)[:, 0])
+    same_bits(ran("squeeze", bits(3, 1), symbols=[("n", "m")], axis=(1,), default_rules=True), bits(3, 1)[:, 0])
     with pytest.raises(ValueError, match=r"do not broadcast: sizes 3 and 4 differ"):
         ran("broadcast_to", x, symbols=[("n", "m")], shape=(4, "m"))
-    same(ran("broadcast_to", bits(1, 4), symbols=[("n", "m")], shape=(4, "m")), numpy.broadcast_to(bits(1, 4), (4, 4)))
+    same_bits(
+        ran("broadcast_to", bits(1, 4), symbols=[("n", "m")], shape=(4, "m")), numpy.broadcast_to(bits(1, 4), (4, 4))
+    )
 
 
 # ---- sums that undo a broadcast ----
@@ -225,10 +216,10 @@ def test_collapsed_sums(symbols: Any, target: Any, dtype: Any) -> None:
     expected = x.any((*dropped, *ones)) if dtype.kind == "b" else x.astype("int64").sum((*dropped, *ones))
     expected = expected.reshape(sizes).astype(dtype)
     actual = ran("collapse_sum_to", x, symbols=[symbols], shape=target, default_rules=True)
-    same(actual, expected)
+    same_bits(actual, expected)
     if not {"c - 3", "a*2"} & set(target):
         like = ran("collapse_sum_like", x, numpy.zeros(sizes, dtype), symbols=[symbols, target], default_rules=True)
-        same(like, expected)
+        same_bits(like, expected)
 
 
 def test_what_no_broadcast_can_have_made() -> None:
@@ -244,12 +235,12 @@ def test_what_no_broadcast_can_have_made() -> None:
 def test_joined_along_sizes_known_at_run_time_only(sizes: list[int], rows: int) -> None:
     parts = [bits(rows, size, 2, seed=index) for index, size in enumerate(sizes)]
     symbols = [("r", "a", 2), ("r", "b", 2), ("r", "c", 2)]
-    same(ran("concat", *parts, symbols=symbols, axis=1), numpy.concatenate(parts, 1))
-    same(ran("concat", *parts, symbols=[(None, "a", 2), ("r", None, 2), ("q", "c", None)], axis=-2),
+    same_bits(ran("concat", *parts, symbols=symbols, axis=1), numpy.concatenate(parts, 1))
+    same_bits(ran("concat", *parts, symbols=[(None, "a", 2), ("r", None, 2), ("q", "c", None)], axis=-2),
          numpy.concatenate(parts, 1))  # fmt: skip
     first = [parts[0]] * 2
-    same(ran("stack", *first, symbols=symbols[:1] * 2, axis=1), numpy.stack(first, 1))
-    same(ran("stack", *first, symbols=[("r", "a", 2), (None, "b", 2)], axis=-1), numpy.stack(first, -1))
+    same_bits(ran("stack", *first, symbols=symbols[:1] * 2, axis=1), numpy.stack(first, 1))
+    same_bits(ran("stack", *first, symbols=[("r", "a", 2), (None, "b", 2)], axis=-1), numpy.stack(first, -1))
 
 
 @settings(max_examples=6, deadline=None)
@@ -258,16 +249,16 @@ def test_joined(shape: tuple[int, ...], data: Any) -> None:
     count = data.draw(st.integers(1, 4))
     parts = [bits(*shape, dtype="int16", seed=index) for index in range(count)]
     axis = data.draw(st.integers(-len(shape) - 1, len(shape)))
-    same(ran("stack", *parts, axis=axis), numpy.stack(parts, axis))
+    same_bits(ran("stack", *parts, axis=axis), numpy.stack(parts, axis))
     if shape:
         axis = data.draw(st.integers(-len(shape), len(shape) - 1))
-        same(ran("concat", *parts, axis=axis, default_rules=True), numpy.concatenate(parts, axis))
+        same_bits(ran("concat", *parts, axis=axis, default_rules=True), numpy.concatenate(parts, axis))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_element_type_joined(dtype: Any) -> None:
     parts = [bits(size, 3, dtype=dtype) for size in (5, 1, 0, 11)]
-    same(ran("concat", *parts, axis=0), numpy.concatenate(parts))
+    same_bits(ran("concat", *parts, axis=0), numpy.concatenate(parts))
 
 
 def test_sizes_that_do_not_agree() -> None:
@@ -297,7 +288,7 @@ def test_split_at_run_time(sections: Any, size: int, rows: int) -> None:
         parts = ran("split", x, symbols=[shape], indices_or_sections=sections, axis=1, default_rules=True)
         expected = numpys_split(x, sections, 1)
         for part, want in zip(parts if isinstance(parts, list) else [parts], expected, strict=True):
-            same(part, want)
+            same_bits(part, want)
 
 
 @settings(max_examples=6, deadline=None)
@@ -308,7 +299,7 @@ def test_split(shape: tuple[int, ...], data: Any) -> None:
     sections = data.draw(st.integers(2, 5) | st.lists(st.integers(0, 5), min_size=1, max_size=3).map(sorted).map(tuple))
     parts = ran("split", x, indices_or_sections=sections, axis=axis)
     for part, want in zip(parts, numpys_split(x, sections, axis), strict=True):
-        same(part, want)
+        same_bits(part, want)
 
 
 @pytest.mark.parametrize("indexing", ["ij", "xy"])
@@ -321,7 +312,7 @@ def test_meshgrid(symbols: Any, indexing: str) -> None:
     grids = ran("meshgrid", *arrays, symbols=symbols, indexing=indexing)
     expected = numpy.meshgrid(*arrays, indexing=indexing)  # type: ignore[call-overload]
     for grid, want in zip(grids if isinstance(grids, list) else [grids], expected, strict=True):
-        same(grid, want)
+        same_bits(grid, want)
 
 
 # ---- layouts ----
@@ -369,7 +360,7 @@ LAYOUTS = [
 def test_layouts(index_map: Any, shape: Any, symbols: Any, reference: Any) -> None:
     x = bits(*shape)
     for known in (shape, symbols):
-        same(ran("layout_transform", x, symbols=[known], index_map=index_map, pad_value=7.0), reference(x))
+        same_bits(ran("layout_transform", x, symbols=[known], index_map=index_map, pad_value=7.0), reference(x))
 
 
 def test_layouts_with_holes() -> None:
@@ -378,7 +369,7 @@ def test_layouts_with_holes() -> None:
     for i, j in itertools.product(range(2), range(3)):
         expected[diagonals(i, j)] = x[i, j]
     for symbols in [(2, 3), ("n", "m")]:
-        same(ran("layout_transform", x, symbols=[symbols], index_map=diagonals), expected)
+        same_bits(ran("layout_transform", x, symbols=[symbols], index_map=diagonals), expected)
 
 
 # ---- the rules themselves ----

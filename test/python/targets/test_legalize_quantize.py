@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
+from prim_jit import called, run_op
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME
-from relax_mlir.runtime import tensor, to_numpy
 
 import relax_mlir as rx
 
@@ -42,21 +41,8 @@ def reals(name: str, count: int = 600) -> Any:
     return numpy.concatenate([special, halves, random]).astype(numpy_type(name))
 
 
-@functools.lru_cache(maxsize=128)
-def compiled(op: str, infos: tuple[Any, ...], attributes: tuple[tuple[str, Any], ...]) -> Any:
-    module = rx.Module()
-    with module.function("main", infos) as f:
-        f.returns(rx.find_op(f"relax.{op}")(*f, **dict(attributes)))
-    return rx.compile(module)["main"]
-
-
 def run(op: str, *arrays: Any, shapes: Sequence[Any] = (), **attributes: Any) -> Any:
-    names = [array.dtype.name for array in arrays]
-    infos = tuple(
-        rx.tensor(shape, name) for shape, name in zip(shapes or [array.shape for array in arrays], names, strict=True)
-    )
-    function = compiled(op, infos, tuple(attributes.items()))
-    return to_numpy(function(*map(tensor, arrays)), attributes["out_dtype"])
+    return run_op(f"relax.{op}", *arrays, symbols=shapes, **attributes)
 
 
 def quantized(x: Any, scale: Any, zero_point: Any, target: str) -> Any:
@@ -224,7 +210,7 @@ def test_unknown_sizes_and_ranks() -> None:
         data, s, z = f
         unknown = rx.relax.quantize(rx.relax.match_cast(data, rx.tensor((None, 3))), s, z, out_dtype="uint8")
         f.returns(rx.relax.match_cast(unknown, rx.tensor(("n", "m"), "uint8")))
-    assert to_numpy(rx.compile(module)["main"](x, scale, zero_point)).tolist() == [[9, 9, 9]] * 2
+    assert called(rx.compile(module), x, scale, zero_point).tolist() == [[9, 9, 9]] * 2
     module = rx.Module()
     with module.function("main", [rx.tensor(None), rx.tensor(()), rx.tensor((), "uint8")]) as f:
         f.returns(rx.relax.quantize(*f))

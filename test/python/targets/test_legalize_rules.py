@@ -6,12 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from relax_mlir.passes.legalize import linalg, size_checks
+from relax_mlir.passes.legalize.broadcast import require_broadcast
 
 import relax_mlir as rx
 from relax_mlir import relax
 
-PARENT = rx.register_target(rx.Target("test_npu", parents=("llvm",), legal=frozenset({"relax.nn.conv2d"})))
-CHILD = rx.register_target(rx.Target("test_npu_2", parents=("test_npu",)))
+rx.register_target(rx.Target("test_npu", parents=("llvm",), legal=frozenset({"relax.nn.conv2d"})))
+rx.register_target(rx.Target("test_npu_2", parents=("test_npu",)))
 
 
 @rx.register_legalize("relax.exp", target="test_npu")
@@ -120,3 +122,33 @@ def test_rules_of_a_run_are_no_option_of_the_pass_s_text() -> None:
     with pytest.raises(rx.RelaxError, match="has no option 'customize-legalize-map'"):
         rx.Pipeline("relax-legalize-ops{customize-legalize-map=relax.exp:x}")
     assert rx.LegalizeOps(customize_legalize_map={"relax.exp": exp_on_the_npu}).text() == "relax-legalize-ops"
+
+
+@pytest.mark.parametrize(
+    ("mode", "size", "pattern"),
+    [("fast", 4, "opaque"), ("clip", 4, "injective"), ("clip", "n", "opaque"), ("nan", "n", "injective")],
+)
+def test_what_can_raise_is_opaque(mode: str, size: int | str, pattern: str) -> None:
+    """An empty axis has nothing to clip indices to."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((size, 3)), rx.tensor((2,), "int64")]) as f:
+        f.returns(relax.take(*f, axis=0, mode=mode))
+    rx.LegalizeOps(target="llvm")(module)
+    assert f'tir.op_pattern = "{pattern}"' in str(module)
+    assert ("tir.assert" in str(module)) is (pattern == "opaque")
+
+
+@pytest.mark.parametrize(("size", "raises"), [(4, False), (5, True)])
+def test_sizes_that_do_not_fit_are_found_at_run_time_at_the_latest(size: int, raises: bool) -> None:
+    """Inference refuses such operands; what it overlooks must not be read behind its end."""
+
+    def checked(op: Any, operands: list[Any], builder: Any) -> Any:
+        def body(x: Any, output: Any) -> Any:
+            size_checks.require_same(linalg.sizes_of(x)[0], size, "x")
+            require_broadcast(x, [size])
+            return output
+
+        return builder.prim(body)
+
+    text = legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": checked})
+    assert text.count("tir.assert") == 2 * raises

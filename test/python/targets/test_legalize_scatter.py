@@ -8,12 +8,11 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from bf16_arrays import from_dlpack
-from built_jit import run_built
+from element_arrays import same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
-from prim_jit import run_op
+from prim_jit import run_built, run_op
 
 import relax_mlir as rx
 
@@ -34,15 +33,7 @@ def values(shape: Any, dtype: Any = "float32") -> Any:
 
 
 def ran(name: str, *arguments: Any, **options: Any) -> Any:
-    return from_dlpack(run_op(f"relax.{name}", *arguments, **options))
-
-
-def same(actual: Any, expected: Any) -> None:
-    assert actual.dtype == expected.dtype
-    if actual.dtype in NARROW:
-        # numpy takes no NaN of theirs for equal.
-        actual, expected = actual.astype("float32"), expected.astype("float32")
-    numpy.testing.assert_array_equal(actual, expected)
+    return run_op(f"relax.{name}", *arguments, **options)
 
 
 def changed(data: Any, places: Any, updates: Any, reduction: str) -> Any:

@@ -8,9 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from bf16_arrays import from_dlpack
-from built_jit import run_built
-from prim_jit import run_op
+from element_arrays import same
+from prim_jit import run_built, run_op
 
 import relax_mlir as rx
 
@@ -20,15 +19,7 @@ NARROW = (ml_dtypes.bfloat16, ml_dtypes.float8_e5m2)
 
 
 def ran(name: str, *arrays: Any, **options: Any) -> Any:
-    return from_dlpack(run_op(f"relax.{name}", *arrays, **options))
-
-
-def same(actual: Any, expected: Any) -> None:
-    assert actual.dtype == expected.dtype
-    if actual.dtype in NARROW:
-        # numpy takes no NaN of theirs for equal.
-        actual, expected = actual.astype("float32"), expected.astype("float32")
-    numpy.testing.assert_array_equal(actual, expected)
+    return run_op(f"relax.{name}", *arrays, **options)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *NARROW, *INTS, "bool"])

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from bf16_arrays import from_dlpack
+from element_arrays import same_bits, several
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
@@ -19,22 +19,7 @@ DTYPES = ("float16", ml_dtypes.bfloat16, "float32", "float64", *INTS, "bool")
 
 
 def ran(name: str, data: Any, **options: Any) -> Any:
-    result = run_op(f"relax.{name}", data, **options)
-    return from_dlpack(result) if hasattr(result, "dtype") else tuple(map(from_dlpack, result))
-
-
-def several(dtype: Any, shape: tuple[int, ...], seed: int = 5) -> Any:
-    """Elements of which many are equal; with floats' special values and integers' limits."""
-    kind = numpy.dtype(dtype).kind
-    if kind == "b":
-        special = [False, True]
-    elif kind in "iu":
-        limits = numpy.iinfo(dtype)
-        special = [limits.min, limits.max, limits.max - 1, 0, 1, 3]
-    else:
-        special = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -2.5, 3.0]
-    values = numpy.array(special, dtype)
-    return values[numpy.random.default_rng(seed).integers(0, len(values), shape)]
+    return run_op(f"relax.{name}", data, **options)
 
 
 def ranks(data: Any) -> Any:
@@ -53,12 +38,6 @@ def order(data: Any, axis: int, *, descending: bool) -> Any:
     return numpy.argsort(keys, axis=axis, kind="stable")
 
 
-def check_bits(actual: Any, expected: Any, note: Any = "") -> None:
-    """Equal in every bit: 0.0 is not -0.0 here."""
-    assert actual.dtype == expected.dtype and actual.shape == expected.shape, note
-    assert numpy.ascontiguousarray(actual).tobytes() == numpy.ascontiguousarray(expected).tobytes(), note
-
-
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_type(dtype: Any, descending: bool) -> None:
@@ -67,9 +46,9 @@ def test_every_type(dtype: Any, descending: bool) -> None:
         expected = order(data, 1, descending=descending)
         symbols = [("n", "m", "k")]
         positions = ran("argsort", data, axis=1, descending=descending, dtype="int64", symbols=symbols)
-        check_bits(positions, expected, shape)
+        same_bits(positions, expected, shape)
         values = ran("sort", data, axis=1, descending=descending, symbols=symbols)
-        check_bits(values, numpy.take_along_axis(data, expected, 1), shape)
+        same_bits(values, numpy.take_along_axis(data, expected, 1), shape)
 
 
 def test_numpy_has_the_same_order() -> None:
@@ -81,7 +60,7 @@ def test_numpy_has_the_same_order() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "int32", "int64"])
 def test_types_of_positions(dtype: str) -> None:
     data = several("int32", (40,))
-    check_bits(ran("argsort", data, dtype=dtype), numpy.argsort(data, kind="stable").astype(dtype))
+    same_bits(ran("argsort", data, dtype=dtype), numpy.argsort(data, kind="stable").astype(dtype))
 
 
 @settings(max_examples=6, deadline=None)
@@ -90,15 +69,15 @@ def test_every_axis_of_static_shapes(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=4), label="shape"))
     axis = data.draw(st.integers(-len(shape), len(shape) - 1), label="axis")
     array = several("int16", shape)
-    check_bits(ran("argsort", array, axis=axis, dtype="int64"), numpy.argsort(array, axis, kind="stable"))
-    check_bits(ran("sort", array, axis=axis), numpy.sort(array, axis))
+    same_bits(ran("argsort", array, axis=axis, dtype="int64"), numpy.argsort(array, axis, kind="stable"))
+    same_bits(ran("sort", array, axis=axis), numpy.sort(array, axis))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-3, 3), max_size=100))
 def test_every_size(numbers: list[int]) -> None:
     data = numpy.array(numbers, "int64")
-    check_bits(ran("argsort", data, symbols=[("n",)], dtype="int64"), numpy.argsort(data, kind="stable"))
+    same_bits(ran("argsort", data, symbols=[("n",)], dtype="int64"), numpy.argsort(data, kind="stable"))
 
 
 def test_it_does_not_take_the_square_of_the_time() -> None:
@@ -119,8 +98,8 @@ def test_topk_of_every_type(dtype: Any, largest: bool) -> None:
         data = several(dtype, shape)
         expected = order(data, 1, descending=largest)[:, :4]
         values, positions = ran("topk", data, k=4, axis=1, largest=largest, symbols=[("n", "m", "k")])
-        check_bits(positions, expected.astype("int32"), shape)
-        check_bits(values, numpy.take_along_axis(data, expected, 1), shape)
+        same_bits(positions, expected.astype("int32"), shape)
+        same_bits(values, numpy.take_along_axis(data, expected, 1), shape)
 
 
 @settings(max_examples=7, deadline=None)
@@ -130,8 +109,8 @@ def test_topk_of_every_k(size: int, k: int, largest: bool) -> None:
     wanted = size if k < 1 or k > size else k
     expected = order(data, -1, descending=largest)[:, :wanted]
     values, positions = ran("topk", data, k=k, largest=largest, dtype="int64")
-    check_bits(positions, expected)
-    check_bits(values, numpy.take_along_axis(data, expected, -1))
+    same_bits(positions, expected)
+    same_bits(values, numpy.take_along_axis(data, expected, -1))
 
 
 @pytest.mark.parametrize("largest", [False, True])
@@ -139,14 +118,14 @@ def test_topk_as_onnxruntime_has_it(largest: bool) -> None:
     data = several("int32", (5, 60, 3))
     expected = run_onnx("TopK", data, numpy.array([7]), outputs=2, axis=1, largest=int(largest))
     for actual, wanted in zip(ran("topk", data, k=7, axis=1, largest=largest, dtype="int64"), expected, strict=True):
-        check_bits(actual, wanted)
+        same_bits(actual, wanted)
 
 
 def test_one_result_of_topk() -> None:
     data = several("float32", (3, 20))
     expected = order(data, -1, descending=True)[:, :5]
-    check_bits(ran("topk", data, k=5, ret_type="indices"), expected.astype("int32"))
-    check_bits(ran("topk", data, k=5, ret_type="values"), numpy.take_along_axis(data, expected, -1))
+    same_bits(ran("topk", data, k=5, ret_type="indices"), expected.astype("int32"))
+    same_bits(ran("topk", data, k=5, ret_type="values"), numpy.take_along_axis(data, expected, -1))
 
 
 def test_topk_of_too_few() -> None:
@@ -157,4 +136,4 @@ def test_topk_of_too_few() -> None:
 
 def test_sizes_that_nobody_knows() -> None:
     data = several("int32", (3, 9))
-    check_bits(ran("sort", data, axis=0, symbols=[(None, 9)]), numpy.sort(data, 0))
+    same_bits(ran("sort", data, axis=0, symbols=[(None, 9)]), numpy.sort(data, 0))

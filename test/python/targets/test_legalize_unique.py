@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from bf16_arrays import from_dlpack
+from element_arrays import several
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prim_jit import run_op
@@ -22,21 +22,7 @@ ALL = dict.fromkeys(FLAGS, True)
 
 def ran(data: Any, **options: Any) -> tuple[Any, ...]:
     result = run_op("relax.unique", data, **options)
-    return (from_dlpack(result),) if hasattr(result, "dtype") else tuple(map(from_dlpack, result))
-
-
-def several(dtype: Any, shape: tuple[int, ...], seed: int = 5) -> Any:
-    """Elements of which many are equal; with floats' special values and integers' limits."""
-    kind = numpy.dtype(dtype).kind
-    if kind == "b":
-        special = [False, True]
-    elif kind in "iu":
-        limits = numpy.iinfo(dtype)
-        special = [limits.min, limits.max, limits.max - 1, 0, 1, 3]
-    else:
-        special = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -2.5, 3.0]
-    values = numpy.array(special, dtype)
-    return values[numpy.random.default_rng(seed).integers(0, len(values), shape)]
+    return result if isinstance(result, tuple) else (result,)
 
 
 def reference(data: Any, axis: int | None = None, *, is_sorted: bool = True) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from ...passes.legalize.size_checks import require_same
 @register_legalize("relax.multinomial_from_uniform")
 def multinomial_from_uniform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
-    index_dtype, result_dtype = builder.dtype(operands[2]), str(builder.result_infos[0].dtype)  # type: ignore[union-attr]
+    index_dtype, result_dtype = builder.dtype(operands[2]), builder.result_dtype()
     wide = "f64" if 64 in [bit_width(builder.dtype(operand)) for operand in operands[:2]] else "f32"
 
     def read(buffer: Any, row: Any, column: Any) -> Any:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversions between half and float for CPUs without instructions for them.
+"""Conversions to and from half and bfloat for CPUs without instructions for them.
 
 LLVM calls functions of the compiler's own library there, which no process has for sure: the code brings them along.
 """
 
 from __future__ import annotations
 
-#: Architecture -> the feature that brings the instructions; absent: every CPU has them.
-INSTRUCTIONS = {"x86_64": "f16c", "riscv64": "zfhmin"}
+#: Where LLVM calls them; arm64's CPUs have instructions for all, or LLVM writes them out.
+ARCHITECTURES = frozenset({"x86_64", "riscv64"})
 
 #: In LLVM IR, with integers and float's own arithmetic only.
 DEFINITIONS = """
-@llvm.compiler.used = appending global [3 x ptr] [
-  ptr @__extendhfsf2, ptr @__truncsfhf2, ptr @__truncdfhf2
+@llvm.compiler.used = appending global [4 x ptr] [
+  ptr @__extendhfsf2, ptr @__truncsfhf2, ptr @__truncdfhf2, ptr @__truncsfbf2
 ], section "llvm.metadata"
 
 define linkonce_odr hidden float @__extendhfsf2(half %x) {
@@ -90,6 +90,22 @@ define linkonce_odr hidden half @__truncdfhf2(double %x) {
   %single = bitcast i32 %odd to float
   %value = call half @__truncsfhf2(float %single)
   ret half %value
+}
+
+define linkonce_odr hidden bfloat @__truncsfbf2(float %x) {
+  %bits = bitcast float %x to i32
+  ; the upper half, rounded to even; a NaN stays one, quiet
+  %upper = lshr i32 %bits, 16
+  %odd = and i32 %upper, 1
+  %bias = add i32 %odd, 32767
+  %sum = add i32 %bits, %bias
+  %rounded = lshr i32 %sum, 16
+  %is.nan = fcmp uno float %x, %x
+  %quiet = or i32 %upper, 64
+  %result = select i1 %is.nan, i32 %quiet, i32 %rounded
+  %low = trunc i32 %result to i16
+  %value = bitcast i16 %low to bfloat
+  ret bfloat %value
 }
 
 declare double @llvm.fabs.f64(double)

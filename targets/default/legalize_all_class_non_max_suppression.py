@@ -16,7 +16,7 @@ from ...passes.intrinsics.numbers import Number, number, to_float
 from ...passes.legalize import scalar
 from ...passes.legalize.boxes import any_of, load_box, load_wide, overlap
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import accumulator
+from ...passes.legalize.conversions import accumulator, widened
 from ...passes.legalize.indices import as_position
 from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
@@ -160,8 +160,7 @@ class _Classes:
                 return (overlap(load_box(self._boxes, batch, chosen(before)), box) >= self._iou_threshold).value
 
             is_taken = scalar.inverted(any_of(taken, covers))
-            value = to_float(number(score), accumulator(dtype))
-            when(is_taken, lambda: take(taken, anchor, value))
+            when(is_taken, lambda: take(taken, anchor, widened(score)))
             return [scalar.add(place, index(1), "index"), scalar.incremented_if(is_taken, taken)]
 
         return repeat_while([index(0), index(0)], goes_on, step)[1]
