@@ -99,6 +99,8 @@ class _FailingFunction:
             for op in operations_in(function):
                 if op.name == "func.return":
                     self._succeed(op)
+                elif op.name in (_ASSERT, _STATUS):
+                    _require_way_out(op)
             for block in list(function.regions[0].blocks):
                 self._split(block)
             for op in [op for op in operations_in(function) if op.name == "tir.release"]:
@@ -207,6 +209,14 @@ class _FailingFunction:
         where = self._where if self._where is not None else self._text(_place_text(self._function, op.location))
         padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
         return call(symbol, [where, *padded], ir.IntegerType.get_signless(32))
+
+
+def _require_way_out(op: Any) -> None:
+    """Raises RelaxError where control flow is left that no branch can leave."""
+    around = op.parent.operation
+    if around.name != "func.func":
+        what = "'tir.assert' op" if op.name == _ASSERT else "a call that can fail"
+        raise located_error(f"{what} inside of '{around.name}' has no way out of it", op.location)
 
 
 def _find(module: Any, name: str) -> Any:
