@@ -79,6 +79,7 @@ _register_elements_builders()
 passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
 rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
 _core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
+_core.globals.dialect_search_modules = [f"{__package__}.dialect_classes", *_core.globals.dialect_search_modules]
 _irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
 
 

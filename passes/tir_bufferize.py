@@ -14,7 +14,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.memrefs import copy
 
-_BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", "canonicalize", "cse", "canonicalize"]
+_BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", "func.func(canonicalize,cse,canonicalize)"]
 # For what is allocated in a loop and carried on.
 _DEALLOCATE = ["buffer-deallocation-pipeline"]
 

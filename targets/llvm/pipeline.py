@@ -34,7 +34,7 @@ STAGES = (
         ("llvm-keep-arena", "llvm-place-constants"),
         "temporaries stay from call to call, large constants leave the code",
     ),
-    _stage("to-llvm", (",".join(TO_LLVM),), "upstream's passes to the LLVM dialect"),
+    _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
     _stage("entries", ("llvm-add-entries",), "the functions that callers see"),
 )
 
