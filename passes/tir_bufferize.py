@@ -28,7 +28,9 @@ class Bufferize(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "bufferization", "memref", "scf", "linalg", "cf")
 
     def run(self, op: Any) -> None:
-        tensors = [function for function in _prim_funcs(op) if is_on_tensors(function)]
+        tensors = [
+            function for function in _prim_funcs(op) if len(function.regions[0].blocks) and is_on_tensors(function)
+        ]
         if not tensors:
             return
         for function in tensors:

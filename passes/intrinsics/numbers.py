@@ -170,16 +170,6 @@ def select(condition: Number, yes: Operand, no: Operand) -> Number:
     return operation("arith.select", [condition, *pair], like.type)
 
 
-def maximum(x: Number, y: Operand) -> Number:
-    """The larger number; NaN where either is."""
-    return operation("arith.maximumf" if x.is_float else "arith.maxsi", [x.value, x._other(y)], x.type)
-
-
-def minimum(x: Number, y: Operand) -> Number:
-    """The smaller number; NaN where either is."""
-    return operation("arith.minimumf" if x.is_float else "arith.minsi", [x.value, x._other(y)], x.type)
-
-
 def fma(x: Number, y: Operand, z: Operand) -> Number:
     """x * y + z, rounded once."""
     operands = [item if isinstance(item, Number) else x.constant(item) for item in (x, y, z)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..intrinsics.numbers import Number, maximum, minimum, select
+from ..intrinsics.numbers import Number, select
 from . import scalar
 from .conversions import widened
 from .loops import index, load, repeat_while, when
@@ -31,13 +31,13 @@ class Box(NamedTuple):
 def load_box(buffer: Any, batch: Any, anchor: Any, start: int = 0) -> Box:
     """The box whose coordinates begin at `start` among an anchor's values."""
     x1, y1, x2, y2 = (load_wide(buffer, batch, anchor, start + offset) for offset in range(4))
-    return Box(minimum(x1, x2), minimum(y1, y2), maximum(x1, x2), maximum(y1, y2))
+    return Box(scalar.smaller(x1, x2), scalar.smaller(y1, y2), scalar.larger(x1, x2), scalar.larger(y1, y2))
 
 
 def overlap(one: Box, other: Box) -> Number:
     """The part of both boxes' area that they share; 0 where they have none."""
-    width = maximum(minimum(one.right, other.right) - maximum(one.left, other.left), 0.0)
-    height = maximum(minimum(one.bottom, other.bottom) - maximum(one.top, other.top), 0.0)
+    width = scalar.larger(scalar.smaller(one.right, other.right) - scalar.larger(one.left, other.left), 0.0)
+    height = scalar.larger(scalar.smaller(one.bottom, other.bottom) - scalar.larger(one.top, other.top), 0.0)
     shared = height * width
     union = one.area + other.area - shared
     return select(union <= 0.0, 0.0, shared / union)

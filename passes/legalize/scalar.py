@@ -14,7 +14,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned, signless
 from ...dialects.tir import dialect as tir
 from ..intrinsics import numbers
-from ..intrinsics.numbers import number
+from ..intrinsics.numbers import Number, Operand, number
 
 _COMPARISONS = {
     "==": operator.eq,
@@ -75,17 +75,29 @@ def multiply(left: Any, right: Any, dtype: str) -> Any:
     return (number(left) * number(right)).value
 
 
+def larger(x: Number, y: Operand) -> Number:
+    """Of floats or signed integers; NaN where either is."""
+    other = y if isinstance(y, Number) else x.constant(y)
+    return numbers.operation("arith.maximumf" if x.is_float else "arith.maxsi", [x, other], x.type)
+
+
+def smaller(x: Number, y: Operand) -> Number:
+    """Of floats or signed integers; NaN where either is."""
+    other = y if isinstance(y, Number) else x.constant(y)
+    return numbers.operation("arith.minimumf" if x.is_float else "arith.minsi", [x, other], x.type)
+
+
 def maximum(left: Any, right: Any, dtype: str) -> Any:
     """NaN when either is, as numpy has it."""
     if is_unsigned(dtype) or is_bool(dtype):
         return create("arith.maxui", left, right)
-    return numbers.maximum(number(left), number(right)).value
+    return larger(number(left), number(right)).value
 
 
 def minimum(left: Any, right: Any, dtype: str) -> Any:
     if is_unsigned(dtype) or is_bool(dtype):
         return create("arith.minui", left, right)
-    return numbers.minimum(number(left), number(right)).value
+    return smaller(number(left), number(right)).value
 
 
 def _safe_divisor(left: Any, right: Any, dtype: str) -> tuple[Any, Any]:

@@ -176,7 +176,7 @@ def count(extents: Sequence[Extent]) -> Extent:
 
 
 def shape_text(info: TensorInfo) -> str:
-    return ", ".join(str(dim) for dim in info.shape or ())
+    return ", ".join("?" if dim is None else str(dim) for dim in info.shape or ())
 
 
 def times(left: Extent, right: Extent) -> Extent:

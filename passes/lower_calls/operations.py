@@ -9,17 +9,17 @@ from typing import Any
 from ...bindings.mlir import ir, string_value
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
-from ...dialects.core.symbols import SymExpr, equal, product
+from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ...dialects.tir import dialect as tir
 from ..legalize import linalg, loops, scalar
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
 from .function import FunctionLowering, input_symbols, is_sized
-from .memrefs import Extent, as_value
+from .memrefs import as_value
 from .packed import PACKED
 from .plan import VIEWS
+from .views import match_cast, require_size, view
 
 Lower = Callable[[FunctionLowering, Any], None]
 
@@ -111,14 +111,7 @@ def _require_sizes(memref: Any, type_: Any) -> None:
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
         if size != dynamic and not isinstance(extent, int):
-            _require_size(axis, linalg.constant_index(size), extent, "{}")
-
-
-def _require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None:
-    same = scalar.compare("==", as_value(extent), expected, "index")
-    numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
-    message = f"the size of dimension {axis}: expected {wanted}, got {{}}"
-    tir.ops["assert"](same, numbers, kind="ValueError", message=message)
+            require_size(axis, linalg.constant_index(size), extent, "{}")
 
 
 def _call_function(into: FunctionLowering, op: Any) -> None:
@@ -151,33 +144,6 @@ def _return(into: FunctionLowering, op: Any) -> None:
 # ---- values without a kernel ----
 
 
-def _view(into: FunctionLowering, op: Any) -> None:
-    source, result = op.operands[0], op.results[0]
-    info = decode(result.type)
-    assert isinstance(info, TensorInfo)
-    extents = [
-        memrefs.dim(into.memref(source), axis) if dim is None or not into.sizes.knows(dim) else into.sizes.compute(dim)
-        for axis, dim in enumerate(info.shape or ())
-    ]
-    _require_same_count(into.memref(source), extents, decode(source.type), info)
-    into.set(result, memrefs.reshape_if_needed(into.memref(source), extents))
-
-
-def _require_same_count(memref: Any, extents: list[Extent], have: Info, want: TensorInfo) -> None:
-    """An error at run time where a view would show other elements than those that are there."""
-    known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
-    if equal(known, product(want.shape or ())) is True:
-        return
-    shape = memrefs.shape_text(want)
-    memrefs.require_room(extents, memref.type.element_type, shape)
-    there = as_value(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
-    shown = as_value(memrefs.count(extents))
-    same = scalar.compare("==", there, shown, "index")
-    numbers = [linalg.as_i64(there), linalg.as_i64(shown)]
-    message = f"{{}} elements cannot take the shape ({shape}), which has {{}}"
-    tir.ops["assert"](same, numbers, kind="ValueError", message=message)
-
-
 def _constant(into: FunctionLowering, op: Any) -> None:
     """Scalars stay; tensors lie in memory from the start."""
     result = op.results[0]
@@ -192,39 +158,6 @@ def _constant(into: FunctionLowering, op: Any) -> None:
     )
     into.set(result, made.result)
     return None
-
-
-def _match_cast(into: FunctionLowering, op: Any) -> None:
-    source, result = op.operands[0], op.results[0]
-    have, want = decode(source.type), decode(result.type)
-    if isinstance(want, TensorInfo):
-        memref = into.memref(source)
-        if want.shape is None:
-            into.set(result, memref)
-            return
-        extents = [memrefs.dim(memref, axis) for axis in range(len(want.shape))]
-        known = have.shape if isinstance(have, TensorInfo) else None
-        match_sizes(into, list(want.shape), extents, list(known or [None] * len(extents)))
-        wanted = [into.sizes.compute(dim) if dim is not None else extents[axis] for axis, dim in enumerate(want.shape)]
-        into.set(result, memrefs.cast(memref, memrefs.typed(wanted, memref.type.element_type)))
-    elif isinstance(want, ShapeInfo):
-        extents = into.get(source)
-        match_sizes(into, list(want.dims or []), extents, [None] * len(extents))
-        into.set(result, extents)
-    else:
-        into.set(result, into.get(source))
-
-
-def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent], known: list[Any]) -> None:
-    """New symbols get the sizes that came; the other sizes must be them."""
-    for axis, (dim, extent) in enumerate(zip(wanted, extents, strict=True)):
-        if dim is None or dim == known[axis]:
-            continue
-        if isinstance(dim, SymExpr) and not into.sizes.knows(dim):
-            into.sizes.define(dim, as_value(extent))
-            continue
-        expected = as_value(into.sizes.compute(dim))
-        _require_size(axis, expected, extent, f"{{}} (that is {dim})" if isinstance(dim, SymExpr) else "{}")
 
 
 def _shape_expr(into: FunctionLowering, op: Any) -> None:
@@ -306,8 +239,8 @@ _OPERATIONS: dict[str, Lower] = {
     "relax.call_tir_inplace": _call_tir_inplace,
     "func.call": _call_function,
     "func.return": _return,
-    **dict.fromkeys(VIEWS, _view),
-    "relax.match_cast": _match_cast,
+    **dict.fromkeys(VIEWS, view),
+    "relax.match_cast": match_cast,
     "arith.constant": _constant,
     "relax.constant": _constant,
     "relax.shape_expr": _shape_expr,

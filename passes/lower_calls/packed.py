@@ -13,6 +13,7 @@ from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
 from ..legalize import linalg, loops
 from . import memrefs
 from .function import FunctionLowering
+from .views import match_sizes
 
 
 def _call_dps(into: FunctionLowering, op: Any) -> None:
@@ -102,8 +103,6 @@ def _lowered_type(into: FunctionLowering, result: Any, op: Any) -> Any:
 
 
 def _take(into: FunctionLowering, result: Any, value: Any) -> None:
-    from .operations import match_sizes
-
     info = decode(result.type)
     if isinstance(info, ScalarInfo):
         into.set(result, value)

@@ -7,6 +7,8 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, bit_width, is_float, is_unsigned
+from ..intrinsics import numbers
+from ..intrinsics.numbers import number
 from ..legalize import scalar
 
 
@@ -22,15 +24,15 @@ def passed(value: Any, info: ScalarInfo) -> Any:
     type_ = passed_type(info, value.context)
     if value.type == type_:
         return value
-    extend = "arith.extf" if is_float(info.dtype) else "arith.extui" if is_unsigned(info.dtype) else "arith.extsi"
-    return scalar.create(extend, value, type_=type_)
+    if is_float(info.dtype):
+        return numbers.to_float(number(value), "f64").value
+    return scalar.create("arith.extui" if is_unsigned(info.dtype) else "arith.extsi", value, type_=type_)
 
 
 def received(value: Any, info: ScalarInfo) -> Any:
     """The scalar that a parameter stands for; without a sign, as all scalars in code."""
     if is_float(info.dtype):
-        type_ = ir.Type.parse(info.dtype, value.context)
-        return value if value.type == type_ else scalar.create("arith.truncf", value, type_=type_)
+        return numbers.to_float(number(value), info.dtype).value
     if info.dtype in ("i1", "index") or bit_width(info.dtype) == 64:
         return value
     return scalar.create("arith.trunci", value, type_=ir.IntegerType.get_signless(bit_width(info.dtype)))

@@ -10,7 +10,7 @@ from typing import Any
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, number, select
+from ...passes.intrinsics.numbers import Number, fma, number, select
 from ...passes.legalize import linalg, loops, scalar
 from ...passes.legalize.broadcast import AT_ZERO, broadcast_generic, broadcast_plan, require_broadcast
 from ...passes.legalize.builder import RuleBuilder
@@ -52,7 +52,17 @@ def leakyrelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.nn.gelu")
 def gelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     # erfc, because 1 + erf(x) loses every digit where x is far below 0.
-    return _apply(builder, lambda x: x * 0.5 * _intrinsic("erfc", x * -math.sqrt(0.5)))
+    return _apply(builder, lambda x: x * 0.5 * _erfc_of_root_half(x))
+
+
+def _erfc_of_root_half(x: Number) -> Number:
+    """erfc(-x / sqrt(2)). Far out the rounding of the quotient would be a hundred times larger in the result."""
+    high, low = (-0.7071067690849304, -1.2101617485882343e-08) if x.dtype == "f32" else (-0.7071067811865476, 4.833646656726457e-17)
+    t = x * high
+    y = _intrinsic("erfc", t)
+    lost = fma(x, low, fma(x, high, -t))
+    slope = select(t > 20.0, 20.0, t) * -2.0
+    return select(t > 0.0, fma(y * slope, lost, y), y)
 
 
 @register_legalize("relax.nn.gelu_tanh")

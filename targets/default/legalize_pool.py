@@ -17,7 +17,7 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, maximum, minimum, number
+from ...passes.intrinsics.numbers import Number, number
 from ...passes.intrinsics.small_floats import is_small_float
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import RuleBuilder
@@ -253,15 +253,15 @@ def _covered(windows: Sequence[Window], at: Sequence[Any], sizes: Sequence[Any],
             counts.append(_taps_below(window, end + window.after - start))
         else:
             counts.append(_taps_below(window, end - start) - _taps_below(window, window.before - start))
-    return maximum(reduce(lambda left, right: left * right, counts), 1).value
+    return scalar.larger(reduce(lambda left, right: left * right, counts), 1).value
 
 
 def _taps_below(window: Window, distance: Number) -> Number:
     """How many taps are less than a distance behind a window's start."""
-    count = maximum(distance, 0)
+    count = scalar.larger(distance, 0)
     if window.gap > 1:
         count = (count + (window.gap - 1)) / window.gap
-    return minimum(count, window.taps)
+    return scalar.smaller(count, window.taps)
 
 
 # ---- windows of different widths ----
@@ -286,7 +286,7 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
             at[axis] = start + number(linalg.index(tap))
             is_here = at[axis] < end
             is_inside = is_here if is_inside is None else is_inside & is_here
-            at[axis] = minimum(at[axis], end - 1)
+            at[axis] = scalar.smaller(at[axis], end - 1)
         x = convert_scalar(linalg.extract(data, [index.value for index in at]), dtype, wide)
         zero = scalar.constant(0, element(wide))
         return scalar.add(total, scalar.select(is_inside, x, zero), wide)
@@ -302,4 +302,4 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
 def _widest(size: Any, count: Any) -> Any:
     """No window is wider than this, nor than the data."""
     widest = (number(size) + (number(count) - 1)) / number(count) + 1
-    return minimum(widest, number(size)).value
+    return scalar.smaller(widest, number(size)).value

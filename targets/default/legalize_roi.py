@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...passes.intrinsics.numbers import Number, maximum, minimum, number, select, to_float
+from ...passes.intrinsics.numbers import Number, number, select, to_float
 from ...passes.legalize import scalar
 from ...passes.legalize.boxes import load_wide
 from ...passes.legalize.builder import RuleBuilder
@@ -80,7 +80,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def bins(rois: Any, region: Any, axis: int, count: int) -> _Bins:
         start, end = (load_wide(rois, region, place) * op.spatial_scale for place in (1 + axis, 3 + axis))
-        whole = end - start if op.aligned else maximum(end - start, 1.0)
+        whole = end - start if op.aligned else scalar.larger(end - start, 1.0)
         length = whole / float(count)
         if op.sample_ratio > 0:
             return _Bins(start, length, index(op.sample_ratio))
@@ -111,7 +111,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
                 def put(channel: Any, value: Number) -> None:
                     before = number(load(sums, channel))
-                    store((before + value if is_mean else maximum(before, value)).value, sums, channel)
+                    store((before + value if is_mean else scalar.larger(before, value)).value, sums, channel)
 
                 nest([vertical.samples, horizontal.samples], add)
                 for_range(0, channels, lambda c: finish(row, column, c))
@@ -174,8 +174,8 @@ def _is_within(position: Number, extent: Any) -> Number:
 def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
     """The elements before and after a position, and which part of the way it is; the border goes on outside."""
     last = scalar.subtract(extent, index(1), "index")
-    limited = maximum(position, 0.0)
-    limited = minimum(limited, _as_float(last, position))
+    limited = scalar.larger(position, 0.0)
+    limited = scalar.smaller(limited, _as_float(last, position))
     low = floor(limited)
     place = _limited(float_to_int(low, "i64"), last)
     after = scalar.minimum(scalar.add(place, index(1), "index"), last, "index")
@@ -197,7 +197,7 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         """Where a bin begins and ends."""
         start, end = (float_to_int(corner(rois, region, place), "i32") for place in (1 + axis, 3 + axis))
         start, end = (number(scalar.create("arith.extsi", each.value, type_=element("i64"))) for each in (start, end))
-        whole = maximum(end - start + 1, 1)
+        whole = scalar.larger(end - start + 1, 1)
         computed = accumulator(str(rois.type.element_type))
         length = number(scalar.from_index(index(whole.value), computed)) / float(count)
         first = floor(_as_float(bin_, length) * length)
@@ -227,7 +227,7 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
                         return for_range(left, right, lambda x, best: larger(y, x, best), best)[0]
 
                     def larger(y: Any, x: Any, best: Any) -> Any:
-                        return maximum(number(best), load_wide(data, *layout.at(image, channel, y, x))).value
+                        return scalar.larger(number(best), load_wide(data, *layout.at(image, channel, y, x))).value
 
                     found = number(for_range(top, bottom, of_row, start)[0])
                     store(to_float(found, dtype).value, out, *layout.at(region, channel, row, column))

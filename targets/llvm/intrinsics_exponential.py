@@ -31,7 +31,7 @@ def _reduced(x: Number, factor: float, period: tuple[float, float]) -> tuple[Num
     return fma(n_float, -low, fma(n_float, -high, x)), n
 
 
-def _exp_minus_1(r: Number) -> Number:
+def exp_minus_1(r: Number) -> Number:
     """exp(r) - 1 for small r."""
     return fma(r * r, fitted("exp", r), r)
 
@@ -40,7 +40,7 @@ def exp_scaled(x: Number, shift: int = 0) -> Number:
     """exp(x) * 2**shift; it overflows and vanishes where the product does."""
     x = at_least(at_most(x, pick(x, 90.0, 711.0)), pick(x, -105.0, -747.0))
     r, n = _reduced(x, LOG2_E, LN_2)
-    return scale(_exp_minus_1(r) + 1.0, n + shift if shift else n)
+    return scale(exp_minus_1(r) + 1.0, n + shift if shift else n)
 
 
 @expansion("tir.exp")
@@ -53,7 +53,7 @@ def exp_fast(x: Number) -> Number:
     """Results below the smallest normal number become 0 or lose bits, those near the largest overflow early."""
     x = at_least(at_most(x, pick(x, 88.3, 709.4)), pick(x, -87.3, -708.3))
     r, n = _reduced(x, LOG2_E, LN_2)
-    return (_exp_minus_1(r) + 1.0) * power_of_two(n, x)
+    return (exp_minus_1(r) + 1.0) * power_of_two(n, x)
 
 
 @expansion("tir.exp2")
@@ -85,7 +85,7 @@ def expm1(x: Number) -> Number:
     r, n = _reduced(bounded, LOG2_E, LN_2)
     # Half of it, so that 2**n does not overflow before the product does.
     half = power_of_two(n - 1, x)
-    return with_sign_of(fma(half, _exp_minus_1(r), half - 0.5) * 2.0, x)
+    return with_sign_of(fma(half, exp_minus_1(r), half - 0.5) * 2.0, x)
 
 
 @expansion("tir.sigmoid")

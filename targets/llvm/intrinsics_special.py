@@ -11,13 +11,14 @@ from .expansion import (
     expansion,
     fitted,
     magnitude,
+    nearest_integer,
     power_of_two,
     split,
     square_root,
     two_product,
     with_sign_of,
 )
-from .intrinsics_exponential import exp_fast, exp_scaled
+from .intrinsics_exponential import LN_2, LOG2_E, exp_fast, exp_minus_1, exp_scaled
 from .intrinsics_logarithm import log1p
 
 
@@ -48,8 +49,29 @@ def _erfc_far(size: Number) -> Number:
     return fma(-e, rest, e) * factor * 2.0**-64
 
 
-@expansion("tir.erfc", compute_in="f64")
-def erfc(x: Number) -> Number:
+@expansion("tir.erfc", dtypes=("f32",))
+def erfc_f32(x: Number) -> Number:
+    """exp(-x**2) / (x + 2) and a polynomial, all in f32."""
+    # 0 from here on.
+    size = at_most(magnitude(x), 10.1)
+    r, n = _minus_square_reduced(size)
+    inverse = 1.0 / (size + 2.0)
+    factor = fitted("scaled_erfc_f32", (size - 1.0) * inverse) * inverse
+    # Lifted, so that what is below the smallest normal number is rounded once, at the end.
+    far = fma(exp_minus_1(r), factor, factor) * power_of_two(n + 64, x) * 2.0**-64
+    return select(x < 0.0, 2.0 - far, far)
+
+
+def _minus_square_reduced(x: Number) -> tuple[Number, Number]:
+    """r and the integer n with -x**2 = n * log(2) + r, r small, where x**2 is an f32 below 2**9 before its rounding."""
+    n_float, n = nearest_integer(x * x, -LOG2_E)
+    # 2**-16 * an integer of 16 bits, times which n is exact.
+    high = round(LN_2[0] * 2**16) * 2.0**-16
+    return fma(n_float, high - LN_2[0], fma(-x, x, n_float * -high)), n
+
+
+@expansion("tir.erfc", dtypes=("f64",))
+def erfc_f64(x: Number) -> Number:
     size = magnitude(x)
     far = _erfc_far(at_most(size, 28.0))
     near = fma(size, fitted("erf_near_0", x * x), size)

@@ -13,7 +13,7 @@ from . import abi
 from .llvm_text import PTR, FunctionText, has_symbol, merge, symbol, symbols_of, text_global
 from .packed_allocate import ALLOCATION, BORROWING
 from .packed_fail import fail, fail_type
-from .packed_support import CALL_GLOBAL, FAIL, FAIL_AT, SUPPORT
+from .packed_support import CALL_GLOBAL, FAIL, FAIL_AT, FAIL_AT_DECLARED, SUPPORT
 
 CONSTANT_TABLE = "__relax_constants"
 SET_CONSTANTS = "__relax_set_constants"
@@ -85,7 +85,8 @@ def add_raise_at(module: Any, kind: str, message: str) -> str:
     code = FunctionText(name, [("%where", PTR), *numbers], "i32", linkage="internal")
     arguments = [(code.text(kind), PTR), (code.text(f"%s: {message}"), PTR), ("%where", PTR), *numbers]
     code.line(f"llvm.return {code.call(FAIL_AT, arguments, 'i32')} : i32")
-    merge(module, SUPPORT + code.render())
+    # Programs have many messages: all of the support is parsed for the first one only.
+    merge(module, (FAIL_AT_DECLARED if has_symbol(module, FAIL_AT) else SUPPORT) + code.render())
     return name
 
 

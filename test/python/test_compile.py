@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy
 import pytest
 import scipy.special
 import tvm_ffi
+from compiling import array, built, compiled, floats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,26 +21,6 @@ from relax_mlir import relax
 
 ROW = '#relax.sym<["n", 4]>'
 TENSOR = f"tensor<?x4xf32, {ROW}>"
-
-
-def array(tensor: Any) -> Any:
-    return numpy.from_dlpack(tensor)
-
-
-def floats(*shape: int, seed: int = 5) -> Any:
-    return numpy.random.default_rng(seed).normal(size=shape).astype("float32")
-
-
-def compiled(text: str) -> rx.runtime.Executable:
-    return rx.compile(rx.Module.parse(text))
-
-
-def built(inputs: Any, body: Any, **options: Any) -> rx.runtime.Executable:
-    module = rx.Module()
-    with module.function("main", inputs) as f:
-        values = body(*f)
-        f.returns(*(values if isinstance(values, tuple) else (values,)))
-    return rx.compile(module, **options)
 
 
 def test_one_compilation_serves_every_batch_size() -> None:
@@ -458,6 +440,27 @@ def test_a_stage_of_ones_own() -> None:
 
     built([rx.tensor((4,))], relax.exp, pipeline=rx.stages().insert_after("legalize", "look", Look()))
     assert len(seen) == 1 and "relax.call_tir" in seen[0] and '"relax.exp"(' not in seen[0]
+
+
+@pytest.mark.parametrize(
+    ("verify_each", "message"),
+    [(True, "pass test-break produced invalid IR"), (False, "stage break produced invalid IR")],
+)
+def test_what_a_stage_makes_is_verified(verify_each: bool, message: str) -> None:
+    class Break(rx.Pass):
+        """Says that functions take nothing."""
+
+        name = "test-break"
+
+        def run(self, op: Any) -> None:
+            for view in op.regions[0].blocks[0].operations:
+                view.operation.attributes["function_type"] = rx.ir.TypeAttr.get(rx.ir.FunctionType.get([], []))
+
+    stages = rx.stages().insert_after("legalize", "break", Break())
+    assert stages["break"].verify_each and not stages["legalize"].verify_each
+    changed = [replace(stage, verify_each=verify_each) if stage.name == "break" else stage for stage in stages]
+    with pytest.raises(rx.RelaxError, match=message):
+        built([rx.tensor((4,))], relax.exp, pipeline=replace(stages, stages=tuple(changed)))
 
 
 def test_printing_and_asserting(capfd: pytest.CaptureFixture[str]) -> None:

@@ -46,8 +46,9 @@ class AddEntries(Pass):
         for each in signatures:
             add_packed_entry(op, each)
         with op.context:
-            described = [json.dumps(each.describe(), sort_keys=True) for each in signatures]
-            op.attributes[ENTRIES] = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in described])
+            before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
+            described = [ir.StringAttr.get(json.dumps(each.describe(), sort_keys=True)) for each in signatures]
+            op.attributes[ENTRIES] = ir.ArrayAttr.get([*before, *described])
 
 
 def _functions(module: Any) -> list[Any]:

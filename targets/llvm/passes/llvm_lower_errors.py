@@ -230,7 +230,7 @@ def _place_text(callee: Any, location: Any) -> str:
     file, line, column, node = locate(location)
     what = ""
     if callee is not None:
-        operator = callee.attributes[OPERATOR] if OPERATOR in callee.attributes else None
+        operator = callee.attributes.get(OPERATOR)
         what = string_value(operator) if operator is not None else f"@{name_in_program(callee)}"
     named = f'"{node}"' if node else ""
     place = f"at {file}:{line}:{column}" if line else ""

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....dialects.core.codec import decode
-from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, bit_width, is_float, is_unsigned
+from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float, is_unsigned
 from ....dialects.tir import dialect as tir
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize import linalg, scalar
+from ....passes.lower_calls.scalars import passed, received
 from ..llvm_text import PTR, merge, text_global
 from ..memref_values import address_of, call, constant, load, memref_at, pointer_of, view_of
 from ..packed_functions import add_give_object, add_give_tensor, add_packed_call, result_bytes
@@ -89,7 +90,7 @@ def _parts(value: Any, info: Info) -> list[Any]:
     if not isinstance(info, ScalarInfo):
         return [value]
     if is_float(info.dtype):
-        return [value if bit_width(info.dtype) == 64 else scalar.create("arith.extf", value, type_=ir.F64Type.get())]
+        return [passed(value, info)]
     if isinstance(value.type, ir.IndexType):
         return [linalg.as_i64(value)]
     if value.type.width == 64:
@@ -134,8 +135,7 @@ def _tensor(out: Any, type_: Any) -> Any:
 
 def _scalar(out: Any, type_: Any) -> Any:
     if isinstance(type_, ir.FloatType):
-        wide = load(out, 0, ir.F64Type.get())
-        return wide if wide.type == type_ else scalar.create("arith.truncf", wide, type_=type_)
+        return received(load(out, 0, ir.F64Type.get()), ScalarInfo(str(type_)))
     value = load(out, 0, ir.IntegerType.get_signless(64))
     if isinstance(type_, ir.IndexType):
         return linalg.as_index(value)

@@ -287,7 +287,7 @@ def test_split_at_run_time(sections: Any, size: int, rows: int) -> None:
     for shape in [("n", "m"), (None, None)]:
         parts = ran("split", x, symbols=[shape], indices_or_sections=sections, axis=1, default_rules=True)
         expected = numpys_split(x, sections, 1)
-        for part, want in zip(parts if isinstance(parts, list) else [parts], expected, strict=True):
+        for part, want in zip(parts if isinstance(parts, tuple) else [parts], expected, strict=True):
             same_bits(part, want)
 
 
@@ -311,7 +311,7 @@ def test_meshgrid(symbols: Any, indexing: str) -> None:
     arrays = [bits(*sizes[index : index + len(shape)], seed=index) for index, shape in enumerate(symbols)]
     grids = ran("meshgrid", *arrays, symbols=symbols, indexing=indexing)
     expected = numpy.meshgrid(*arrays, indexing=indexing)  # type: ignore[call-overload]
-    for grid, want in zip(grids if isinstance(grids, list) else [grids], expected, strict=True):
+    for grid, want in zip(grids if isinstance(grids, tuple) else [grids], expected, strict=True):
         same_bits(grid, want)
 
 

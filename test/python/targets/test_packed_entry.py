@@ -99,7 +99,7 @@ class FromParts:
 def test_tensors_of_any_framework(add: Any, wrap: Any, rows: int) -> None:
     x = numpy.arange(rows * 4, dtype=numpy.float32).reshape(rows, 4)
     result = numpy.from_dlpack(add(wrap(x), wrap(2 * x)))
-    assert result.dtype == numpy.float32 and result.flags.c_contiguous
+    assert result.dtype == numpy.float32 and result.flags.c_contiguous and result.ctypes.data % 64 == 0
     numpy.testing.assert_array_equal(result, 3 * x)
 
 

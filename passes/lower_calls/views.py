@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations whose result is the memory of an operand: the same elements under another shape, or under other names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.rewriting import located_error
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
+from ...dialects.core.symbols import SymExpr, equal, product
+from ...dialects.tir import dialect as tir
+from ..legalize import linalg, scalar
+from . import memrefs
+from .function import FunctionLowering
+from .memrefs import Extent, as_value
+
+
+def view(into: FunctionLowering, op: Any) -> None:
+    source, result = op.operands[0], op.results[0]
+    info = decode(result.type)
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        raise located_error(f"'{op.name}' op gives {describe(info)}: its rank is not known", op.location)
+    memref = into.memref(source)
+    shown = _shown(into, op, [memrefs.dim(memref, axis) for axis in range(memref.type.rank)])
+    extents = [
+        into.sizes.compute(dim) if dim is not None and into.sizes.knows(dim) else shown[axis]
+        for axis, dim in enumerate(info.shape)
+    ]
+    _require_same_count(memref, extents, decode(source.type), info)
+    into.set(result, memrefs.reshape_if_needed(memref, extents))
+
+
+def _shown(into: FunctionLowering, op: Any, sizes: list[Extent]) -> list[Extent]:
+    """The result's sizes, from those of the operand's memory."""
+    if op.name == "relax.reshape":
+        return list(into.get(op.operands[1]))
+    if op.name == "relax.flatten":
+        return [memrefs.count(sizes)]
+    if op.name == "relax.nn.batch_flatten":
+        return [sizes[0], memrefs.count(sizes[1:])]
+    if op.name == "relax.expand_dims":
+        rank = len(sizes) + len(op.opview.axis)
+        new = {axis % rank for axis in op.opview.axis}
+        left = iter(sizes)
+        return [1 if axis in new else next(left) for axis in range(rank)]
+    gone = _squeezed(op, len(sizes))
+    return [size for axis, size in enumerate(sizes) if axis not in gone]
+
+
+def _squeezed(op: Any, rank: int) -> set[int]:
+    """The dimensions that go: those named, else all that are known to be 1."""
+    if op.opview.axis is not None:
+        return {axis % rank for axis in op.opview.axis}
+    info = decode(op.operands[0].type)
+    known = info.shape if isinstance(info, TensorInfo) else None
+    return {axis for axis, dim in enumerate(known or ()) if dim == 1}
+
+
+def _require_same_count(memref: Any, extents: list[Extent], have: Info, want: TensorInfo) -> None:
+    """An error at run time where a view would show other elements than those that are there."""
+    known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
+    if equal(known, product(want.shape or ())) is True:
+        return
+    shape = memrefs.shape_text(want)
+    memrefs.require_room(extents, memref.type.element_type, shape)
+    there = as_value(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
+    shown = as_value(memrefs.count(extents))
+    same = scalar.compare("==", there, shown, "index")
+    numbers = [linalg.as_i64(there), linalg.as_i64(shown)]
+    message = f"{{}} elements cannot take the shape ({shape}), which has {{}}"
+    tir.ops["assert"](same, numbers, kind="ValueError", message=message)
+
+
+def match_cast(into: FunctionLowering, op: Any) -> None:
+    source, result = op.operands[0], op.results[0]
+    have, want = decode(source.type), decode(result.type)
+    value = into.get(source)
+    if isinstance(want, TensorInfo) and want.shape is not None:
+        into.set(result, _cast_tensor(into, op, have, want))
+    elif isinstance(want, ShapeInfo) and want.dims is not None:
+        _require_rank(op, len(value), len(want.dims))
+        match_sizes(into, list(want.dims), value, [None] * len(value))
+        into.set(result, value)
+    else:
+        into.set(result, value)
+
+
+def _cast_tensor(into: FunctionLowering, op: Any, have: Info, want: TensorInfo) -> Any:
+    memref = into.memref(op.operands[0])
+    if not isinstance(memref.type, ir.MemRefType):
+        reason = f"makes {describe(want)} of {describe(have)}: state what a function returns where it is called"
+        raise located_error(f"'{op.name}' op {reason}", op.location)
+    shape = want.shape or ()
+    _require_rank(op, memref.type.rank, len(shape))
+    extents = [memrefs.dim(memref, axis) for axis in range(len(shape))]
+    known = have.shape if isinstance(have, TensorInfo) else None
+    match_sizes(into, list(shape), extents, list(known or [None] * len(extents)))
+    wanted = [into.sizes.compute(dim) if dim is not None else extents[axis] for axis, dim in enumerate(shape)]
+    # By way of unknown sizes: two that differ, which is an error at run time, cannot be cast.
+    element = memref.type.element_type
+    loose = memrefs.cast(memref, memrefs.typed([None] * len(extents), element))
+    return memrefs.cast(loose, memrefs.typed(wanted, element))
+
+
+def _require_rank(op: Any, have: int, want: int) -> None:
+    if have != want:
+        raise located_error(f"'{op.name}' op: the rank is {have}, not {want}", op.location)
+
+
+def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent], known: list[Any]) -> None:
+    """New symbols get the sizes that came; the other sizes must be them."""
+    for axis, (dim, extent) in enumerate(zip(wanted, extents, strict=True)):
+        if dim is None or dim == known[axis]:
+            continue
+        if isinstance(dim, SymExpr) and not into.sizes.knows(dim):
+            into.sizes.define(dim, as_value(extent))
+            continue
+        expected = as_value(into.sizes.compute(dim))
+        require_size(axis, expected, extent, f"{{}} (that is {dim})" if isinstance(dim, SymExpr) else "{}")
+
+
+def require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None:
+    same = scalar.compare("==", as_value(extent), expected, "index")
+    numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
+    message = f"the size of dimension {axis}: expected {wanted}, got {{}}"
+    tir.ops["assert"](same, numbers, kind="ValueError", message=message)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Helpers of the tests of rx.compile: programs from text and from Python, arrays, what a process holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import relax_mlir as rx
+
+
+def array(tensor: Any) -> Any:
+    return numpy.from_dlpack(tensor)
+
+
+def floats(*shape: int, seed: int = 5) -> Any:
+    return numpy.random.default_rng(seed).normal(size=shape).astype("float32")
+
+
+def compiled(text: str) -> rx.runtime.Executable:
+    return rx.compile(rx.Module.parse(text))
+
+
+def built(inputs: Any, body: Any, **options: Any) -> rx.runtime.Executable:
+    """What `body` makes of the inputs, as "main"."""
+    module = rx.Module()
+    with module.function("main", inputs) as f:
+        values = body(*f)
+        f.returns(*(values if isinstance(values, tuple) else (values,)))
+    return rx.compile(module, **options)
+
+
+def resident_kb() -> int:
+    """The memory that this process holds."""
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * 4

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Errors of compiled functions: their kind, their place, their text; and what is no program at all."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import threading
+from typing import Any
+
+import numpy
+import pytest
+import tvm_ffi
+from compiling import array, built, compiled, floats
+from relax_mlir.passes.core.stages import Stages
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+# ---- places ----
+
+
+@pytest.mark.parametrize(
+    ("location", "begins"),
+    [
+        ("unknown", "relax.take: index 9 is"),
+        ('"a%s%n\\22q"', 'relax.take "a%s%n"q": index 9 is'),
+        ('"f %d.py":3:4', "relax.take at f %d.py:3:4: index 9 is"),
+        ('fused["x", "f.py":7:8]', "relax.take at f.py:7:8: index 9 is"),
+        ('callsite("in" at "m.py":1:2)', 'relax.take "in": index 9 is'),
+        ('fused<"meta">["ab"("f.py":1:2), "g.py":3:4]', 'relax.take "ab" at f.py:1:2: index 9 is'),
+        ('"' + "é" * 3000 + '"', 'relax.take "' + "é" * 400),
+    ],
+)
+def test_errors_name_the_place(location: str, begins: str) -> None:
+    executable = compiled(
+        f"""
+func.func @main(%x: tensor<3xf32>, %i: tensor<2xi64>) -> tensor<2xf32> {{
+  %0 = "relax.take"(%x, %i) {{axis = 0}} : (tensor<3xf32>, tensor<2xi64>) -> tensor<2xf32> loc({location})
+  return %0 : tensor<2xf32>
+}}"""
+    )
+    with pytest.raises(IndexError) as caught:
+        executable["main"](floats(3), numpy.array([0, 9]))
+    assert str(caught.value).startswith(begins)
+    assert str(caught.value).endswith("index 9 is out of range for axis 0 of size 3")
+
+
+@pytest.mark.parametrize("name", ["a.b", 'q"', "%s", "é"])
+def test_errors_name_the_function(name: str) -> None:
+    symbol = '@"' + name.replace('"', '\\"') + '"'
+    executable = compiled(
+        f"""
+func.func private {symbol}(%x: tensor<?xf32>) -> tensor<3xf32> {{
+  %0 = "relax.match_cast"(%x) : (tensor<?xf32>) -> tensor<3xf32> loc("m.py":3:4)
+  %1 = "relax.exp"(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}}
+func.func @main(%x: tensor<?xf32>) -> tensor<3xf32> {{
+  %0 = func.call {symbol}(%x) : (tensor<?xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}}"""
+    )
+    executable["main"](floats(3))
+    with pytest.raises(ValueError) as caught:
+        executable["main"](floats(4))
+    assert str(caught.value) == f"@{name} at m.py:3:4: the size of dimension 0: expected 3, got 4"
+
+
+# ---- hand-written PrimFuncs that fail ----
+
+_CHECK = """
+    %v = memref.load %x[%i] : memref<?xf32>
+    %limit = arith.constant 100.0 : f32
+    %c = arith.cmpf olt, %v, %limit : f32
+    %number = arith.index_cast %i : index to i64
+    "tir.assert"(%c, %number) {kind = "OverflowError", message = "element {} 100%s"} : (i1, i64) -> ()
+    memref.store %v, %o[%i] : memref<?xf32>"""
+_BODIES = {
+    "for": f"""
+  scf.for %i = %c0 to %n step %c1 {{
+    %u = memref.alloc(%n) : memref<?xf32>{_CHECK}
+    memref.dealloc %u : memref<?xf32>
+  }}""",
+    "parallel": f"scf.parallel (%i) = (%c0) to (%n) step (%c1) {{{_CHECK}\n  }}",
+    "forall": f"scf.forall (%i) in (%n) {{{_CHECK}\n  }}",
+    "affine": f"affine.for %i = 0 to %n {{{_CHECK}\n  }}",
+    "affine-parallel": f"affine.parallel (%i) = (0) to (symbol(%n)) {{{_CHECK}\n  }}",
+    "while": f"""
+  %end = scf.while (%i = %c0) : (index) -> index {{
+    %more = arith.cmpi slt, %i, %n : index
+    scf.condition(%more) %i : index
+  }} do {{
+  ^bb0(%i: index):{_CHECK}
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next : index
+  }}""",
+}
+
+
+def with_kernel(body: str) -> str:
+    vector = 'tensor<?xf32, #relax.sym<["n"]>>'
+    return f"""
+func.func @kernel(%x: memref<?xf32>, %o: memref<?xf32>) attributes {{tir.prim_func}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  {body}
+  return
+}}
+func.func @main(%x: {vector}) -> {vector} {{
+  %0 = "relax.exp"(%x) : ({vector}) -> {vector}
+  %1 = "relax.call_tir"(%0) {{func = @kernel}} : ({vector}) -> {vector} loc("here"("m.py":5:6))
+  return %1 : {vector}
+}}"""
+
+
+@pytest.mark.parametrize("kind", _BODIES)
+def test_assertions_in_loops(kind: str) -> None:
+    executable = compiled(with_kernel(_BODIES[kind]))
+    numpy.testing.assert_allclose(array(executable["main"](floats(5))), numpy.exp(floats(5)), rtol=1e-6)
+    for _ in range(3):
+        with pytest.raises(OverflowError) as caught:
+            executable["main"](numpy.array([1, 2, 50, 3], "float32"))
+        assert str(caught.value) == '@kernel "here" at m.py:5:6: element 2 100%s'
+
+
+def test_an_assertion_that_has_no_way_out() -> None:
+    body = """
+  memref.alloca_scope {
+    %v = memref.load %x[%c0] : memref<?xf32>
+    %limit = arith.constant 100.0 : f32
+    %c = arith.cmpf olt, %v, %limit : f32
+    "tir.assert"(%c) {message = "no"} : (i1) -> ()
+    memref.alloca_scope.return
+  }"""
+    with pytest.raises(rx.RelaxError, match=r"'tir.assert' op inside of 'memref.alloca_scope' has no way out of it"):
+        compiled(with_kernel(body))
+
+
+# ---- exceptions of packed functions ----
+
+
+class _Raising:
+    """A packed function that raises what it is told."""
+
+    error: BaseException = ValueError()
+
+    def __call__(self, _: Any) -> None:
+        raise self.error
+
+
+@pytest.fixture(scope="module")
+def raising() -> tuple[_Raising, Any]:
+    function = _Raising()
+    tvm_ffi.register_global_func("test_errors.raise", function, override=True)
+
+    def body(x: Any) -> Any:
+        info = rx.tensor(("n",))
+        return relax.add(relax.call_packed("test_errors.raise", [relax.exp(x)], info), x)
+
+    return function, built([rx.tensor(("n",))], body)["main"]
+
+
+def exceptions_with_a_text() -> list[type[BaseException]]:
+    found = []
+    for cls in vars(builtins).values():
+        if isinstance(cls, type) and issubclass(cls, BaseException):
+            try:
+                cls("text")
+            except TypeError:
+                continue
+            found.append(cls)
+    return found
+
+
+def test_exceptions_come_back_as_themselves(raising: tuple[_Raising, Any]) -> None:
+    """KeyboardInterrupt and SystemExit too: who presses Ctrl-C wants the program to end."""
+    function, main = raising
+    kinds = exceptions_with_a_text()
+    assert {KeyError, OSError, KeyboardInterrupt, SystemExit} <= set(kinds)
+    for kind in kinds:
+        function.error = kind("some %s text é")
+        with pytest.raises(BaseException) as caught:
+            main(floats(3))
+        assert type(caught.value) is kind and "some %s text é" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "é" * 100_000, "a\0b", "%n%n%n", "line\nline"])
+def test_texts_of_exceptions(raising: tuple[_Raising, Any], text: str) -> None:
+    function, main = raising
+    function.error = ValueError(text)
+    with pytest.raises(ValueError) as caught:
+        main(floats(3))
+    assert str(caught.value) == text
+
+
+def test_threads_of_which_some_fail() -> None:
+    def copy(x: Any) -> Any:
+        return tvm_ffi.from_dlpack(array(x).copy())
+
+    tvm_ffi.register_global_func("test_errors.copy", copy, override=True)
+
+    def body(x: Any, index: Any) -> Any:
+        y = relax.take(relax.exp(x), index, axis=0)
+        z = relax.call_pure_packed("test_errors.copy", [relax.tanh(y)], rx.tensor(("k", 16)))
+        return relax.cumsum(relax.add(z, y), axis=0)
+
+    main = built([rx.tensor(("n", 16)), rx.tensor(("k",), "int64")], body)["main"]
+    wrong: list[str] = []
+
+    def work(seed: int) -> None:
+        for round_ in range(100):
+            rows = 1 + (seed * 7 + round_) % 50
+            x, index = floats(rows, 16, seed=seed), numpy.arange(round_ % 9 + 1) % rows
+            if round_ % 3 == 0:
+                index[-1] = rows
+                try:
+                    main(x, index)
+                    wrong.append("no error")
+                except IndexError as error:
+                    if f"index {rows} is out of range" not in str(error):
+                        wrong.append(str(error))
+                continue
+            y = numpy.exp(x)[index]
+            if not numpy.allclose(array(main(x, index)), numpy.cumsum(numpy.tanh(y) + y, axis=0), rtol=1e-3):
+                wrong.append(f"thread {seed}, round {round_}")
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+# ---- stages that are missing, or in another order ----
+
+
+def test_any_stages_in_any_order_work_or_are_refused() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n", 16)), rx.tensor(("k",), "int64")]) as f:
+        x, index = f
+        f.returns(relax.cumsum(relax.take(relax.exp(x), index, axis=0), axis=0), relax.astype(x, "float8_e4m3fn"))
+    stages = rx.stages()
+    listed = list(stages.stages)
+    changed = [[each for each in listed if each not in left] for left in itertools.combinations(listed, 2)]
+    changed += [[*listed[:place], listed[place], *listed[place:]] for place in range(len(listed))]
+    for first, second in itertools.combinations(range(len(listed)), 2):
+        swapped = list(listed)
+        swapped[first], swapped[second] = swapped[second], swapped[first]
+        changed.append(swapped)
+    worked = 0
+    for each in changed:
+        try:
+            executable = rx.compile(module, pipeline=Stages(stages.target, tuple(each)))
+            result, _ = executable["main"](floats(5, 16), numpy.array([1, 2]))
+        except (rx.RelaxError, rx.runtime.UnknownFunction):
+            continue
+        worked += 1
+        expected = numpy.cumsum(numpy.exp(floats(5, 16))[[1, 2]], axis=0)
+        numpy.testing.assert_allclose(array(result), expected, rtol=1e-4)
+    assert 0 < worked < len(changed)
+
+
+def test_all_levels_give_the_same() -> None:
+    def body(a: Any, b: Any) -> Any:
+        y = relax.matmul(a, b)
+        z = relax.nn.softmax(y)
+        return relax.cumsum(z, axis=0), relax.nn.gelu(y), relax.sum(z, axis=0), relax.sort(y)
+
+    a, b = floats(9, 7), floats(7, 11)
+    results = []
+    for level in range(4):
+        executable = built([rx.tensor(("n", 7)), rx.tensor((7, "m"))], body, opt_level=level)
+        results.append([array(each) for each in executable["main"](a, b)])
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            numpy.testing.assert_allclose(one, two, rtol=1e-6)
