@@ -11,8 +11,8 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
-from ...dialects.core.codec import encode
-from ...dialects.core.infos import TensorInfo
+from ...dialects.core.codec import TypeProblem, encode
+from ...dialects.core.infos import TensorInfo, describe
 from ...dialects.tir import dialect as tir
 from ..legalize import linalg, scalar
 from ..legalize.builder import parameter_info
@@ -28,8 +28,11 @@ Extent = Any  # an int, or an index value
 
 
 def memref_type(info: TensorInfo, context: Any) -> Any:
-    """How a tensor lies in memory: without symbols and signs."""
-    tensor = encode(parameter_info(info), context)
+    """How a tensor lies in memory: without symbols and signs. Raises RelaxError where its elements have no place."""
+    try:
+        tensor = encode(parameter_info(info), context)
+    except TypeProblem as error:
+        raise RelaxError(f"no memory for {describe(info)}: {error}") from None
     return ir.MemRefType.get(tensor.shape, tensor.element_type, loc=ir.Location.unknown(context))
 
 

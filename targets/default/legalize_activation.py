@@ -19,6 +19,12 @@ from ...passes.legalize.rules import register_legalize
 
 _Function = Callable[[Number], Number]
 
+# sqrt(1/2) as the nearest number of a type, and the rest.
+_ROOT_HALF = {
+    "f32": (0.7071067690849304, 1.2101617485882343e-08),
+    "f64": (0.7071067811865476, -4.833646656726457e-17),
+}
+
 
 def _intrinsic(name: str, x: Number) -> Number:
     return number(tir.ops[name](x.value))
@@ -51,18 +57,22 @@ def leakyrelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.nn.gelu")
 def gelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    # erfc, because 1 + erf(x) loses every digit where x is far below 0.
-    return _apply(builder, lambda x: x * 0.5 * _erfc_of_root_half(x))
+    return _apply(builder, _gelu)
 
 
-def _erfc_of_root_half(x: Number) -> Number:
-    """erfc(-x / sqrt(2)). Far out the rounding of the quotient would be a hundred times larger in the result."""
-    high, low = (-0.7071067690849304, -1.2101617485882343e-08) if x.dtype == "f32" else (-0.7071067811865476, 4.833646656726457e-17)
-    t = x * high
-    y = _intrinsic("erfc", t)
-    lost = fma(x, low, fma(x, high, -t))
-    slope = select(t > 20.0, 20.0, t) * -2.0
-    return select(t > 0.0, fma(y * slope, lost, y), y)
+def _gelu(x: Number) -> Number:
+    """x / 2 * erfc(-x / sqrt(2)), because 1 + erf(x) loses every digit where x is far below 0.
+
+    There erfc(t) falls like exp(-t**2): what rounding takes from t can be a hundred times as much of the result.
+    The slope, nearly -2t * erfc(t), takes it out again.
+    """
+    high, low = _ROOT_HALF[x.dtype]
+    # Nothing is left of the result long before.
+    x = select(x < -50.0, -50.0, x)
+    t = x * -high
+    excess = fma(x, low, fma(x, high, t))
+    half = x * 0.5
+    return select(t < 0.0, half, fma(half * (t + t), excess, half)) * _intrinsic("erfc", t)
 
 
 @register_legalize("relax.nn.gelu_tanh")

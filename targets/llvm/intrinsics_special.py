@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...passes.intrinsics.numbers import Number, fma, select
+from ...passes.intrinsics.numbers import Number, bits_of, fma, from_bits, select
 from .expansion import (
     at_most,
     expansion,
@@ -56,9 +56,10 @@ def erfc_f32(x: Number) -> Number:
     size = at_most(magnitude(x), 10.1)
     r, n = _minus_square_reduced(size)
     inverse = 1.0 / (size + 2.0)
-    factor = fitted("scaled_erfc_f32", (size - 1.0) * inverse) * inverse
     # Lifted, so that what is below the smallest normal number is rounded once, at the end.
-    far = fma(exp_minus_1(r), factor, factor) * power_of_two(n + 64, x) * 2.0**-64
+    lifted = from_bits(bits_of(inverse) + ((n + 64) << 23), x.element)
+    factor = fitted("scaled_erfc_f32", (size - 1.0) * inverse) * lifted
+    far = fma(exp_minus_1(r), factor, factor) * 2.0**-64
     return select(x < 0.0, 2.0 - far, far)
 
 

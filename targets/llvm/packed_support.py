@@ -33,6 +33,8 @@ MESSAGE_BYTES = 2048
 _DECLARATIONS = """
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
 llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
+llvm.func @TVMFFIErrorMoveFromRaised(!llvm.ptr)
+llvm.func @TVMFFIErrorSetRaised(!llvm.ptr)
 llvm.func @TVMFFIGetTypeInfo(i32) -> !llvm.ptr
 llvm.func @TVMFFIDataTypeToString(!llvm.ptr, !llvm.ptr) -> i32
 llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
@@ -45,6 +47,9 @@ llvm.mlir.global internal constant @__relax_next_number_format(", %lld\\00")
 llvm.mlir.global internal constant @__relax_close_one(",)\\00")
 llvm.mlir.global internal constant @__relax_close(")\\00")
 llvm.mlir.global internal constant @__relax_close_more(", ...)\\00")
+llvm.mlir.global internal constant @__relax_runtime_error_kind("RuntimeError\\00")
+llvm.mlir.global internal constant @__relax_no_error(
+  "'%s' has failed with an exception whose text cannot be shown\\00")
 llvm.mlir.global internal constant @__relax_no_function(
   "no global function '%s' is registered (tvm_ffi.register_global_func)\\00")
 """
@@ -220,6 +225,27 @@ llvm.func internal @__relax_find_global(%slot: !llvm.ptr, %name: !llvm.ptr, %len
   %released = llvm.call @TVMFFIObjectDecRef(%function) : (!llvm.ptr) -> i32
   llvm.return %earlier : !llvm.ptr
 }}
+llvm.func internal @__relax_ensure_error(%name: !llvm.ptr) {_COLD} {{
+  %c0 = llvm.mlir.constant(0 : i64) : i64
+  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %out = llvm.alloca %c1 x !llvm.ptr : (i64) -> !llvm.ptr
+  llvm.store %null, %out : !llvm.ptr, !llvm.ptr
+  llvm.call @TVMFFIErrorMoveFromRaised(%out) : (!llvm.ptr) -> ()
+  %error = llvm.load %out : !llvm.ptr -> !llvm.ptr
+  %missing = llvm.icmp "eq" %error, %null : !llvm.ptr
+  llvm.cond_br %missing, ^make, ^keep
+^make:
+  %kind = llvm.mlir.addressof @__relax_runtime_error_kind : !llvm.ptr
+  %format = llvm.mlir.addressof @__relax_no_error : !llvm.ptr
+  %chars = llvm.ptrtoint %name : !llvm.ptr to i64
+  %failure = llvm.call @{FAIL}(%kind, %format, %chars, %c0, %c0) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32
+  llvm.return
+^keep:
+  llvm.call @TVMFFIErrorSetRaised(%error) : (!llvm.ptr) -> ()
+  %released = llvm.call @TVMFFIObjectDecRef(%error) : (!llvm.ptr) -> i32
+  llvm.return
+}}
 llvm.func internal @{CALL_GLOBAL}(%slot: !llvm.ptr, %name: !llvm.ptr, %length: i64, %args: !llvm.ptr, %count: i32,
     %result: !llvm.ptr) -> i32 {{
   %null = llvm.mlir.zero : !llvm.ptr
@@ -234,8 +260,15 @@ llvm.func internal @{CALL_GLOBAL}(%slot: !llvm.ptr, %name: !llvm.ptr, %length: i
 ^failed:
   llvm.return %failure : i32
 ^call(%function: !llvm.ptr):
+  %zero = llvm.mlir.constant(0 : i32) : i32
   %status = llvm.call @TVMFFIFunctionCall(%function, %args, %count, %result)
     : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+  %good = llvm.icmp "eq" %status, %zero : i32
+  llvm.cond_br %good, ^done, ^raised
+^raised:
+  llvm.call @__relax_ensure_error(%name) : (!llvm.ptr) -> ()
+  llvm.br ^done
+^done:
   llvm.return %status : i32
 }}
 """

@@ -19,7 +19,7 @@ def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 STAGES = (
     _stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
-    _stage("fuse", ("relax-fuse-tir",), "calls of PrimFuncs become fewer"),
+    _stage("fuse", ("relax-fuse-tir{epilogues=true}",), "calls of PrimFuncs become fewer"),
     _stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
     _stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
     _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),

@@ -195,6 +195,17 @@ def test_texts_of_exceptions(raising: tuple[_Raising, Any], text: str) -> None:
     assert str(caught.value) == text
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_exception_that_cannot_be_told(raising: tuple[_Raising, Any]) -> None:
+    """tvm-ffi leaves no error then, and does not expect that of itself."""
+    function, main = raising
+    function.error = ValueError("a lone surrogate: \udcff")
+    with pytest.raises(
+        RuntimeError, match=r"'test_errors.raise' has failed with an exception whose text cannot be shown"
+    ):
+        main(floats(3))
+
+
 def test_threads_of_which_some_fail() -> None:
     def copy(x: Any) -> Any:
         return tvm_ffi.from_dlpack(array(x).copy())

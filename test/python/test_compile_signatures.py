@@ -126,9 +126,9 @@ def test_tensors_of_every_element_type() -> None:
         assert held.tobytes() == numpy.tile(value, 2).tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["ui1", "i3", "i128", "tf32", "complex<f32>"])
+@pytest.mark.parametrize("dtype", ["ui1", "i3", "i128", "tf32", "complex<f32>", "f80", "f128"])
 def test_element_types_that_cannot_be_passed(dtype: str) -> None:
-    with pytest.raises(rx.RelaxError, match="cannot be passed to or from a compiled function"):
+    with pytest.raises(rx.RelaxError, match=r"cannot be passed to or from a compiled function|is not an element type"):
         compiled(f"func.func @main(%x: tensor<4x{dtype}>) -> tensor<4x{dtype}> {{ return %x : tensor<4x{dtype}> }}")
 
 
@@ -222,6 +222,10 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         ("func.func @main(%x: tensor<*xf32>) { return }", "@main takes a tensor of unknown rank"),
         ("func.func private @main() { return }", "there is nothing to compile"),
         ("", "there is nothing to compile"),
+        (
+            "module @ext { func.func @f() { return } }\nfunc.func @main() { return }",
+            "the nested module @ext is not for this target",
+        ),
         (_DECLARED_CALLED, "calls @ext, which has no body"),
         ('func.func @"é"() { return }', "'é' cannot name a compiled function"),
     ],

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir, string_value
+from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
 from ....passes.core.base import Pass
@@ -35,6 +36,7 @@ class AddEntries(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
 
     def run(self, op: Any) -> None:
+        _refuse_nested(op)
         entries = [function for function in _functions(op) if INPUTS in function.attributes]
         signatures = [signature_of(function) for function in entries if is_public(function)]
         for function in entries:
@@ -54,6 +56,15 @@ class AddEntries(Pass):
 def _functions(module: Any) -> list[Any]:
     operations = [view.operation for view in module.regions[0].blocks[0].operations]
     return [op for op in operations if op.name in ("llvm.func", "func.func")]
+
+
+def _refuse_nested(module: Any) -> None:
+    """Raises RelaxError for a module in the module: what another code generator was to compile, and has not."""
+    for op in [view.operation for view in module.regions[0].blocks[0].operations]:
+        if op.name == "builtin.module":
+            name = f" @{string_value(op.attributes['sym_name'])}" if "sym_name" in op.attributes else ""
+            reason = "is not for this target: whoever compiles it must take it out before"
+            raise located_error(f"the nested module{name} {reason}", op.location)
 
 
 def is_public(function: Any) -> bool:

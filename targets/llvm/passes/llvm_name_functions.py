@@ -32,7 +32,7 @@ class NameFunctions(Pass):
     name: ClassVar[str] = "llvm-name-functions"
 
     def run(self, op: Any) -> None:
-        names = {string_value(each.attributes["sym_name"]): each for each in _defined(op)}
+        names = {_name(each): each for each in _defined(op)}
         with op.context:
             for name, defined in names.items():
                 defined.attributes["sym_name"] = ir.StringAttr.get(_PREFIX + name)
@@ -44,7 +44,7 @@ class NameFunctions(Pass):
 
 def _defined(module: Any) -> list[Any]:
     operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [op for op in operations if _is_defined(op) and NAME not in op.attributes]
+    return [op for op in operations if _is_defined(op) and not _name(op).startswith(_PREFIX)]
 
 
 def _is_defined(op: Any) -> bool:
@@ -66,4 +66,8 @@ def name_in_program(op: Any) -> str:
     """What the program calls a function or global."""
     if NAME in op.attributes:
         return string_value(op.attributes[NAME])
-    return string_value(op.attributes["sym_name"]).removeprefix(_PREFIX)
+    return _name(op).removeprefix(_PREFIX)
+
+
+def _name(op: Any) -> str:
+    return string_value(op.attributes["sym_name"])
