@@ -240,5 +240,5 @@ def with_element(type_: Any, element: Any) -> Any:
     """The type with other elements."""
     if not isinstance(type_, ir.VectorType):
         return element
-    scalable = [bool(type_.is_dim_scalable(i)) for i in range(type_.rank)] if type_.scalable else None
+    scalable = list(type_.scalable_dims) if type_.scalable else None
     return ir.VectorType.get(type_.shape, element, scalable=scalable)

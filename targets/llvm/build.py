@@ -25,6 +25,11 @@ def build(module: Any, target: ChosenTarget, *, opt_level: int, version: str) ->
     if ENTRIES not in operation.attributes:
         raise RelaxError("the module has no functions to call from outside: the stage 'entries' did not run")
     entries = [json.loads(string_value(each)) for each in operation.attributes[ENTRIES]]
+    if not entries:
+        raise RelaxError(
+            "the module has no public graph function, so nothing in it could be called",
+            notes=["or the stage 'entries' ran before the graph's functions were lowered"],
+        )
     constants = _constants(operation)
     for name in (ENTRIES, CONSTANTS):
         if name in operation.attributes:

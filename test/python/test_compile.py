@@ -415,6 +415,7 @@ def test_the_same_module_gives_the_same_bytes(tmp_path: Path) -> None:
         (lambda m: rx.compile(m, opt_level=7), "opt_level 7: expected 0 to 3"),
         (lambda m: rx.compile(m, pipeline=rx.stages().drop("legalize")), "legalize it first"),
         (lambda m: rx.compile(m, pipeline=rx.stages().drop("entries")), "the stage 'entries' did not run"),
+        (lambda m: rx.compile(rx.Module()), "has no public graph function"),
         (lambda m: rx.stages().drop("legalise"), "has no stage 'legalise'; did you mean 'legalize'"),
     ],
 )
