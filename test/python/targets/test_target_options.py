@@ -77,7 +77,7 @@ def test_what_is_refused(text: str, reason: str, capfd: pytest.CaptureFixture[st
 
 
 def test_a_target_is_text() -> None:
-    with pytest.raises(rx.RelaxError, match="a target is text like 'llvm' or .*, got int"):
+    with pytest.raises(rx.RelaxError, match=r"a target is text like 'llvm' or .*, got int"):
         rx.stages(3)  # type: ignore[arg-type]
 
 
