@@ -51,14 +51,14 @@ def _erfc_far(size: Number) -> Number:
 
 @expansion("tir.erfc", dtypes=("f32",))
 def erfc_f32(x: Number) -> Number:
-    """exp(-x**2) / (x + 2) and a polynomial, all in f32."""
+    """exp(-x**2) / (x + 1.75) and a polynomial, all in f32."""
     # 0 from here on.
     size = at_most(magnitude(x), 10.1)
     r, n = _minus_square_reduced(size)
-    inverse = 1.0 / (size + 2.0)
+    inverse = 1.0 / (size + 1.75)
     # Lifted, so that what is below the smallest normal number is rounded once, at the end.
     lifted = from_bits(bits_of(inverse) + ((n + 64) << 23), x.element)
-    factor = fitted("scaled_erfc_f32", (size - 1.0) * inverse) * lifted
+    factor = fitted("scaled_erfc_f32", (size - 0.625) * inverse) * lifted
     far = fma(exp_minus_1(r), factor, factor) * 2.0**-64
     return select(x < 0.0, 2.0 - far, far)
 

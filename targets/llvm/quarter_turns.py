@@ -17,8 +17,10 @@ from .expansion import magnitude, nearest_integer, two_product, two_sum
 
 HALF_PI = (math.pi / 2, 6.123233995736766e-17)
 
-# Enough for 2**128 * 2 / pi with 60 bits of fraction, in pieces whose product with an f32's 24 bits is exact.
-_F32_PIECES, _F32_WIDTH = 7, 29
+# For f32, in f64: an angle of 2**26n to 2**(26n + 26) is multiplied by the bits of 2 / pi below 2**(25 - 26n), since
+# those above give whole turns. The products with the first pieces are exact, their fractions' sum is too, and the last
+# piece leaves an error below 2**-56; no f32 is nearer than 2**-31 to a quarter turn.
+_F32_STEP, _F32_TOP, _F32_WIDTHS = 26, 25, (29, 26, 53)
 # Of f64's: all pieces, of which an angle needs five in a row, the first by its exponent.
 _F64_PIECES, _F64_WIDTH, _F64_TAKEN = 25, 50, 5
 # Keeps the last pieces in the range of normal numbers.
@@ -39,14 +41,34 @@ def reduced(x: Number) -> Angle:
 
 def _reduced_f32(x: Number) -> Angle:
     wide = to_float(x, "f64")
-    terms = [_without_turns(wide * piece) for piece in _pieces(_F32_PIECES, _F32_WIDTH)]
-    total, lost = terms[0], wide.constant(0.0)
-    for term in terms[1:]:
-        total, rounding = two_sum(total, term)
-        lost = lost + rounding
-    whole, quarters = nearest_integer(total)
-    rest = ((total - whole) + lost) * HALF_PI[0]
-    return Angle(_as_bits_of(quarters, x), to_float(rest, "f32"))
+    high, middle, low = (wide * piece for piece in _f32_pieces_for(wide))
+    high_whole, high_quarters = nearest_integer(high)
+    middle_whole, middle_quarters = nearest_integer(middle)
+    fraction = (high - high_whole) + (middle - middle_whole)
+    whole, quarters = nearest_integer(fraction + low)
+    rest = ((fraction - whole) + low) * HALF_PI[0]
+    return Angle(_as_bits_of(high_quarters + middle_quarters + quarters, x), to_float(rest, "f32"))
+
+
+def _f32_pieces_for(wide: Number) -> list[Number]:
+    """The three pieces of 2 / pi that matter for an angle."""
+    size = magnitude(wide)
+    pieces = [wide.constant(piece) for piece in _f32_pieces(0)]
+    for step in range(1, 128 // _F32_STEP + 1):
+        is_above = size >= 2.0 ** (_F32_STEP * step)
+        pieces = [select(is_above, own, below) for own, below in zip(_f32_pieces(step), pieces, strict=True)]
+    return pieces
+
+
+@functools.cache
+def _f32_pieces(step: int) -> list[float]:
+    lowest = _F32_TOP - _F32_STEP * step
+    pieces = []
+    for width in _F32_WIDTHS:
+        lowest -= width
+        digits = _two_over_pi(256) >> (256 + lowest)
+        pieces.append(math.ldexp(float(digits & ((1 << width) - 1)), lowest))
+    return pieces
 
 
 def _as_bits_of(quarters: Number, x: Number) -> Number:
@@ -106,7 +128,7 @@ def _pieces_for(x: Number) -> list[Number]:
 
 
 @functools.cache
-def _pieces(count: int, width: int, lift: int = 0) -> list[float]:
+def _pieces(count: int, width: int, lift: int) -> list[float]:
     """The bits of 2 / pi * 2**lift in order, `width` in each."""
     bits = count * width
     digits = _two_over_pi(bits)

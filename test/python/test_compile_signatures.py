@@ -220,8 +220,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         (_SHAPE_RETURNED, "@main returns !relax.shape<[4]>: only tensors and objects can be returned"),
         ("func.func @main(%x: i64) -> i64 { return %x : i64 }", "@main returns i64"),
         ("func.func @main(%x: tensor<*xf32>) { return }", "@main takes a tensor of unknown rank"),
-        ("func.func private @main() { return }", "there is nothing to compile"),
-        ("", "there is nothing to compile"),
+        ("func.func private @main() { return }", "has no public graph function"),
+        ("", "has no public graph function"),
         (
             "module @ext { func.func @f() { return } }\nfunc.func @main() { return }",
             "the nested module @ext is not for this target",

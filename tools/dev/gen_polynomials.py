@@ -51,9 +51,9 @@ def scaled_erfc(t: Any) -> Any:
 
 
 def scaled_erfc_f32(t: Any) -> Any:
-    """erfc(x) * exp(x**2) * (x + 2) where t = (x - 1) / (x + 2)."""
-    x = (2 * t + 1) / (1 - t)
-    return mp.erfc(x) * mp.exp(x * x) * (x + 2)
+    """erfc(x) * exp(x**2) * (x + 1.75) where t = (x - 0.625) / (x + 1.75)."""
+    x = (mp.mpf("1.75") * t + mp.mpf("0.625")) / (1 - t)
+    return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf("1.75"))
 
 
 def scaled_i0(t: Any) -> Any:
@@ -100,8 +100,10 @@ def fits() -> dict[str, Fit]:
         "erf_near_0": Fit(in_square(lambda x: mp.erf(x) / x - 1), mp.mpf(0), mp.mpf(1), {"f32": 7, "f64": 12}),
         "log_erfc": Fit(lambda x: mp.log(mp.erfc(x)), mp.mpf("0.999"), mp.mpf("4.001"), {"f32": 8}),
         "scaled_erfc": Fit(scaled_erfc, mp.mpf(-1), mp.mpf(1), {"f64": 26}),
-        # Narrow types need x up to 10.1 only, and fewer coefficients where t is near 0 for small x.
-        "scaled_erfc_f32": Fit(scaled_erfc_f32, mp.mpf("-0.5"), mp.mpf("9.1") / mp.mpf("12.1"), {"f32": 10}),
+        # Up to x = 10.1, where erfc vanishes.
+        "scaled_erfc_f32": Fit(
+            scaled_erfc_f32, mp.mpf("-0.625") / mp.mpf("1.75"), mp.mpf("9.475") / mp.mpf("11.85"), {"f32": 9}
+        ),
         "cbrt": Fit(mp.cbrt, mp.mpf("0.7"), mp.mpf("5.7"), {"f64": 4}),
         "i0_near_0": Fit(in_square(lambda x: mp.besseli(0, x)), mp.mpf(0), mp.mpf(64), {"f64": 24}),
         # Of t = 16 / x - 1, which maps [8, inf) to (-1, 1].

@@ -51,6 +51,14 @@ def test_values(name: str, dtype: str) -> None:
     numpy.testing.assert_allclose(actual, expected, rtol=TOLERANCES[dtype], atol=smallest, err_msg=name)
 
 
+def test_gelu_keeps_its_digits_far_below_0() -> None:
+    x = numpy.linspace(-12.5, -1, 997).astype("float32")
+    wide = x.astype("float64")
+    numpy.testing.assert_allclose(run_op("relax.nn.gelu", x), wide * scipy.special.ndtr(wide), rtol=4e-7)
+    ends = run_op("relax.nn.gelu", numpy.array([-numpy.inf, -3e38, 3e38, numpy.inf], "float32"))
+    numpy.testing.assert_array_equal(ends, numpy.array([0, 0, 3e38, numpy.inf], "float32"))
+
+
 def test_softplus_with_other_attributes() -> None:
     x = numpy.linspace(-5, 5, 41)
     actual = run_op("relax.nn.softplus", x, beta=2.0, threshold=3.0)
