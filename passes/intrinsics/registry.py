@@ -16,10 +16,10 @@ of them as a list, () where there are none. None or a Decline means: try the nex
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.errors import RelaxError
+from ...bindings.places import place_of
 from ...dialects import tir  # noqa: F401  # declares what rules are registered for
 from ...dialects.core.dialect import find_op
 from ..legalize.targets import DEFAULT, all_targets, fallback_chain, find_target, load_rules
@@ -79,7 +79,7 @@ def _register(
         find_op(name)
 
     def register(function: Function) -> Function:
-        place = _place(function)
+        place = place_of(function)
         rules = [IntrinsicRule(name, target, kind, fast_math, tuple(dtypes), function, place) for name in names]
         for rule in rules:
             _check_free(rule)
@@ -102,16 +102,6 @@ def _check_free(rule: IntrinsicRule) -> None:
 
 def _key(rule: IntrinsicRule) -> tuple[str, str, bool, str]:
     return rule.op, rule.target, rule.fast_math, rule.kind
-
-
-def _place(function: RuleFunction) -> str:
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return getattr(function, "__module__", "?")
-    path = Path(code.co_filename)
-    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
 
 
 def intrinsic_rules_for(op: str, target: str, *, fast_math: bool = False) -> list[IntrinsicRule]:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.errors import RelaxError
+from ...bindings.places import place_of
 from ...dialects.core.dialect import find_op
 from .targets import all_targets, fallback_chain, find_target, load_rules
 
@@ -43,7 +42,7 @@ def register_legalize(op: str | Sequence[str], target: str = "default") -> Calla
         find_target(target)
         for name in names:
             find_op(name)
-            rule = Rule(name, target, function, _place(function))
+            rule = Rule(name, target, function, place_of(function))
             taken = _RULES.get((name, target))
             if taken is not None and taken.place != rule.place:
                 raise RelaxError(f"'{name}' has a rule for target '{target}' already: {taken.place}")
@@ -51,15 +50,6 @@ def register_legalize(op: str | Sequence[str], target: str = "default") -> Calla
         return function
 
     return register
-
-
-def _place(function: RuleFunction) -> str:
-    # What decorators put around it tells nothing.
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return getattr(function, "__module__", "?")
-    path = Path(code.co_filename)
-    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
 
 
 def rules_for(op: str, target: str) -> list[Rule]:

@@ -74,7 +74,7 @@ class FunctionLowering:
     def _place(self, buffer: Buffer, value: Any) -> Any:
         info = buffer.info
         if buffer.output is not None:
-            return memrefs.reshape_if_needed(self._outputs[buffer.output], self.extents(info))
+            return memrefs.reshape_if_needed(self._outputs[buffer.output], self.extents(info), buffer.is_whole_output)
         unknown = [dim for dim in dims_of(info) if not self.sizes.knows(dim)]
         if unknown:
             raise located_error(

@@ -12,7 +12,8 @@ from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
 from ...dialects.core.codec import TypeProblem, encode
-from ...dialects.core.infos import TensorInfo, describe
+from ...dialects.core.infos import Info, TensorInfo, describe
+from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
 from ..legalize import linalg, scalar
 from ..legalize.builder import parameter_info
@@ -197,7 +198,19 @@ def is_constant(memref: Any) -> bool:
     return defining_op(memref, "memref.get_global") is not None
 
 
-def reshape_if_needed(memref: Any, extents: Sequence[Extent]) -> Any:
-    """The memref, under another shape where its type says another one."""
+def reshape_if_needed(memref: Any, extents: Sequence[Extent], same: bool = False) -> Any:
+    """The memref, under another shape unless it has this one: its type says so, or `same` does.
+
+    Equal types with several unknown sizes do not: 2x3 and 3x2 are both ?x?.
+    """
+    is_certain = same or memref.type.has_static_shape or memref.type.rank == 1
     wanted = typed(extents, memref.type.element_type)
-    return memref if memref.type == wanted else reshape(memref, extents)
+    return memref if is_certain and memref.type == wanted else reshape(memref, extents)
+
+
+def is_same_shape(one: Info, other: Info) -> bool:
+    """Whether two tensors have the same sizes whatever the symbols stand for."""
+    left, right = (info.shape if isinstance(info, TensorInfo) else None for info in (one, other))
+    if left is None or right is None or len(left) != len(right):
+        return False
+    return all(equal(*pair) is True for pair in zip(left, right, strict=True))

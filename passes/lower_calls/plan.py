@@ -15,7 +15,7 @@ from typing import Any
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, bit_width
 from ...dialects.core.symbols import SymExpr, dim_mul, product
-from .memrefs import ALIGNMENT
+from .memrefs import ALIGNMENT, is_same_shape
 
 #: Results that are an operand's elements, in the same order and place.
 VIEWS = frozenset(
@@ -40,6 +40,8 @@ class Buffer:
     path: tuple[Any, ...]
     #: Which result of the function it is, where it is one.
     output: int | None = None
+    #: Whether it has that result's shape, whatever the symbols stand for.
+    is_whole_output: bool = False
     #: Its place in the arena: bytes from the start, or the slot of its size.
     offset: int | None = None
     slot: int | None = None
@@ -150,6 +152,7 @@ class _Planner:
             returned = decode(value.type)
             if all(self._knows(dim) for dim in (*dims_of(buffer.info), *dims_of(returned))):
                 buffer.output = index
+                buffer.is_whole_output = is_same_shape(buffer.info, returned)
 
 
 def _inplace_operands(op: Any) -> list[Any]:

@@ -29,7 +29,7 @@ def view(into: FunctionLowering, op: Any) -> None:
         for axis, dim in enumerate(info.shape)
     ]
     _require_same_count(memref, extents, decode(source.type), info)
-    into.set(result, memrefs.reshape_if_needed(memref, extents))
+    into.set(result, memrefs.reshape_if_needed(memref, extents, memrefs.is_same_shape(decode(source.type), info)))
 
 
 def _shown(into: FunctionLowering, op: Any, sizes: list[Extent]) -> list[Extent]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.errors import RelaxError
+from ...bindings.places import place_of
 from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
 from ..legalize.targets import all_targets, fallback_chain, find_target, load_schedules
@@ -66,7 +66,7 @@ def register_schedule(
     def register(function: Function) -> Function:
         find_target(target)
         for name in names:
-            schedule = Schedule(name, target, function, _place(function))
+            schedule = Schedule(name, target, function, place_of(function))
             taken = _SCHEDULES.get((name, target))
             if taken is not None and taken.place != schedule.place:
                 raise RelaxError(f"pattern '{name}' has a schedule for target '{target}' already: {taken.place}")
@@ -79,14 +79,6 @@ def register_schedule(
 def _pattern_names(pattern: str | OpPattern | Sequence[str | OpPattern]) -> list[str]:
     patterns = [pattern] if isinstance(pattern, (str, OpPattern)) else list(pattern)
     return [(OpPattern.parse(each) if isinstance(each, str) else each).attribute_text for each in patterns]
-
-
-def _place(function: ScheduleFunction) -> str:
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return getattr(function, "__module__", "?")
-    path = Path(code.co_filename)
-    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
 
 
 def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:

@@ -74,6 +74,16 @@ def test_constants_of_every_type() -> None:
         numpy.testing.assert_array_equal(array(result), expected)
 
 
+def test_equal_types_are_not_equal_sizes() -> None:
+    """tensor<?x?> to tensor<?x?>: 2x3 as 3x2."""
+    executable = built(
+        [rx.tensor(("n", "m"))], lambda x: (relax.reshape(relax.exp(x), ("m", "n")), relax.reshape(x, ("m", "n")))
+    )
+    x = floats(2, 3)
+    for result, expected in zip(executable["main"](x), (numpy.exp(x), x), strict=True):
+        numpy.testing.assert_allclose(array(result), expected.reshape(3, 2), rtol=1e-6)
+
+
 _UNARY = {"exp": numpy.exp, "negative": numpy.negative, "abs": numpy.abs, "tanh": numpy.tanh}
 _BINARY = {"add": numpy.add, "subtract": numpy.subtract, "maximum": numpy.maximum}
 
