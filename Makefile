@@ -15,7 +15,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 TYPED_COPY := build/types
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-processes lint format typecheck bench fuzz generate docs wheel clean distclean
+.PHONY: help run test test-processes conformance lint format typecheck bench fuzz generate docs wheel clean distclean
 .PHONY: env env-dev
 .DELETE_ON_ERROR:
 
@@ -35,6 +35,9 @@ test: env ## set everything up and run all tests
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test
+
+conformance: env ## ONNX's own test suites, whole, compared with the list of what does not pass
+	@$(BIN)/python tools/dev/conformance.py --jobs $(JOBS)
 
 lint: env-dev ## all checks that need no run: house rules, ruff, types
 	@status=0; \

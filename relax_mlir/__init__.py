@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from .dialects.core.infos import tensor as tensor
     from .dialects.core.symbols import sym as sym
     from .dialects.script import print_script as print_script
+    from .frontends.onnx.registry import register_onnx as register_onnx
     from .module import Module as Module
+    from .onnx_backend import OnnxBackend as OnnxBackend
+    from .onnx_import import from_onnx as from_onnx
     from .passes.core.base import Pass as Pass
     from .passes.core.instruments import Callback as Callback
     from .passes.core.instruments import Instrument as Instrument
@@ -78,6 +81,9 @@ _EXPORTS = {
     "Module": "module",
     "compile": "compiling",
     "lower": "compiling",
+    "OnnxBackend": "onnx_backend",
+    "from_onnx": "onnx_import",
+    "register_onnx": "frontends.onnx.registry",
     "stages": "compiling",
     "print_script": "dialects.script",
     # Passes: writing them, running them, watching them.

@@ -73,11 +73,11 @@ def to_numpy(tensor: Any, dtype: Any = None) -> Any:
         array = numpy.from_dlpack(tensor)
     else:
         storage = tvm_ffi.dtype(f"uint{tensor.dtype.bits}")
-        array = numpy.from_dlpack(_Relabelled(tensor, storage)).view(_numpy_type(name))
-    return array if dtype is None else _reinterpreted(array, _numpy_type(dtype))
+        array = numpy.from_dlpack(_Relabelled(tensor, storage)).view(numpy_type(name))
+    return array if dtype is None else _reinterpreted(array, numpy_type(dtype))
 
 
-def _numpy_type(dtype: Any) -> Any:
+def numpy_type(dtype: Any) -> Any:
     """numpy's or ml_dtypes' element type of this name; others are what numpy makes of them."""
     import numpy
 

@@ -30,6 +30,14 @@ lit_inprocess.configure(
             "relax_mlir.tools.relax_opt:run",
             lit_inprocess.python_tool("relax_mlir.tools.relax_opt", "relax-opt"),
         ),
+        "relax-compile": lit_inprocess.Tool(
+            "relax_mlir.tools.relax_compile:run",
+            lit_inprocess.python_tool("relax_mlir.tools.relax_compile", "relax-compile"),
+        ),
+        "relax-run": lit_inprocess.Tool(
+            "relax_mlir.tools.relax_run:run",
+            lit_inprocess.python_tool("relax_mlir.tools.relax_run", "relax-run"),
+        ),
         "FileCheck": lit_inprocess.Tool("lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")),
     },
     # What relax-opt imports only when it is needed; loaded here it is loaded once for all tests.

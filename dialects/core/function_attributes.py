@@ -5,3 +5,5 @@ from __future__ import annotations
 
 #: On an argument: its name, in errors, for callers and in print-outs.
 ARGUMENT_NAME = "relax.name"
+#: On a function: the names of its results, where it comes from a model that has names for them.
+RESULT_NAMES = "relax.result_names"

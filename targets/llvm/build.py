@@ -13,7 +13,7 @@ from ...dialects.core.elements import elements_bytes
 from ...passes.legalize.target_options import ChosenTarget
 from ...runtime.artifact import Artifact, Constant
 from .code_target import code_target
-from .cross_object import emit_cross_object
+from .cross_object import emit_assembly, emit_cross_object
 from .object_file import emit_object
 from .passes.llvm_add_entries import ENTRIES
 from .passes.llvm_place_constants import CONSTANTS
@@ -31,12 +31,23 @@ def build(module: Any, target: ChosenTarget, *, opt_level: int, version: str) ->
             notes=["or the stage 'entries' ran before the graph's functions were lowered"],
         )
     constants = _constants(operation)
-    for name in (ENTRIES, CONSTANTS):
-        if name in operation.attributes:
-            del operation.attributes[name]
+    _drop_notes(operation)
     machine = code_target(target)
     code = emit_object(module, opt_level) if machine.is_host else emit_cross_object(module, machine, opt_level)
     return Artifact(tuple(entries), memoryview(code), constants, machine.triple, machine.required, version)
+
+
+def assembly(module: Any, target: ChosenTarget, *, opt_level: int) -> str:
+    """The code of such a module as text, to be looked at."""
+    _drop_notes(module.operation)
+    return emit_assembly(module, code_target(target), opt_level)
+
+
+def _drop_notes(operation: Any) -> None:
+    """Takes away what the stages have left for this step, which is not LLVM's."""
+    for name in (ENTRIES, CONSTANTS):
+        if name in operation.attributes:
+            del operation.attributes[name]
 
 
 def _constants(operation: Any) -> tuple[Constant, ...]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 from ...bindings.errors import RelaxError
@@ -25,7 +26,26 @@ def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
     Raises RelaxError where llvmlite is missing or the module is not compilable.
     """
     check_compilable(module, opt_level)
-    llvm = load_llvmlite()
+    machine, code = _optimized(load_llvmlite(), module, target, opt_level)
+    return bytes(machine.emit_object(code))
+
+
+def emit_assembly(module: Any, target: CodeTarget, opt_level: int) -> str:
+    """The assembly of a module for a CPU, this machine's included; what MLIR's engine makes for that may differ.
+
+    Raises RelaxError where llvmlite is missing or the module is not compilable.
+    """
+    check_compilable(module, opt_level)
+    llvm = load_llvmlite("assembly")
+    if target.is_host:
+        features = llvm.get_host_cpu_features().flatten()
+        target = replace(target, cpu=llvm.get_host_cpu_name(), feature_text=features)
+    machine, code = _optimized(llvm, module, target, opt_level)
+    return str(machine.emit_assembly(code))
+
+
+def _optimized(llvm: Any, module: Any, target: CodeTarget, opt_level: int) -> tuple[Any, Any]:
+    """A code generator for the CPU, and what it is to generate code of."""
     text = for_older_llvm(to_llvm_ir(module))
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -40,18 +60,18 @@ def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
     code.triple = target.triple
     code.data_layout = str(machine.target_data)
     _optimize(llvm, code, machine, opt_level)
-    return bytes(machine.emit_object(code))
+    return machine, code
 
 
-def load_llvmlite() -> Any:
+def load_llvmlite(what: str = "code for another CPU than this machine's") -> Any:
     """llvmlite's binding of LLVM. Raises RelaxError that says how to get the right one."""
     try:
         llvm = importlib.import_module("llvmlite.binding")
     except ImportError:
-        raise RelaxError(f"code for another CPU than this machine's needs llvmlite: {_INSTALL}") from None
+        raise RelaxError(f"{what} needs llvmlite: {_INSTALL}") from None
     found, wanted = llvm.llvm_version_info[0], int(llvm_version().partition(".")[0])
     if found != wanted:
-        raise RelaxError(f"this llvmlite has LLVM {found}, code for another CPU needs LLVM {wanted}'s: {_INSTALL}")
+        raise RelaxError(f"this llvmlite has LLVM {found}, {what} needs LLVM {wanted}'s: {_INSTALL}")
     return llvm
 
 

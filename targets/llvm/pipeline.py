@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...passes.core.stages import TARGET_PLACE, Stage
 from ...passes.legalize.target_options import ChosenTarget
+from .build import assembly as assembly
 from .build import build as build
 from .code_target import code_target
 from .lowering_passes import TO_LLVM

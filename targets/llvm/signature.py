@@ -27,6 +27,8 @@ class Signature:
     name: str
     inputs: tuple[tuple[str, Info], ...]
     outputs: tuple[Result, ...]
+    #: The results' names for callers, or none.
+    output_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name("function", self.name)
@@ -37,13 +39,18 @@ class Signature:
             _check_input(f"function '{self.name}', argument #{position} '{name}'", info)
         for position, info in enumerate(self.outputs):
             _check_output(f"function '{self.name}', result #{position}", info)
+        if len(self.output_names) not in (0, len(self.outputs)):
+            raise RelaxError(
+                f"function '{self.name}' has {len(self.outputs)} results and {len(self.output_names)} names for them"
+            )
 
     def describe(self) -> dict[str, Any]:
         """For the manifest: plain data."""
+        names = [{"name": name} for name in self.output_names] or [{} for _ in self.outputs]
         return {
             "name": self.name,
             "inputs": [{"name": name, **_describe(info)} for name, info in self.inputs],
-            "outputs": [_describe(info) for info in self.outputs],
+            "outputs": [{**name, **_describe(info)} for name, info in zip(names, self.outputs, strict=True)],
         }
 
 

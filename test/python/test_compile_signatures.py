@@ -319,3 +319,32 @@ func.func @main(%x: {vector}, %i: tensor<64xi64>) -> ({vector}, tensor<?xf32>) {
     assert list(executable) == (["main"] if kind == "prim" else [name, "main"])
     if kind == "public":
         numpy.testing.assert_array_equal(array(executable[name](x)), 2 * x)
+
+
+# ---- names of results ----
+
+
+def _named_results(names: str) -> str:
+    types = "tensor<4xf32>, tensor<?x?xi64>"
+    return f"""
+func.func @main(%x: tensor<4xf32>) -> ({types}) attributes {{relax.result_names = {names}}} {{
+  %0 = "relax.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.nonzero"(%x) : (tensor<4xf32>) -> tensor<?x?xi64>
+  return %0, %1 : {types}
+}}"""
+
+
+def test_names_of_results_are_in_the_signature() -> None:
+    outputs = compiled(_named_results('["a/b:0", "\\C3\\BC"]')).signature("main")["outputs"]
+    assert [each["name"] for each in outputs] == ["a/b:0", "\u00fc"]
+    unnamed = compiled("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }")
+    assert all("name" not in each for each in unnamed.signature("main")["outputs"])
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [('["a"]', "has 2 results and 1 names"), ('"a"', "must be an array of strings"), ("[1, 2]", "array of strings")],
+)
+def test_names_of_results_that_are_none(names: str, message: str) -> None:
+    with pytest.raises(rx.RelaxError, match=message):
+        compiled(_named_results(names))

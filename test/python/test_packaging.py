@@ -122,7 +122,8 @@ def test_installed_packages_come_from_the_wheel(installed: Path, tmp_path: Path)
 
 
 def test_installed_tool_knows_its_version(installed: Path, tmp_path: Path) -> None:
-    assert PROJECT["version"] in run(installed / "relax-opt", "--version", cwd=tmp_path).stdout
+    for tool in PROJECT["scripts"]:
+        assert PROJECT["version"] in run(installed / tool, "--version", cwd=tmp_path).stdout
 
 
 def test_installed_tool_has_all_operators(installed: Path, tmp_path: Path) -> None:

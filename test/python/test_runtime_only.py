@@ -89,6 +89,14 @@ def test_a_saved_program_runs_without_the_compiler(python: Path, artifact: Path,
     assert done.stderr == ""
 
 
+def test_relax_run_says_what_it_lacks(python: Path, artifact: Path, tmp_path: Path) -> None:
+    """It needs numpy beside the runtime; MLIR it does not miss."""
+    tool = python.parent / "relax-run"
+    assert run(tool, "--version", cwd=tmp_path).stdout == f"relax-mlir {PROJECT['version']}\n"
+    done = run(tool, artifact, "--function=weights", cwd=tmp_path, status=1)
+    assert done.stderr == "relax-run: error: relax-run needs numpy for arrays: pip install numpy\n"
+
+
 @pytest.mark.parametrize("file", ["README.md", "docs/targets.md"])
 def test_the_documents_tell_how_to_install_the_runtime(file: str) -> None:
     text = (REPOSITORY / file).read_text(encoding="utf-8")

@@ -88,8 +88,8 @@ def open_missing_streams() -> None:
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  # open as long as the process
 
 
-def run_guarded(name: str, work: Callable[[], int]) -> int:
-    """The exit code of `work`, run in a child process: 0, or 1 for any failure."""
+def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> int:
+    """The exit code of `work`, run in a child process: 0, or 1 for any failure. `blamed` is what may crash there."""
     global _stage, _legacy
     open_missing_streams()
     if not hasattr(os, "fork"):
@@ -107,7 +107,7 @@ def run_guarded(name: str, work: Callable[[], int]) -> int:
     status = os.waitpid(child, 0)[1]
     signal.setitimer(signal.ITIMER_REAL, 0)
     if os.WIFSIGNALED(status):
-        _report_death(name, os.WTERMSIG(status), bool(came))
+        _report_death(name, os.WTERMSIG(status), bool(came), blamed)
         return 1
     return 1 if os.WEXITSTATUS(status) else 0
 
@@ -157,7 +157,7 @@ def _kill(child: int, number: int) -> None:
         os.kill(child, number)
 
 
-def _report_death(name: str, number: int, was_told_to_end: bool) -> None:
+def _report_death(name: str, number: int, was_told_to_end: bool, blamed: str) -> None:
     temporary, _, path = _read_note(_legacy).partition(b"\n")
     if was_told_to_end:
         if temporary:
@@ -166,7 +166,7 @@ def _report_death(name: str, number: int, was_told_to_end: bool) -> None:
         return
     stage = current_stage()
     doing = f" while {stage}" if stage else ""
-    what = _CAUSES.get(number) or f"MLIR crashed ({signal.Signals(number).name})"
+    what = _CAUSES.get(number) or f"{blamed} crashed ({signal.Signals(number).name})"
     sys.stderr.write(f"{name}: error: {what}{doing}\n")
     if temporary:
         os.replace(temporary, path)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from ....bindings.mlir import ir, string_value
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
+from ....dialects.core.function_attributes import RESULT_NAMES
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -23,7 +24,7 @@ from .llvm_name_functions import NAME, name_in_program
 #: On the module: for each entry what the manifest says of it, as JSON.
 ENTRIES = "relax.entries"
 #: Attributes that have served their purpose.
-_SPENT = (INPUTS, RESULTS, NAMES, NAME)
+_SPENT = (INPUTS, RESULTS, NAMES, NAME, RESULT_NAMES)
 _INTERNAL = "#llvm.linkage<internal>"
 
 
@@ -95,7 +96,18 @@ def signature_of(function: Any) -> Signature:
     results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
     names = [string_value(each) for each in attributes[NAMES]]
     outputs = [result_info(info, inputs) for info in results]
-    return Signature(name_in_program(function), tuple(zip(names, inputs, strict=True)), tuple(outputs))
+    named_inputs = tuple(zip(names, inputs, strict=True))
+    return Signature(name_in_program(function), named_inputs, tuple(outputs), _result_names(function))
+
+
+def _result_names(function: Any) -> tuple[str, ...]:
+    """What a model calls the results; nothing where they have no names."""
+    if RESULT_NAMES not in function.attributes:
+        return ()
+    names = function.attributes[RESULT_NAMES]
+    if not isinstance(names, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in names):
+        raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
+    return tuple(string_value(each) for each in names)
 
 
 def result_info(info: Info, inputs: Sequence[Info]) -> Result:

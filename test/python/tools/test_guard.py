@@ -78,3 +78,9 @@ def test_an_exception_is_not_the_guard_s_business(tmp_path: Path) -> None:
     code, _, errors = guarded("raise ValueError('x')", tmp_path)
     assert code == 1
     assert "Traceback" not in errors
+
+
+def test_what_is_blamed_for_a_crash(tmp_path: Path) -> None:
+    code = PRELUDE.replace("{body}", "os.abort()").replace("work)", "work, blamed='the program')")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (1, "tool: error: the program crashed (SIGABRT)\n")

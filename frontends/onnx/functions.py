@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that are functions of others: the model's own, and those that ONNX defines so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .model import DEFAULT_DOMAINS, Model
+
+
+def expansion_of(node: Any, model: Model) -> Any:
+    """The FunctionProto whose nodes stand for a node; None where nobody defines one."""
+    for function in model.proto.functions:
+        if function.name == node.op and function.domain == node.domain:
+            return _with_attributes(function, node)
+    return _defined_by_onnx(node)
+
+
+def _defined_by_onnx(node: Any) -> Any:
+    import onnx
+
+    domain = "" if node.domain in DEFAULT_DOMAINS else node.domain
+    try:
+        schema = onnx.defs.get_schema(node.op, node.version, domain)
+    except onnx.defs.SchemaError:
+        return None
+    if schema.has_function:
+        return _with_attributes(schema.function_body, node, _defaults(schema))
+    if schema.has_context_dependent_function:
+        return _built_for(schema, node)
+    return None
+
+
+def _built_for(schema: Any, node: Any) -> Any:
+    """Functions whose body depends on the types of the inputs and on attributes."""
+    import onnx
+
+    types = [b"" if value is None else _type_proto(value).SerializeToString() for value in node.inputs]
+    version = max(
+        (each for each in schema.context_dependent_function_opset_versions if each <= node.version), default=0
+    )
+    if not version:
+        return None
+    body = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), types)
+    function = onnx.FunctionProto()
+    function.ParseFromString(body)
+    return _with_attributes(function, node, _defaults(schema))
+
+
+def _type_proto(value: Any) -> Any:
+    from onnx import helper
+
+    from .dtypes import number_of
+
+    shape = None if value.shape is None else [size if isinstance(size, int) else None for size in value.shape]
+    return helper.make_tensor_type_proto(number_of(value.dtype), shape)
+
+
+def _defaults(schema: Any) -> dict[str, Any]:
+    """What attributes are where a node does not say."""
+    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
+
+
+def _with_attributes(function: Any, node: Any, defaults: dict[str, Any] | None = None) -> Any:
+    """The function with the call's attributes where its nodes refer to them."""
+    import onnx
+
+    given = {attribute.name: attribute for attribute in node.proto.attribute}
+    defaults = {**(defaults or {}), **{attribute.name: attribute for attribute in function.attribute_proto}}
+    filled = onnx.FunctionProto()
+    filled.CopyFrom(function)
+    for inner in filled.node:
+        _fill(inner, given, defaults)
+    return filled
+
+
+def _fill(node: Any, given: dict[str, Any], defaults: dict[str, Any]) -> None:
+    for index in reversed(range(len(node.attribute))):
+        attribute = node.attribute[index]
+        if attribute.ref_attr_name:
+            name, source = attribute.name, given.get(attribute.ref_attr_name, defaults.get(attribute.ref_attr_name))
+            if source is None:
+                del node.attribute[index]
+            else:
+                attribute.CopyFrom(source)
+                attribute.name = name
+        elif attribute.HasField("g"):
+            for inner in attribute.g.node:
+                _fill(inner, given, defaults)

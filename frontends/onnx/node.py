@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a converter sees of a node: its inputs as values, its attributes as Python's, and what to say when it cannot.
+
+@register_onnx("", "LeakyRelu", since=6)
+def leaky_relu(node):
+    return relax.nn.leakyrelu(node.tensor(0), alpha=node.float("alpha", 0.01))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...dialects.core.symbols import SymExpr
+from .tensors import array_of
+from .values import SequenceValue, Value
+
+_FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
+
+
+class Unsupported(Exception):
+    """A node that cannot be imported, and why; `attribute` is the one at fault, where it is one."""
+
+    def __init__(self, reason: str, attribute: str = ""):
+        super().__init__(reason)
+        self.reason = reason
+        self.attribute = attribute
+
+
+class Node:
+    """One use of an operator."""
+
+    def __init__(self, proto: Any, inputs: Sequence[Any], version: int, graph: Any):
+        self.proto = proto
+        self.op = proto.op_type
+        self.domain = proto.domain
+        self.name = proto.name or (proto.output[0] if proto.output else proto.op_type)
+        #: The version of the operator's domain that the model is for.
+        self.version = version
+        #: The importer of the graph around, for operators with graphs of their own.
+        self.graph = graph
+        self.inputs = list(inputs)
+        self.output_count = len(proto.output)
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    def fail(self, reason: str, attribute: str = "") -> Unsupported:
+        """`raise node.fail("...")`: it cannot be imported."""
+        return Unsupported(reason, attribute)
+
+    # ---- inputs ----
+
+    def has(self, index: int) -> bool:
+        """Whether an optional input is given."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def value(self, index: int) -> Value:
+        """An input that must be there."""
+        if not self.has(index):
+            raise self.fail(f"input #{index} is missing")
+        value = self.inputs[index]
+        if not isinstance(value, Value):
+            raise self.fail(f"input #{index} is a sequence or an optional, not a tensor")
+        return value
+
+    def held(self, index: int) -> Any:
+        """An input that must be there, whether it is a tensor, a sequence or an optional."""
+        if not self.has(index):
+            raise self.fail(f"input #{index} is missing")
+        return self.inputs[index]
+
+    def sequence(self, index: int) -> SequenceValue:
+        """An input that must be a sequence."""
+        held = self.held(index)
+        if not isinstance(held, SequenceValue):
+            raise self.fail(f"input #{index} is not a sequence")
+        return held
+
+    def tensor(self, index: int) -> Any:
+        """An input as a tensor of the graph."""
+        return self.value(index).ssa
+
+    def optional(self, index: int) -> Any:
+        """An input as a tensor of the graph, or None."""
+        return self.tensor(index) if self.has(index) else None
+
+    def rank(self, index: int) -> int:
+        rank = self.value(index).rank
+        if rank is None:
+            raise self.fail(f"the rank of input #{index} is not known")
+        return rank
+
+    def constant(self, index: int) -> Any:
+        """An input's elements, an array; None where they are not known before the model runs."""
+        return self.value(index).array
+
+    def sizes(self, index: int) -> tuple[int | SymExpr, ...] | None:
+        """An input's elements as numbers and expressions over dimensions; None where only the run tells them."""
+        elements = self.value(index).elements
+        if elements is None:
+            return None
+        return tuple(each if isinstance(each, SymExpr) else int(each) for each in elements.ravel())
+
+    def numbers(self, index: int) -> tuple[int, ...] | None:
+        """An input's elements where all are plain integers, else None."""
+        sizes = self.sizes(index)
+        if sizes is None or any(isinstance(size, SymExpr) for size in sizes):
+            return None
+        return tuple(int(size) for size in sizes if not isinstance(size, SymExpr))
+
+    # ---- attributes ----
+
+    def has_attribute(self, name: str) -> bool:
+        return name in self._attributes
+
+    def int(self, name: str, default: Any = None) -> Any:
+        return self._get(name, _INT, "an integer", default, lambda held: int(held.i))
+
+    def float(self, name: str, default: Any = None) -> Any:
+        return self._get(name, _FLOAT, "a float", default, lambda held: float(held.f))
+
+    def string(self, name: str, default: Any = None) -> Any:
+        return self._get(name, _STRING, "a string", default, lambda held: held.s.decode("utf-8", "replace"))
+
+    def ints(self, name: str, default: Any = None) -> Any:
+        return self._get(name, _INTS, "a list of integers", default, lambda held: list(held.ints))
+
+    def floats(self, name: str, default: Any = None) -> Any:
+        return self._get(name, _FLOATS, "a list of floats", default, lambda held: list(held.floats))
+
+    def strings(self, name: str, default: Any = None) -> Any:
+        decode = lambda held: [each.decode("utf-8", "replace") for each in held.strings]  # noqa: E731
+        return self._get(name, _STRINGS, "a list of strings", default, decode)
+
+    def array(self, name: str, default: Any = None) -> Any:
+        """A tensor among the attributes, as an array."""
+        folder: Path | None = self.graph.model.folder
+        return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, folder))
+
+    def subgraph(self, name: str) -> Any:
+        """A GraphProto among the attributes."""
+        return self._get(name, _GRAPH, "a graph", None, lambda held: held.g)
+
+    def _get(self, name: str, kind: Any, expected: str, default: Any, read: Any) -> Any:
+        held = self._attributes.get(name)
+        if held is None:
+            return default
+        if held.type != kind:
+            raise self.fail(f"attribute '{name}' must be {expected}", name)
+        return read(held)

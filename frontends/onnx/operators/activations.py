@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Activation functions, softmax and its kin, dropout."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....dialects.core.infos import is_float, is_unsigned
+from ....dialects.core.symbols import SymExpr
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+from .random_numbers import random_state
+
+relax = dialect.ops
+
+# What relax.nn.selu multiplies exp(x) - 1 by.
+_SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+# exp(-40) is nothing to 40, in f64 too.
+_SOFTPLUS_THRESHOLD = 40.0
+
+
+def like(node: Node, number: float) -> Any:
+    """A number in the element type of the first input."""
+    return const(number, node.value(0).dtype)
+
+
+def _is_positive(node: Node) -> Any:
+    return relax["greater"](node.tensor(0), like(node, 0))
+
+
+def _exp_minus_one(node: Node, x: Any, factor: float) -> Any:
+    """factor * (exp(x) - 1) for x <= 0: selu keeps the digits that the subtraction loses near 0."""
+    return relax["multiply"](relax["nn.selu"](x), like(node, factor / (_SELU_SCALE * _SELU_ALPHA)))
+
+
+# ---- of one element ----
+@register_onnx("", "Relu")
+def relu(node: Node) -> Any:
+    return relax["nn.relu"](node.tensor(0))
+
+
+@register_onnx("", "LeakyRelu")
+def leaky_relu(node: Node) -> Any:
+    return relax["nn.leakyrelu"](node.tensor(0), alpha=node.float("alpha", 0.01))
+
+
+@register_onnx("", "PRelu")
+def prelu_of_channels(node: Node) -> Any:
+    """At first slopes were one number, or one for each channel."""
+    if node.rank(0) < 2 or node.rank(1) != 1:
+        return prelu(node)
+    return relax["nn.prelu"](node.tensor(0), node.tensor(1), axis=1)
+
+
+@register_onnx("", "PRelu", since=7)
+def prelu(node: Node) -> Any:
+    """Slopes are broadcast as operands are."""
+    x = node.tensor(0)
+    return relax["where"](_is_positive(node), x, relax["multiply"](x, node.tensor(1)))
+
+
+@register_onnx("", "Elu")
+def elu(node: Node) -> Any:
+    x = node.tensor(0)
+    return relax["where"](_is_positive(node), x, _exp_minus_one(node, x, node.float("alpha", 1.0)))
+
+
+@register_onnx("", "Selu")
+def selu_rounded(node: Node) -> Any:
+    """The first version's numbers have fewer digits."""
+    return _selu(node, 1.6732, 1.0507)
+
+
+@register_onnx("", "Selu", since=6)
+def selu(node: Node) -> Any:
+    if not node.has_attribute("alpha") and not node.has_attribute("gamma"):
+        return relax["nn.selu"](node.tensor(0))
+    return _selu(node, _SELU_ALPHA, _SELU_SCALE)
+
+
+def _selu(node: Node, default_alpha: float, default_gamma: float) -> Any:
+    x, alpha, gamma = node.tensor(0), node.float("alpha", default_alpha), node.float("gamma", default_gamma)
+    above = relax["multiply"](x, like(node, gamma))
+    return relax["where"](_is_positive(node), above, _exp_minus_one(node, x, alpha * gamma))
+
+
+@register_onnx("", "Celu")
+def celu(node: Node) -> Any:
+    x, alpha = node.tensor(0), node.float("alpha", 1.0)
+    if alpha <= 0:
+        raise node.fail(f"attribute 'alpha' must be above 0, got {alpha}", "alpha")
+    below = _exp_minus_one(node, relax["divide"](x, like(node, alpha)), alpha)
+    return relax["where"](_is_positive(node), x, below)
+
+
+@register_onnx("", "ThresholdedRelu")
+def thresholded_relu(node: Node) -> Any:
+    x = node.tensor(0)
+    return relax["where"](relax["greater"](x, like(node, node.float("alpha", 1.0))), x, like(node, 0))
+
+
+@register_onnx("", "Softplus")
+def softplus(node: Node) -> Any:
+    return relax["nn.softplus"](node.tensor(0), threshold=_SOFTPLUS_THRESHOLD)
+
+
+@register_onnx("", "Softsign")
+def softsign(node: Node) -> Any:
+    x = node.tensor(0)
+    return relax["divide"](x, relax["add"](relax["abs"](x), like(node, 1)))
+
+
+@register_onnx("", "HardSigmoid")
+def hard_sigmoid(node: Node) -> Any:
+    return _line_to_one(node, node.float("alpha", 0.2), node.float("beta", 0.5))
+
+
+@register_onnx("", "HardSwish")
+def hard_swish(node: Node) -> Any:
+    return relax["multiply"](node.tensor(0), _line_to_one(node, 1 / 6, 0.5))
+
+
+def _line_to_one(node: Node, slope: float, offset: float) -> Any:
+    """slope * x + offset, from 0 to 1."""
+    line = relax["add"](relax["multiply"](node.tensor(0), like(node, slope)), like(node, offset))
+    return relax["clip"](line, 0.0, 1.0)
+
+
+@register_onnx("", "Mish")
+def mish(node: Node) -> Any:
+    return relax["multiply"](node.tensor(0), relax["tanh"](softplus(node)))
+
+
+@register_onnx("", "Gelu")
+def gelu(node: Node) -> Any:
+    approximate = node.string("approximate", "none")
+    if approximate not in ("none", "tanh"):
+        raise node.fail(f"attribute 'approximate' must be none or tanh, got '{approximate}'", "approximate")
+    return relax["nn.gelu" if approximate == "none" else "nn.gelu_tanh"](node.tensor(0))
+
+
+@register_onnx("", "Swish")
+def swish(node: Node) -> Any:
+    return scaled_silu(node, node.float("alpha", 1.0))
+
+
+@register_onnx("", "SwiGLU")
+def swiglu(node: Node) -> Any:
+    return relax["multiply"](scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1))
+
+
+def scaled_silu(node: Node, alpha: float) -> Any:
+    """x * sigmoid(alpha * x)."""
+    x = node.tensor(0)
+    if alpha == 1:
+        return relax["nn.silu"](x)
+    return relax["multiply"](x, relax["sigmoid"](relax["multiply"](x, like(node, alpha))))
+
+
+@register_onnx("", "Shrink")
+def shrink(node: Node) -> Any:
+    """Both attributes are rounded towards zero for integers."""
+    x, dtype = node.tensor(0), node.value(0).dtype
+    bias, limit = node.float("bias", 0.0), node.float("lambd", 0.5)
+    if not is_float(dtype):
+        bias, limit = int(bias), int(limit)
+    above = relax["subtract"](x, like(node, bias))
+    result = relax["where"](relax["greater"](x, like(node, limit)), above, like(node, 0))
+    if is_unsigned(dtype):
+        return result  # nothing is below -limit
+    return relax["where"](relax["less"](x, like(node, -limit)), relax["add"](x, like(node, bias)), result)
+
+
+# ---- clip ----
+@register_onnx("", "Clip")
+def clip_by_attributes(node: Node) -> Any:
+    return _clipped(node, *(node.float(name) for name in ("min", "max")))
+
+
+@register_onnx("", "Clip", since=11)
+def clip(node: Node) -> Any:
+    bounds = [node.constant(index) if node.has(index) else None for index in (1, 2)]
+    if all(bound is not None or not node.has(index) for index, bound in enumerate(bounds, 1)):
+        return _clipped(node, *(None if bound is None else bound.ravel()[0].item() for bound in bounds))
+    x = node.tensor(0)
+    for index, name in ((1, "maximum"), (2, "minimum")):
+        if node.has(index):
+            bound = node.tensor(index) if node.rank(index) == 0 else relax["reshape"](node.tensor(index), ())
+            x = relax[name](x, bound)
+    return x
+
+
+def _clipped(node: Node, low: float | None, high: float | None) -> Any:
+    x = node.tensor(0)
+    # An integer operand is a signed number of 64 bits at most.
+    if low is not None and high is not None and (high < 2**63 or isinstance(high, float)):
+        return relax["clip"](x, low, high)
+    if low is not None:
+        x = relax["maximum"](x, like(node, low))
+    return x if high is None else relax["minimum"](x, like(node, high))
+
+
+# ---- along an axis ----
+_SOFTMAX = {"Softmax": "nn.softmax", "LogSoftmax": "nn.log_softmax"}
+
+
+@register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"], since=13)
+def softmax(node: Node) -> Any:
+    return _along(node, node.tensor(0), node.int("axis", -1))
+
+
+@register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"])
+def softmax_of_matrix(node: Node) -> Any:
+    """Before version 13 all dimensions from the axis on were one."""
+    rank, axis = node.rank(0), node.int("axis", 1)
+    first = axis + rank if axis < 0 else axis
+    if first == rank - 1:
+        return _along(node, node.tensor(0), first)
+    matrix = _as_matrix(node, first)
+    return relax["reshape"](_along(node, matrix, 1), shape_of(node))
+
+
+def _as_matrix(node: Node, first: int) -> Any:
+    """The input as a matrix whose rows hold all dimensions from the given one on."""
+    x, shape = node.tensor(0), known_shape(node)
+    if shape is not None:
+        return relax["reshape"](x, (math.prod(shape[:first], start=1), math.prod(shape[first:], start=1)))
+    sizes = relax["shape_to_tensor"](relax["shape_of"](x))
+    halves = [
+        relax["prod"](relax["strided_slice"](sizes, axes=[0], begin=[begin], end=[end]), axis=[0], keepdims=True)
+        for begin, end in ((0, first), (first, node.rank(0)))
+    ]
+    return relax["reshape"](x, relax["tensor_to_shape"](relax["concat"](*halves, axis=0)))
+
+
+def known_shape(node: Node) -> tuple[int | SymExpr, ...] | None:
+    """The first input's shape, where no size is unknown."""
+    shape = node.value(0).shape
+    is_known = shape is not None and all(isinstance(size, (int, SymExpr)) for size in shape)
+    return shape if is_known else None
+
+
+def shape_of(node: Node) -> Any:
+    """The first input's shape, as an operand."""
+    shape = known_shape(node)
+    return relax["shape_of"](node.tensor(0)) if shape is None else shape
+
+
+def _along(node: Node, x: Any, axis: int) -> Any:
+    if node.op in _SOFTMAX:
+        return relax[_SOFTMAX[node.op]](x, axis=axis)
+    places = relax["cumsum"](relax["ones_like"](x, dtype="i64"), axis=axis, exclusive=True)
+    is_first = relax["equal"](places, relax["argmax"](x, axis=axis, keepdims=True))
+    return relax["astype"](is_first, dtype=node.value(0).dtype)
+
+
+# ---- dropout ----
+@register_onnx("", "Dropout")
+def dropout_without_training(node: Node) -> Any:
+    """Before version 12 nobody could say that it trains, but for an attribute that was mostly left out."""
+    return _kept(node, node.value(0).dtype if node.version < 10 else "i1")
+
+
+@register_onnx("", "Dropout", since=12)
+def dropout(node: Node) -> Any:
+    training = node.numbers(2) if node.has(2) else (0,)
+    ratio = node.constant(1) if node.has(1) else 0.5
+    if training == (0,) or (ratio is not None and float(ratio) == 0):
+        return _kept(node, "i1")
+    return _dropped(node)
+
+
+def _kept(node: Node, mask_dtype: str) -> list[Any]:
+    """Nothing is dropped."""
+    outputs: list[Any] = [node.value(0)]
+    if node.output_count > 1:
+        outputs.append(relax["ones_like"](node.tensor(0), dtype=mask_dtype))
+    return outputs
+
+
+def _dropped(node: Node) -> list[Any]:
+    """Whether it trains may be known at run time only."""
+    state, shape = random_state(node, node.value(0).shape)
+    is_training, one = node.tensor(2), const(1, "f64")
+    ratio = relax["astype"](node.tensor(1), dtype="f64") if node.has(1) else const(0.5, "f64")
+    is_kept = relax["greater_equal"](const(state.uniform(0.0, 1.0, shape), "f64"), ratio)
+    is_kept = relax["logical_or"](is_kept, relax["logical_not"](is_training))
+    scale = relax["where"](is_training, relax["divide"](one, relax["subtract"](one, ratio)), one)
+    scaled = relax["multiply"](node.tensor(0), relax["astype"](scale, dtype=node.value(0).dtype))
+    return [relax["where"](is_kept, scaled, like(node, 0)), is_kept][: node.output_count]

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention and rotary embeddings, of ONNX's own operators. Tensors are [batch, heads, length, size of a head]."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ....dialects.core.infos import is_bool
+from ....dialects.core.symbols import dim_sub, equal
+from ....dialects.relax import const, dialect
+from ..dtypes import dtype_of
+from ..node import Node
+from ..regions import scalar_of
+from ..registry import register_onnx
+from ..values import Value
+from .recurrent import part
+from .run_time_sizes import as_tensor, is_run_time, reshaped, size_of, times
+
+relax = dialect.ops
+
+
+class Attended(NamedTuple):
+    """What attention gives, and what it went through; all but the result are [batch, heads, queries, keys]."""
+
+    result: Any
+    products: Any
+    capped: Any
+    masked: Any
+    probabilities: Any
+
+
+class Visible(NamedTuple):
+    """What queries see of keys; both are broadcast. `bias` is added where `allowed`; elsewhere nothing is seen."""
+
+    allowed: Any = None
+    bias: Any = None
+
+    @property
+    def hides(self) -> bool:
+        return self.allowed is not None or self.bias is not None
+
+    def only(self, condition: Any) -> Visible:
+        allowed = condition if self.allowed is None else relax["logical_and"](self.allowed, condition)
+        return Visible(allowed, self.bias)
+
+    def plus(self, bias: Any) -> Visible:
+        return Visible(self.allowed, bias if self.bias is None else relax["add"](self.bias, bias))
+
+    def blind(self, dtype: str) -> Any:
+        """Which queries see no key at all."""
+        limit = const(-math.inf, dtype)
+        bias = self.bias
+        if self.allowed is not None:
+            bias = relax["where"](self.allowed, const(0, dtype) if bias is None else bias, limit)
+        return relax["equal"](relax["max"](bias, axis=[-1], keepdims=True), limit)
+
+
+def attend(
+    query: Any,
+    key: Any,
+    value: Any,
+    scale: float,
+    visible: Visible,
+    softcap: float = 0.0,
+    precision: str = "",
+    may_be_blind: bool = True,
+) -> Attended:
+    """softmax(query @ key^T * scale) @ value, where a head of key and value may serve several of query.
+
+    Queries that see no key give zeros where that `may_be`.
+    """
+    dtype, heads = Value(ssa=query).dtype, sizes(query)[1]
+    # Each factor gets its half, so that narrow types do not overflow.
+    half = const(math.sqrt(scale), dtype)
+    transposed = relax["permute_dims"](relax["multiply"](key, half), axes=[0, 1, 3, 2])
+    products = _per_head(relax["multiply"](query, half), transposed, heads)
+    capped = products
+    if softcap:
+        cap = const(softcap, dtype)
+        capped = relax["multiply"](relax["tanh"](relax["divide"](products, cap)), cap)
+    masked = capped if visible.bias is None else relax["add"](capped, visible.bias)
+    if visible.allowed is not None:
+        masked = relax["where"](visible.allowed, masked, const(-math.inf, dtype))
+    probabilities = _converted(relax["nn.softmax"](_converted(masked, precision or dtype), axis=-1), dtype)
+    if may_be_blind and visible.hides:
+        probabilities = relax["where"](visible.blind(dtype), const(0, dtype), probabilities)
+    return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
+
+
+def _per_head(left: Any, right: Any, heads: Any) -> Any:
+    """Products of matrices; those of heads that share a right one are put together."""
+    shared = sizes(right)[1]
+    if equal(heads, shared) is True:
+        return relax["matmul"](left, right)
+    batch, queries = size_of(left, 0), size_of(left, 2)
+    together = reshaped(left, batch, shared, times(queries, heads // shared), size_of(left, 3))
+    return reshaped(relax["matmul"](together, right), batch, heads, queries, size_of(right, 3))
+
+
+def _converted(tensor: Any, dtype: str) -> Any:
+    return tensor if Value(ssa=tensor).dtype == dtype else relax["astype"](tensor, dtype=dtype)
+
+
+def sizes(tensor: Any) -> tuple[Any, ...]:
+    return Value(ssa=tensor).shape or ()
+
+
+def positions(node: Node, tensor: Any, axis: int) -> Any:
+    """0, 1, ... for the places along an axis."""
+    size = size_of(tensor, axis)
+    end = scalar_of(node, Value(ssa=size)) if is_run_time(size) else size
+    return relax["arange"](0, end, 1, dtype="i64")
+
+
+def split_heads(node: Node, tensor: Any, heads: int) -> Any:
+    """[batch, length, heads * size] as [batch, heads, length, size]."""
+    width = sizes(tensor)[2]
+    if heads < 1 or not isinstance(width, int) or width % heads:
+        raise node.fail(f"a hidden size of {width} cannot be split into {heads} heads")
+    apart = reshaped(tensor, size_of(tensor, 0), size_of(tensor, 1), heads, width // heads)
+    return relax["permute_dims"](apart, axes=[0, 2, 1, 3])
+
+
+def join_heads(tensor: Any) -> Any:
+    _, heads, _, width = sizes(tensor)
+    flat = relax["permute_dims"](tensor, axes=[0, 2, 1, 3])
+    return reshaped(flat, size_of(tensor, 0), size_of(tensor, 2), heads * width)
+
+
+def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
+    heads = [sizes(each)[1] for each in (query, key, value)]
+    if not all(isinstance(each, int) and each > 0 for each in heads):
+        raise node.fail("numbers of heads must be known")
+    if heads[1] != heads[2] or heads[0] % heads[1]:
+        raise node.fail(f"{heads[0]} heads of queries do not go with {heads[1]} of keys and {heads[2]} of values")
+    if not isinstance(sizes(query)[3], int) or not isinstance(sizes(value)[3], int):
+        raise node.fail("the sizes of heads must be known")
+
+
+# ---- Attention ----
+
+
+@register_onnx("", "Attention", since=23)
+def attention(node: Node) -> Any:
+    rank = node.rank(0)
+    query, key, value = (node.tensor(index) for index in range(3))
+    if rank == 3:
+        heads, shared = node.int("q_num_heads", 0), node.int("kv_num_heads", 0)
+        query, key, value = (
+            split_heads(node, each, count) for each, count in ((query, heads), (key, shared), (value, shared))
+        )
+    if node.has(4):
+        key = relax["concat"](node.tensor(4), key, axis=2)
+        value = relax["concat"](node.tensor(5), value, axis=2)
+    check_heads(node, query, key, value)
+    precision = dtype_of(node.int("softmax_precision")) if node.has_attribute("softmax_precision") else ""
+    scale = node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
+    visible = _visible(node, query, key)
+    made = attend(query, key, value, scale, visible, node.float("softcap", 0.0), precision)
+    result = join_heads(made.result) if rank == 3 else made.result
+    return [result, key, value, _inner(node, made)][: node.output_count]
+
+
+def _inner(node: Node, made: Attended) -> Any:
+    mode = node.int("qk_matmul_output_mode", 0)
+    if mode not in range(4):
+        raise node.fail("must be 0, 1, 2 or 3", "qk_matmul_output_mode")
+    return (made.products, made.capped, made.masked, made.probabilities)[mode]
+
+
+def _visible(node: Node, query: Any, key: Any) -> Visible:
+    visible = Visible()
+    if node.has(3):
+        mask = _whole_mask(node, node.tensor(3), key)
+        is_allowed = is_bool(Value(ssa=mask).dtype)
+        visible = visible.only(mask) if is_allowed else visible.plus(mask)
+    causal, left, right = node.int("is_causal", 0), node.int("left_window_size", -1), node.int("right_window_size", -1)
+    lengths = node.tensor(6) if node.has(6) else None
+    if causal or left >= 0 or right >= 0:
+        places = positions(node, key, 2)
+        own = relax["add"](relax["expand_dims"](positions(node, query, 2), axis=[1]), _offset(node, query, lengths))
+        visible = within(visible, own, places, left, 0 if causal else right)
+    if lengths is not None:
+        visible = visible.only(relax["less"](positions(node, key, 2), _per_batch(lengths)))
+    return visible
+
+
+def within(visible: Visible, own: Any, places: Any, left: int, right: int) -> Visible:
+    """Keys at places from `left` before to `right` behind a query's own; -1: any."""
+    if right >= 0:
+        last = own if right == 0 else relax["add"](own, const(right, "i64"))
+        visible = visible.only(relax["less_equal"](places, last))
+    if left >= 0:
+        first = relax["subtract"](own, const(left, "i64"))
+        visible = visible.only(relax["greater_equal"](places, first))
+    return visible
+
+
+def _offset(node: Node, query: Any, lengths: Any) -> Any:
+    """How many keys stand before the first query's own."""
+    if node.has(4):
+        return as_tensor(size_of(node.tensor(4), 2))
+    if lengths is None:
+        return const(0, "i64")
+    return _per_batch(relax["subtract"](lengths, as_tensor(size_of(query, 2))))
+
+
+def _per_batch(lengths: Any) -> Any:
+    return relax["expand_dims"](lengths, axis=[1, 2, 3])
+
+
+def _whole_mask(node: Node, mask: Any, key: Any) -> Any:
+    """A mask may be shorter than the keys: those behind are not seen."""
+    have, want = sizes(mask)[-1], sizes(key)[2]
+    if have is None or want is None or equal(have, want) is True:
+        return mask
+    shape = sizes(mask)[:-1]
+    if None in shape:
+        raise node.fail("a mask that is shorter than the keys must have known sizes")
+    dtype = Value(ssa=mask).dtype
+    nothing = const(False, "i1") if is_bool(dtype) else const(-math.inf, dtype)
+    return relax["concat"](mask, relax["full"]((*shape, dim_sub(want, have)), nothing, dtype=dtype), axis=-1)
+
+
+# ---- RotaryEmbedding ----
+
+
+@register_onnx("", "RotaryEmbedding", since=23)
+def rotary_embedding(node: Node) -> Any:
+    data, cos, sin = (node.tensor(index) for index in range(3))
+    if node.has(3):
+        cos, sin = (relax["take"](each, node.tensor(3), axis=0) for each in (cos, sin))
+    rank = node.rank(0)
+    if rank == 3:
+        data = split_heads(node, data, node.int("num_heads", 0))
+    # One rotation for all heads.
+    cos, sin = (relax["expand_dims"](each, axis=[1]) for each in (cos, sin))
+    turned = rotated(node, data, cos, sin, node.int("rotary_embedding_dim", 0), bool(node.int("interleaved", 0)))
+    return join_heads(turned) if rank == 3 else turned
+
+
+def rotated(node: Node, data: Any, cos: Any, sin: Any, width: int, interleaved: bool) -> Any:
+    """Pairs of elements, turned by angles; those behind `width` (0: none) stay as they are."""
+    whole = sizes(data)[3]
+    if not isinstance(whole, int):
+        raise node.fail("the size of a head must be known")
+    width = width or whole
+    if width % 2 or width > whole:
+        raise node.fail(f"{width} of {whole} elements cannot be rotated in pairs", "rotary_embedding_dim")
+    if interleaved:
+        first, second = (_every_second(data, begin, width) for begin in (0, 1))
+    else:
+        first, second = part(data, 3, 0, width // 2), part(data, 3, width // 2, width)
+    real = relax["subtract"](relax["multiply"](cos, first), relax["multiply"](sin, second))
+    imaginary = relax["add"](relax["multiply"](sin, first), relax["multiply"](cos, second))
+    if interleaved:
+        pairs = relax["stack"](real, imaginary, axis=-1)
+        pieces = [reshaped(pairs, *(size_of(data, axis) for axis in range(3)), width)]
+    else:
+        pieces = [real, imaginary]
+    if width < whole:
+        pieces.append(part(data, 3, width, whole))
+    return pieces[0] if len(pieces) == 1 else relax["concat"](*pieces, axis=-1)
+
+
+def _every_second(data: Any, begin: int, end: int) -> Any:
+    return relax["strided_slice"](data, axes=[3], begin=[begin], end=[end], strides=[2], assume_inbound=True)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions, transposed ones, and those of quantized tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
+from ....dialects.relax import dialect
+from ..node import Node
+from ..registry import register_onnx
+from ..windows import auto_pad, info_of, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
+from .products import as_f32, requantized, shifted
+
+relax = dialect.ops
+
+
+@register_onnx("", "Conv")
+def conv(node: Node) -> Any:
+    result = _convolved(node, node.tensor(0), node.tensor(1), 0, 1)
+    return _with_bias(node, result, 2) if node.has(2) else result
+
+
+@register_onnx("", "ConvInteger")
+def conv_integer(node: Node) -> Any:
+    data = shifted(node, 0, 2)
+    return _convolved(node, data, _shifted_weight(node, 1, 3), 0, 1, out_dtype="i32")
+
+
+@register_onnx("", "QLinearConv")
+def qlinear_conv(node: Node) -> Any:
+    """Input, scale, zero point; the weight's three; the result's scale and zero point; a bias in 32 bits."""
+    data, weight = shifted(node, 0, 2), _shifted_weight(node, 3, 5)
+    sums = _convolved(node, data, weight, 0, 3, out_dtype="i32")
+    if node.has(8):
+        sums = _with_bias(node, sums, 8)
+    scale = relax["multiply"](as_f32(node, 1), as_f32(node, 4))
+    real = relax["astype"](sums, dtype="f32")
+    scaled = relax["multiply"](real, scale if node.rank(4) == 0 else _per_channel(node, scale))
+    return requantized(node, scaled, 6, 7)
+
+
+def _shifted_weight(node: Node, index: int, zero_point: int) -> Any:
+    """The weight less its zero point, or less that of each output channel."""
+    if not node.has(zero_point) or node.rank(zero_point) == 0:
+        return shifted(node, index, zero_point)
+    known = node.constant(zero_point)
+    if known is not None and not known.any():
+        return node.tensor(index)
+    offset = relax["astype"](node.tensor(zero_point), dtype="i32")
+    offset = relax["expand_dims"](offset, axis=list(range(1, node.rank(index))))
+    return relax["subtract"](relax["astype"](node.tensor(index), dtype="i32"), offset)
+
+
+def _convolved(
+    node: Node, data: Any, weight: Any, data_index: int, weight_index: int, out_dtype: str | None = None
+) -> Any:
+    sizes = spatial_sizes(node, data_index)
+    windows = windows_of(node, kernel_of(node, weight_index), sizes)
+    # The data may have been shifted, which made it another type.
+    dtype = node.value(data_index).dtype if out_dtype is None else info_of(data).dtype
+    data, pads = padded(node, data, windows, 0, dtype)
+    result = relax[f"nn.conv{_dimensions(node, len(sizes))}d"](
+        data,
+        weight,
+        strides=windows.strides,
+        padding=pads,
+        dilation=windows.dilations,
+        groups=node.int("group", 1),
+        out_dtype=out_dtype,
+    )
+    return with_same_sizes(node, result, windows)
+
+
+def _dimensions(node: Node, count: int) -> int:
+    if count > 3:
+        raise node.fail(f"there are convolutions over 1, 2 and 3 dimensions, not over {count}")
+    return count
+
+
+def _with_bias(node: Node, result: Any, bias: int) -> Any:
+    return relax["add"](result, _per_channel(node, node.tensor(bias)))
+
+
+def _per_channel(node: Node, values: Any) -> Any:
+    """A value for each channel, where channels are the second dimension of as many as the data has."""
+    return relax["expand_dims"](values, axis=list(range(1, node.rank(0) - 1)))
+
+
+@register_onnx("", "ConvTranspose")
+def conv_transpose(node: Node) -> Any:
+    sizes, kernel = spatial_sizes(node), kernel_of(node, 1)
+    count = _dimensions(node, len(sizes))
+    strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
+    before, after, extra = _transposed_pads(node, sizes, kernel, strides, dilations)
+    # The operator takes less output padding than a step; the rest is zeros behind, or before where none is removed.
+    inner = [min(each, max(steps) - 1) for each, steps in zip(extra, zip(strides, dilations, strict=True), strict=True)]
+    result = relax[f"nn.conv{count}d_transpose"](
+        node.tensor(0),
+        node.tensor(1),
+        strides=strides,
+        padding=[max(each, 0) for each in (*before, *after)],
+        output_padding=inner,
+        dilation=dilations,
+        groups=node.int("group", 1),
+    )
+    result = _with_zeros(result, before, after, [each - used for each, used in zip(extra, inner, strict=True)])
+    return _with_bias(node, result, 2) if node.has(2) else result
+
+
+def _with_zeros(result: Any, before: Sequence[int], after: Sequence[int], extra: Sequence[int]) -> Any:
+    sides = [
+        side
+        for low, high, more in zip(before, after, extra, strict=True)
+        for side in (max(-low, 0), max(-high, 0) + more)
+    ]
+    return relax["nn.pad"](result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
+
+
+def _transposed_pads(
+    node: Node, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """What is removed before and after along each dimension, and what is added behind."""
+    count = len(kernel)
+    extra = list(per_dimension(node, "output_padding", count, 0))
+    mode, wanted = auto_pad(node), node.ints("output_shape")
+    if wanted and len(wanted) == count + 2:
+        wanted = wanted[2:]  # the first models gave batch and channels, too
+    if not wanted and mode in ("NOTSET", "VALID"):
+        pads = per_dimension(node, "pads", 2 * count, 0) if mode == "NOTSET" else (0,) * (2 * count)
+        return list(pads[:count]), list(pads[count:]), extra
+    before, after = [], []
+    for axis, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
+        stride, gap = strides[axis], dilations[axis]
+        target = wanted[axis] if wanted else dim_mul(size, stride)
+        full = dim_add(dim_mul(dim_sub(size, 1), stride), (taps - 1) * gap + 1)
+        removed = dim_sub(dim_add(full, extra[axis]), target)
+        if not isinstance(removed, int):
+            raise node.fail("the input's sizes must be known for 'output_shape'", "output_shape")
+        total = max(removed, 0)
+        small, large = total // 2, total - total // 2
+        before.append(small if mode == "SAME_UPPER" else large)
+        after.append(large if mode == "SAME_UPPER" else small)
+        extra[axis] += max(-removed, 0)
+    return before, after, extra

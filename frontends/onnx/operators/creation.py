@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that make tensors from shapes and numbers, and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....bindings.errors import RelaxError
+from ....dialects.core.infos import bit_width, is_float
+from ....dialects.relax import const, dialect
+from .. import sizes
+from ..dtypes import dtype_of
+from ..node import Node
+from ..registry import register_onnx
+from ..values import Value
+
+relax = dialect.ops
+
+
+@register_onnx("", "ConstantOfShape")
+def constant_of_shape(node: Node) -> Any:
+    import numpy
+
+    value = node.array("value", numpy.zeros(1, "float32"))
+    if value.size != 1:
+        raise node.fail(f"attribute 'value' must have one element, got {value.size}", "value")
+    return sizes.full(sizes.input_sizes(node, 0), Value(array=value.reshape(())).ssa)
+
+
+@register_onnx("", "EyeLike")
+def eye_like(node: Node) -> Any:
+    dtype = node.value(0).dtype
+    if node.has_attribute("dtype"):
+        try:
+            dtype = dtype_of(node.int("dtype"))
+        except RelaxError as error:
+            raise node.fail(error.message, "dtype") from None
+    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=dtype)
+
+
+# ---- ranges ----
+
+
+@register_onnx("", "Range")
+def range_(node: Node) -> Any:
+    """`start + index * delta`; numbers of few bits are counted in more, unless an attribute says otherwise."""
+    dtype = node.value(0).dtype
+    is_narrow = is_float(dtype) and bit_width(dtype) < 32
+    wide = "f32" if is_narrow and node.int("stash_type", 1) else dtype
+    numbers = [_number(node, index) for index in range(3)]
+    if not any(number is None for number in numbers) and not is_narrow:
+        return relax["arange"](*numbers, dtype=dtype)
+    start, limit, delta = (_scalar(node.value(index), wide) for index in range(3))
+    span = relax["subtract"](limit, start)
+    count = _quotient(span, delta) if is_float(wide) else _steps(span, delta)
+    count = relax["maximum"](count, const([0], "i64"))
+    steps = relax["astype"](sizes.count_up(count), dtype=wide)
+    counted = relax["add"](relax["multiply"](steps, delta), start)
+    return counted if wide == dtype else relax["astype"](counted, dtype=dtype)
+
+
+def _number(node: Node, index: int) -> Any:
+    """An input that is known: a Python number or an expression."""
+    known = node.sizes(index)
+    if known is not None:
+        return known[0]
+    held = node.constant(index)
+    return None if held is None else held.item()
+
+
+def _scalar(value: Value, dtype: str) -> Any:
+    """A tensor of one element as 1-D, so that results have a dimension."""
+    x = relax["reshape"](value.ssa, (1,))
+    return x if value.dtype == dtype else relax["astype"](x, dtype=dtype)
+
+
+def _quotient(span: Any, delta: Any) -> Any:
+    return relax["astype"](relax["ceil"](relax["divide"](span, delta)), dtype="i64")
+
+
+def _steps(span: Any, delta: Any) -> Any:
+    """The quotient, rounded up."""
+    down = relax["floor_divide"](relax["negative"](span), delta)
+    return relax["astype"](relax["negative"](down), dtype="i64")
+
+
+# ---- masks ----
+
+
+@register_onnx("", "Trilu")
+def trilu(node: Node) -> Any:
+    is_upper = bool(node.int("upper", 1))
+    diagonal = node.sizes(1) if node.has(1) else (0,)
+    if diagonal is not None:
+        return relax["triu" if is_upper else "tril"](node.tensor(0), diagonal[0])
+    own = sizes.sizes_of(node.value(0))
+    rows = relax["add"](sizes.positions(own, len(own) - 2), sizes.integers(node, 1))
+    columns = sizes.positions(own, len(own) - 1)
+    kept = relax["greater_equal" if is_upper else "less_equal"](columns, rows)
+    return relax["where"](kept, node.tensor(0), const(0, node.value(0).dtype))
+
+
+@register_onnx("", "OneHot")
+def one_hot(node: Node) -> Any:
+    """Indices below 0 count from the end; those outside give no 1 at all."""
+    indices, axis = node.tensor(0), node.int("axis", -1)
+    rank = node.rank(0) + 1
+    if not -rank <= axis < rank:
+        raise node.fail(f"axis {axis} is out of range for {rank} dimensions", "axis")
+    axis %= rank
+    if node.value(0).dtype != "i64":
+        indices = relax["astype"](indices, dtype="i64")
+    depth = _depth(node)
+    at = relax["expand_dims"](indices, axis=axis)
+    from_end = relax["add"](at, sizes.as_tensor([depth]))
+    at = relax["where"](relax["less"](at, const(0, "i64")), from_end, at)
+    classes = sizes.positions([*[1] * axis, depth, *[1] * (rank - axis - 1)], axis)
+    off, on = (relax["take"](node.tensor(2), const(place, "i64"), axis=0) for place in (0, 1))
+    return relax["where"](relax["equal"](at, classes), on, off)
+
+
+def _depth(node: Node) -> Any:
+    """How many classes; it may be a float."""
+    known, held = node.sizes(1), node.constant(1)
+    if known is not None:
+        return known[0]
+    return int(held.item()) if held is not None else sizes.integers(node, 1)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators on each element: arithmetic, comparisons, bits, functions of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+
+relax = dialect.ops
+
+_UNARY = {
+    "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
+    "Atanh": "atanh", "BitwiseNot": "bitwise_not", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf",
+    "Exp": "exp", "Floor": "floor", "IsNaN": "isnan", "Log": "log", "Neg": "negative", "Not": "logical_not",
+    "Round": "round", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Sinh": "sinh", "Sqrt": "sqrt",
+    "Tan": "tan", "Tanh": "tanh",
+}  # fmt: skip
+_BINARY = {
+    "Add": "add", "And": "logical_and", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor", "Div": "divide", "Equal": "equal", "Greater": "greater",
+    "GreaterOrEqual": "greater_equal", "Less": "less", "LessOrEqual": "less_equal", "Mul": "multiply",
+    "Or": "logical_or", "Sub": "subtract", "Xor": "logical_xor",
+}  # fmt: skip
+# Before version 7 the second operand was broadcast where an attribute said so, from an axis on.
+_BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"}
+
+
+@register_onnx("", list(_UNARY))
+def unary(node: Node) -> Any:
+    return relax[_UNARY[node.op]](node.tensor(0))
+
+
+@register_onnx("", list(_BINARY))
+def binary(node: Node) -> Any:
+    return relax[_BINARY[node.op]](node.tensor(0), second_operand(node))
+
+
+def second_operand(node: Node) -> Any:
+    """The second operand, with dimensions behind it as the first versions of these operators want them."""
+    operand = node.tensor(1)
+    if node.op not in _BROADCASTING or node.version >= 7 or not node.int("broadcast", 0):
+        return operand
+    axis = node.int("axis", node.rank(0) - node.rank(1))
+    behind = node.rank(0) - axis - node.rank(1)
+    return (
+        operand if behind <= 0 else relax["expand_dims"](operand, axis=list(range(node.rank(1), node.rank(1) + behind)))
+    )
+
+
+@register_onnx("", "Pow")
+def power(node: Node) -> Any:
+    """The exponent may be of another type; the result has the base's."""
+    base, exponent = node.tensor(0), second_operand(node)
+    dtype, other = node.value(0).dtype, node.value(1).dtype
+    if dtype == other:
+        return relax["power"](base, exponent)
+    if is_float(other) and not is_float(dtype):
+        return relax["astype"](relax["power"](relax["astype"](base, dtype=other), exponent), dtype=dtype)
+    return relax["power"](base, relax["astype"](exponent, dtype=dtype))
+
+
+@register_onnx("", "Mod")
+def modulo(node: Node) -> Any:
+    """With fmod the result has the sign of the first operand, as C's; else that of the second, as Python's."""
+    return relax["mod" if node.int("fmod", 0) else "floor_mod"](node.tensor(0), node.tensor(1))
+
+
+@register_onnx("", "BitShift")
+def bit_shift(node: Node) -> Any:
+    direction = node.string("direction", "")
+    if direction not in ("LEFT", "RIGHT"):
+        raise node.fail(f"attribute 'direction' must be LEFT or RIGHT, got '{direction}'", "direction")
+    return relax["left_shift" if direction == "LEFT" else "right_shift"](node.tensor(0), node.tensor(1))
+
+
+@register_onnx("", ["Max", "Min", "Sum", "Mean"])
+def several(node: Node) -> Any:
+    """Of any number of tensors, which are broadcast."""
+    name = {"Max": "maximum", "Min": "minimum"}.get(node.op, "add")
+    result = node.tensor(0)
+    for index in range(1, len(node.inputs)):
+        result = relax[name](result, node.tensor(index))
+    if node.op != "Mean" or len(node.inputs) == 1:
+        return result
+    return relax["divide"](result, const(len(node.inputs), node.value(0).dtype))
+
+
+@register_onnx("", "Reciprocal")
+def reciprocal(node: Node) -> Any:
+    return relax["divide"](const(1, node.value(0).dtype), node.tensor(0))
+
+
+@register_onnx("", "IsInf")
+def is_infinite(node: Node) -> Any:
+    x, dtype = node.tensor(0), node.value(0).dtype
+    zero = const(0, dtype)
+    found = relax["isinf"](x)
+    if not node.int("detect_negative", 1):
+        found = relax["logical_and"](found, relax["greater"](x, zero))
+    if not node.int("detect_positive", 1):
+        found = relax["logical_and"](found, relax["less"](x, zero))
+    return found
+
+
+@register_onnx("", "Where")
+def where(node: Node) -> Any:
+    return relax["where"](node.tensor(0), node.tensor(1), node.tensor(2))
+
+
+@register_onnx("", "Identity")
+def identity(node: Node) -> Any:
+    return node.held(0)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Images: resizing, sampling at the positions of a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.symbols import SymExpr, equal
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+from ..resizing import Along, Real, Settings, real, resized, smoothed
+from ..sizes import Size, as_shape, element, input_length, input_sizes, is_known, sizes_of
+
+relax = dialect.ops
+
+_MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "cubic": "cubic"}
+_COORDINATES = (
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+    "tf_half_pixel_for_nn", "tf_crop_and_resize",
+)  # fmt: skip
+_ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
+def _choice(node: Node, name: str, default: str, choices: Sequence[str]) -> str:
+    chosen: str = node.string(name, default)
+    if chosen not in choices:
+        raise node.fail(f"attribute '{name}' must be one of {', '.join(choices)}, got '{chosen}'", name)
+    return chosen
+
+
+@register_onnx("", "Upsample")
+def upsample(node: Node) -> Any:
+    scales: Any = None
+    if node.version < 7:
+        scales = [1.0, 1.0, node.float("height_scale", 1.0), node.float("width_scale", 1.0)]
+    elif node.version < 9:
+        scales = node.floats("scales")
+    return _first_versions(node, _scales(node, 1, node.rank(0)) if scales is None else scales)
+
+
+@register_onnx("", "Resize", since=10)
+def resize_10(node: Node) -> Any:
+    return _first_versions(node, _scales(node, 1, node.rank(0)))
+
+
+def _first_versions(node: Node, scales: Sequence[Any]) -> Any:
+    """Coordinates are divided by scales; the element before or, where the result is smaller, after is taken."""
+    mode = _MODES[_choice(node, "mode", "nearest", list(_MODES))]
+    alongs = _by_scales(node, list(range(node.rank(0))), scales)
+    return _resized(node, alongs, Settings(mode, "asymmetric", "as_scaled"), antialias=False)
+
+
+@register_onnx("", "Resize", since=11)
+def resize(node: Node) -> Any:
+    settings = Settings(
+        _MODES[_choice(node, "mode", "nearest", ("nearest", "linear", "cubic"))],
+        _choice(node, "coordinate_transformation_mode", "half_pixel", _COORDINATES),
+        _choice(node, "nearest_mode", "round_prefer_floor", _ROUNDINGS),
+        node.float("cubic_coeff_a", -0.75),
+        bool(node.int("exclude_outside", 0)),
+        node.float("extrapolation_value", 0.0),
+    )
+    rank = node.rank(0)
+    axes = [axis % rank for axis in node.ints("axes") or range(rank)]
+    region = _region(node, len(axes)) if settings.coordinates == "tf_crop_and_resize" else None
+    if node.has(3) and input_length(node, 3):
+        alongs = _by_sizes(node, axes, region)
+    elif node.has(2):
+        if region:
+            raise node.fail("with tf_crop_and_resize give 'sizes': runtimes do not agree on the result of 'scales'")
+        alongs = _by_scales(node, axes, _scales(node, 2, len(axes)))
+    else:
+        raise node.fail("needs either input 'scales' or input 'sizes'")
+    return _resized(node, alongs, settings, bool(node.int("antialias", 0)))
+
+
+def _scales(node: Node, index: int, count: int) -> list[Any]:
+    """Numbers, or tensors of one element."""
+    known = node.constant(index)
+    if known is not None:
+        return [float(each) for each in known.ravel()]
+    return [Real(element(node.tensor(index), place)) for place in range(count)]
+
+
+def _region(node: Node, count: int) -> list[tuple[Any, Any]]:
+    if not node.has(1) or input_length(node, 1) != 2 * count:
+        raise node.fail("tf_crop_and_resize needs input 'roi' with a start and an end for each axis")
+    held = node.constant(1)
+    if held is not None:
+        numbers: list[Any] = [float(each) for each in held.ravel()]
+    else:
+        tensor = relax["astype"](node.tensor(1), dtype="f32")
+        numbers = [Real(element(tensor, place)) for place in range(2 * count)]
+    return list(zip(numbers[:count], numbers[count:], strict=True))
+
+
+def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Any]) -> list[Along]:
+    if len(scales) != len(axes):
+        raise node.fail(f"there are {len(scales)} scales for {len(axes)} axes")
+    sizes = sizes_of(node.value(0))
+    return [
+        Along(axis, sizes[axis], _scaled(sizes[axis], scale), scale) for axis, scale in zip(axes, scales, strict=True)
+    ]
+
+
+def _scaled(size: Size, scale: Any) -> Size:
+    """floor(size * scale), calculated in f32 as runtimes do."""
+    import numpy
+
+    if isinstance(scale, float) and isinstance(size, int):
+        return math.floor(numpy.float32(size) * numpy.float32(scale))
+    if isinstance(scale, float) and is_known(size):
+        if scale == int(scale):
+            return size * int(scale)
+        if scale and 1 / scale == int(1 / scale):
+            return size // int(1 / scale)
+    product = real(size) * (Real(const([scale], "f32")) if isinstance(scale, float) else scale)
+    return product.floor().as_size()
+
+
+def _by_sizes(node: Node, axes: Sequence[int], region: Any) -> list[Along]:
+    wanted = input_sizes(node, 3)
+    if len(wanted) != len(axes):
+        raise node.fail(f"there are {len(wanted)} sizes for {len(axes)} axes")
+    sizes = [sizes_of(node.value(0))[axis] for axis in axes]
+    policy = _choice(node, "keep_aspect_ratio_policy", "stretch", ("stretch", "not_larger", "not_smaller"))
+    if policy != "stretch":
+        return _with_aspect_ratio(axes, sizes, wanted, policy)
+    regions = region or [(0.0, 1.0)] * len(axes)
+    return [
+        Along(axis, size, count, None, *each)
+        for axis, size, count, each in zip(axes, sizes, wanted, regions, strict=True)
+    ]
+
+
+def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Sequence[Size], policy: str) -> list[Along]:
+    """One scale for all axes, so that the result is within the sizes or just covers them."""
+    if all(isinstance(each, int) for each in (*sizes, *wanted)):
+        ratios = [count / size for size, count in zip(sizes, wanted, strict=True)]
+        scale = min(ratios) if policy == "not_larger" else max(ratios)
+        counts = [math.floor(size * scale + 0.5) for size in sizes]
+        return [Along(*each, scale) for each in zip(axes, sizes, counts, strict=True)]
+    name = "minimum" if policy == "not_larger" else "maximum"
+    pairs = [(real(count), real(size)) for size, count in zip(sizes, wanted, strict=True)]
+    tensors = [_one_element(count / size) for count, size in pairs]
+    smallest = tensors[0]
+    for other in tensors[1:]:
+        smallest = relax[name](smallest, other)
+    chosen = Real(smallest)
+    return [
+        Along(axis, size, (chosen * real(size) + 0.5).floor().as_size(), chosen)
+        for axis, size in zip(axes, sizes, strict=True)
+    ]
+
+
+def _one_element(value: Any) -> Any:
+    return value.tensor if isinstance(value, Real) else const([value], "f32")
+
+
+def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Any:
+    changed = [along for along in alongs if not _stays(along, settings, node.rank(0))]
+    if not changed:
+        return node.value(0)
+    if antialias and settings.mode != "nearest":
+        if not all(isinstance(each, int) for along in changed for each in (along.size, along.count)):
+            raise node.fail("antialiasing needs sizes that are known before the model runs", "antialias")
+        return smoothed(node.tensor(0), changed, settings)
+    by_image = _as_image(node, changed, settings)
+    return resized(node.tensor(0), changed, settings) if by_image is None else by_image
+
+
+def _stays(along: Along, settings: Settings, rank: int) -> bool:
+    # No runtime interpolates between images or channels, and it would cost time where only the run tells that it is so.
+    if settings.mode != "nearest" and rank >= 4 and along.axis < 2 and not is_known(along.count):
+        return True
+    if settings.coordinates == "tf_crop_and_resize" and (along.start, along.end) != (0.0, 1.0):
+        return False
+    same_scale = along.scale is None or (isinstance(along.scale, float) and along.scale == 1.0)
+    return same_scale and is_known(along.size, along.count) and equal(along.size, along.count) is True
+
+
+def _as_image(node: Node, alongs: Sequence[Along], settings: Settings) -> Any:
+    """By the operator for images or volumes, which knows sizes, not scales; None where they do not say the same."""
+    shape, rank = node.value(0).shape, node.rank(0)
+    last = {along.axis: along for along in alongs}
+    fits = rank in (4, 5) and shape is not None and min(last) >= 2 and all(_is_exact(along) for along in alongs)
+    if not fits or shape is None or None in shape[2:]:
+        return None
+    rounding, shrinks = settings.rounding, [isinstance(each.scale, float) and each.scale < 1 for each in alongs]
+    if rounding == "as_scaled":
+        if any(shrinks) and not all(shrinks):
+            return None
+        rounding = "ceil" if any(shrinks) else "floor"
+    axes = [last.get(axis, Along(axis, shape[axis], shape[axis])) for axis in range(2, rank)]
+    coordinates = settings.coordinates
+    return relax[f"image.resize{rank - 2}d"](
+        node.tensor(0),
+        as_shape([along.count for along in axes]),
+        roi=[float(along.start) for along in axes] + [float(along.end) for along in axes],
+        method="nearest_neighbor" if settings.mode == "nearest" else settings.mode,
+        coordinate_transformation_mode="half_pixel" if coordinates == "half_pixel_symmetric" else coordinates,
+        rounding_method=rounding,
+        cubic_alpha=settings.cubic,
+        cubic_exclude=int(settings.excludes_outside),
+        extrapolation_value=settings.extrapolated,
+    )
+
+
+def _is_exact(along: Along) -> bool:
+    """Whether the scale is the ratio of the sizes, and both are known."""
+    if not is_known(along.size, along.count) or isinstance(along.start, Real):
+        return False
+    if along.scale is None:
+        return True
+    if not isinstance(along.scale, float):
+        return False
+    if isinstance(along.size, SymExpr):
+        return along.scale == int(along.scale)
+    return math.isclose(along.size * along.scale, along.count, rel_tol=1e-6)
+
+
+_SAMPLING = {
+    "linear": "bilinear", "bilinear": "bilinear", "nearest": "nearest", "cubic": "bicubic", "bicubic": "bicubic",
+}  # fmt: skip
+
+
+@register_onnx("", "GridSample")
+def grid_sample(node: Node) -> Any:
+    """ONNX's grid has coordinates last."""
+    rank = node.rank(0)
+    if rank not in (4, 5):
+        raise node.fail(f"there is sampling of images and volumes, not of {rank - 2} dimensions")
+    return relax["image.grid_sample"](
+        node.tensor(0),
+        relax["permute_dims"](node.tensor(1), axes=[0, rank - 1, *range(1, rank - 1)]),
+        method=_SAMPLING[_choice(node, "mode", "linear", list(_SAMPLING))],
+        layout="NCHW" if rank == 4 else "NCDHW",
+        padding_mode=_choice(node, "padding_mode", "zeros", ("zeros", "border", "reflection")),
+        align_corners=bool(node.int("align_corners", 0)),
+    )
+
+
+@register_onnx("", "AffineGrid")
+def affine_grid(node: Node) -> Any:
+    """ONNX's grid has coordinates last."""
+    sizes = input_sizes(node, 1)[2:]
+    grid = relax["image.affine_grid"](node.tensor(0), as_shape(sizes), align_corners=bool(node.int("align_corners", 0)))
+    return relax["permute_dims"](grid, axes=[0, *range(2, 2 + len(sizes)), 1])
+
+
+@register_onnx("", "ImageDecoder")
+def image_decoder(node: Node) -> Any:
+    raise node.fail("decode images before the model, and pass their pixels")

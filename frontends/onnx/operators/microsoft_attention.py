@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention and rotary embeddings of the domain com.microsoft, which onnxruntime's tools put in place of many nodes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....dialects.core.symbols import equal
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..regions import scalar_of
+from ..registry import register_onnx
+from ..values import Value
+from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
+from .recurrent import part
+from .run_time_sizes import as_tensor, size_of
+
+relax = dialect.ops
+
+_DOMAIN = "com.microsoft"
+
+
+def _refuse_inputs(node: Node, **places: int) -> None:
+    for name, place in places.items():
+        if node.has(place):
+            raise node.fail(f"input '{name}' is not supported")
+
+
+def _refuse_attributes(node: Node, *names: str) -> None:
+    for name in names:
+        if node.int(name, 0) > 0:
+            raise node.fail("is not supported", name)
+
+
+def _heads(node: Node, name: str = "num_heads") -> int:
+    heads = int(node.int(name, 0))
+    if heads < 1:
+        raise node.fail("must be positive", name)
+    return heads
+
+
+def _scale(node: Node, query: Any) -> float:
+    return node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
+
+
+# ---- RotaryEmbedding ----
+
+
+@register_onnx(_DOMAIN, "RotaryEmbedding")
+def rotary_embedding(node: Node) -> Any:
+    _refuse_attributes(node, "is_packed_batching")
+    data, cos = node.tensor(0), node.tensor(2)
+    is_flat = node.rank(0) == 3
+    width = node.int("rotary_embedding_dim", 0)
+    half = sizes(cos)[1]
+    if is_flat:
+        hidden = sizes(data)[2]
+        if not isinstance(hidden, int) or not isinstance(half, int):
+            raise node.fail("the sizes of the hidden state and of the caches must be known")
+        data = split_heads(node, data, node.int("num_heads", 0) or hidden // (2 * half))
+    places = node.tensor(1)
+    if node.rank(1) == 1:
+        # One number: where the first of a sequence stands.
+        places = relax["expand_dims"](relax["add"](positions(node, data, 2), places), axis=[0])
+    turned = _turned(node, data, places, width)
+    return join_heads(turned) if is_flat else turned
+
+
+def _turned(node: Node, data: Any, places: Any, width: int, caches: tuple[int, int] = (2, 3)) -> Any:
+    """Heads, turned by angles from the caches at their places [batch, length]."""
+    cos, sin = (relax["expand_dims"](relax["take"](node.tensor(each), places, axis=0), axis=[1]) for each in caches)
+    interleaved = bool(node.int("interleaved", 0) or node.int("rotary_interleaved", 0))
+    return rotated(node, data, cos, sin, width, interleaved)
+
+
+# ---- MultiHeadAttention ----
+
+
+@register_onnx(_DOMAIN, "MultiHeadAttention")
+def multi_head_attention(node: Node) -> Any:
+    _refuse_inputs(node, past_sequence_length=8, cache_indirection=9)
+    if node.output_count > 3:
+        raise node.fail("the output of scores is not supported")
+    query, key, value = _inputs_of_heads(node)
+    past = (node.tensor(6), node.tensor(7)) if node.has(6) else None
+    mask = node.value(4) if node.has(4) else None
+    bias = node.optional(5)
+    return _attention(node, (query, key, value), mask, bias, past)
+
+
+def _inputs_of_heads(node: Node) -> list[Any]:
+    heads = _heads(node)
+    if node.rank(0) == 5 or (node.has(1) and node.rank(1) == 5):
+        raise node.fail("packed queries, keys and values are not supported: give them as 3-D tensors")
+    made = []
+    begin = 0
+    for place in range(3):
+        tensor = node.tensor(place)
+        if node.rank(place) == 4:
+            made.append(tensor)
+            continue
+        width = sizes(tensor)[2]
+        if node.has(3) and isinstance(width, int):
+            tensor = relax["add"](tensor, part(node.tensor(3), 0, begin, begin + width))
+            begin += width
+        made.append(split_heads(node, tensor, heads))
+    return made
+
+
+def _attention(node: Node, heads: Any, mask: Value | None, bias: Any, past: Any) -> list[Any]:
+    """The result, and keys and values with those of the past."""
+    query, key, value = heads
+    if past is not None:
+        key, value = relax["concat"](past[0], key, axis=2), relax["concat"](past[1], value, axis=2)
+    check_heads(node, query, key, value)
+    dtype = Value(ssa=query).dtype
+    visible = Visible()
+    if mask is not None:
+        shown = _shown(node, mask, query, key)
+        filtered = const(node.float("mask_filter_value", -10000.0), dtype)
+        visible = visible.plus(relax["where"](shown, const(0, dtype), filtered))
+    if bias is not None:
+        visible = visible.plus(bias)
+    if node.int("unidirectional", 0):
+        # The last query stands where the last key does.
+        keys, queries = as_tensor(size_of(key, 2)), as_tensor(size_of(query, 2))
+        first = relax["subtract"](keys, queries)
+        own = relax["expand_dims"](relax["add"](positions(node, query, 2), first), axis=[1])
+        visible = within(visible, own, positions(node, key, 2), -1, 0)
+    made = attend(query, key, value, _scale(node, query), visible, may_be_blind=False)
+    return [join_heads(made.result), key, value]
+
+
+def _shown(node: Node, mask: Value, query: Any, key: Any) -> Any:
+    """Which keys a mask of integers shows: a row for each batch, one for each query, or a number of keys."""
+    zero = const(0, mask.dtype)
+    if mask.rank == 2:
+        return relax["expand_dims"](relax["not_equal"](mask.ssa, zero), axis=[1, 2])
+    if mask.rank == 3:
+        return relax["expand_dims"](relax["not_equal"](mask.ssa, zero), axis=[1])
+    if mask.rank == 1 and equal((mask.shape or (None,))[0], sizes(query)[0]) is True:
+        lengths = relax["astype"](mask.ssa, dtype="i64")
+        return relax["less"](positions(node, key, 2), relax["expand_dims"](lengths, axis=[1, 2, 3]))
+    raise node.fail(f"a mask of shape {mask.shape} is not supported: give [batch, keys] or [batch, queries, keys]")
+
+
+# ---- Attention ----
+
+
+@register_onnx(_DOMAIN, "Attention")
+def attention(node: Node) -> Any:
+    """Queries, keys and values are products of one input."""
+    _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
+    _refuse_inputs(node, past_sequence_length=6)
+    projected = relax["matmul"](node.tensor(0), node.tensor(1))
+    if node.has(2):
+        projected = relax["add"](projected, node.tensor(2))
+    width = sizes(projected)[2]
+    if not isinstance(width, int):
+        raise node.fail("the sizes of the weights must be known")
+    widths = node.ints("qkv_hidden_sizes", None) or [width // 3] * 3
+    if len(widths) != 3 or sum(widths) != width:
+        raise node.fail(f"must be three sizes whose sum is {width}", "qkv_hidden_sizes")
+    parts = relax["split"](projected, indices_or_sections=[widths[0], widths[0] + widths[1]], axis=2)
+    heads = [split_heads(node, each, _heads(node)) for each in parts]
+    past = [part(node.tensor(4), 0, each, each + 1, drop=True) for each in range(2)] if node.has(4) else None
+    mask = node.value(3) if node.has(3) else None
+    result, key, value = _attention(node, heads, mask, node.optional(5), past)
+    return [result, relax["stack"](key, value, axis=0)] if node.output_count > 1 else result
+
+
+# ---- GroupQueryAttention ----
+
+
+@register_onnx(_DOMAIN, "GroupQueryAttention")
+def group_query_attention(node: Node) -> Any:
+    """Causal attention over a cache that every sequence of a batch fills to its own length."""
+    _refuse_attributes(node, "smooth_softmax", "kv_cache_bit_width", "qk_output")
+    _refuse_inputs(node, head_sink=11, k_scale=12, v_scale=13)
+    if node.output_count > 3:
+        raise node.fail("the output of scores is not supported")
+    query, key, value = _grouped_heads(node)
+    lengths = relax["astype"](relax["reshape"](node.tensor(5), (-1,)), dtype="i64")
+    # The last length minus one is given; before the first new key stand those of the past.
+    first = relax["subtract"](relax["add"](lengths, const(1, "i64")), as_tensor(size_of(query, 2)))
+    first = relax["maximum"](first, const(0, "i64"))
+    own = relax["add"](relax["expand_dims"](first, axis=[1]), positions(node, query, 2))
+    if node.int("do_rotary", 0):
+        places = node.tensor(9) if node.has(9) else own
+        query, key = (_turned(node, each, places, _rotary_width(node), (7, 8)) for each in (query, key))
+    if node.has(3):
+        places = _places_in_cache(node, node.tensor(3))
+        key, value = (_cached(node.tensor(3 + at), new, first, places) for at, new in enumerate((key, value)))
+    check_heads(node, query, key, value)
+    visible = Visible(bias=node.optional(10))
+    window = node.int("local_window_size", -1)
+    rows = relax["expand_dims"](own, axis=[1, 3])
+    visible = within(visible, rows, positions(node, key, 2), window - 1 if window > 0 else -1, 0)
+    scale, softcap = _scale(node, query), node.float("softcap", 0.0)
+    made = attend(query, key, value, scale, visible, softcap, may_be_blind=False)
+    return [join_heads(made.result), key, value][: node.output_count]
+
+
+def _grouped_heads(node: Node) -> list[Any]:
+    heads, shared = _heads(node), _heads(node, "kv_num_heads")
+    if node.has(1):
+        tensors = [node.tensor(place) for place in range(3)]
+    else:
+        width = sizes(node.tensor(0))[2]
+        if not isinstance(width, int) or width % (heads + 2 * shared):
+            raise node.fail(f"a hidden size of {width} cannot be split into {heads} + 2 * {shared} heads")
+        size = width // (heads + 2 * shared)
+        borders = [heads * size, (heads + shared) * size]
+        tensors = list(relax["split"](node.tensor(0), indices_or_sections=borders, axis=2))
+    return [split_heads(node, each, count) for each, count in zip(tensors, (heads, shared, shared), strict=True)]
+
+
+def _rotary_width(node: Node) -> int:
+    half = sizes(node.tensor(7))[1]
+    if not isinstance(half, int):
+        raise node.fail("the sizes of the caches of angles must be known")
+    return 2 * half
+
+
+def _places_in_cache(node: Node, past: Any) -> Any:
+    """The cache grows where it is too short for all keys."""
+    total = relax["astype"](relax["reshape"](node.tensor(6), (1,)), dtype="i64")
+    length = scalar_of(node, Value(ssa=relax["maximum"](as_tensor(size_of(past, 2)), total)))
+    return relax["arange"](0, length, 1, dtype="i64")
+
+
+def _cached(past: Any, new: Any, first: Any, places: Any) -> Any:
+    """New keys or values where each sequence's past ends."""
+    have, added = (as_tensor(size_of(each, 2)) for each in (past, new))
+    places = relax["expand_dims"](places, axis=[0])
+    # Both lie one behind the other first, and every place takes its own from one of them.
+    behind = relax["subtract"](places, relax["expand_dims"](first, axis=[1]))
+    is_new = relax["logical_and"](relax["greater_equal"](behind, const(0, "i64")), relax["less"](behind, added))
+    kept = relax["minimum"](places, relax["subtract"](relax["add"](have, added), const(1, "i64")))
+    source = relax["where"](is_new, relax["add"](behind, have), kept)
+    both = relax["permute_dims"](relax["concat"](past, new, axis=2), axes=[0, 2, 1, 3])
+    taken = relax["gather_nd"](both, relax["expand_dims"](source, axis=[2]), batch_dims=1)
+    return relax["permute_dims"](taken, axes=[0, 2, 1, 3])

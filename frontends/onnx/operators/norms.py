@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Normalizations. Narrow floats are normalized in f32, whatever 'stash_type' says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....bindings.errors import RelaxError
+from ....dialects.core.symbols import SymExpr, equal
+from ....dialects.relax import const, dialect
+from ..dtypes import dtype_of
+from ..node import Node
+from ..registry import register_onnx
+from ..values import Value
+from .activations import shape_of
+
+relax = dialect.ops
+
+_WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
+
+
+def cast(x: Any, dtype: str) -> Any:
+    return x if Value(ssa=x).dtype == dtype else relax["astype"](x, dtype=dtype)
+
+
+def common_dtype(node: Node, *indices: int) -> str:
+    """The type that holds the numbers of several inputs: their own, or f32 for two narrow ones."""
+    found = {node.value(index).dtype for index in indices if node.has(index)}
+    if len(found) == 1:
+        return found.pop()
+    return max({*found, "f32"}, key=lambda dtype: _WIDTH.get(dtype, 0))
+
+
+# ---- of batches ----
+@register_onnx("", "BatchNormalization")
+def batch_norm_is_test(node: Node) -> Any:
+    """Who wants the result only does not train, whatever the attribute says: often it was left out."""
+    return _old_batch_norm(node, is_training=node.output_count > 1 and not node.int("is_test", 0))
+
+
+@register_onnx("", "BatchNormalization", since=7)
+def batch_norm_by_outputs(node: Node) -> Any:
+    """Who wants more than the result trains."""
+    return _old_batch_norm(node, is_training=node.output_count > 1)
+
+
+def _old_batch_norm(node: Node, is_training: bool) -> Any:
+    """Gives the batch's own mean and variance, too. Parameters may have more dimensions than that of the channels."""
+    if not node.int("spatial", 1):
+        return _norm_of_places(node, is_training)
+    outputs = _batch_norm(node, is_training)
+    if node.output_count <= 3:
+        return outputs[: node.output_count]
+    x, others = node.tensor(0), [axis for axis in range(node.rank(0)) if axis != 1]
+    return [*outputs, relax["mean"](x, axis=others), relax["variance"](x, axis=others)][: node.output_count]
+
+
+def _norm_of_places(node: Node, is_training: bool) -> Any:
+    """Each place of a sample has its own mean and variance."""
+    if is_training:
+        raise node.fail("training with spatial=0 is not supported: export the model for inference", "spatial")
+    x, scale, bias, mean, variance = (node.tensor(index) for index in range(5))
+    epsilon = const(node.float("epsilon", 1e-5), node.value(0).dtype)
+    factor = relax["multiply"](scale, relax["rsqrt"](relax["add"](variance, epsilon)))
+    return relax["add"](relax["multiply"](relax["subtract"](x, mean), factor), bias)
+
+
+@register_onnx("", "BatchNormalization", since=14)
+def batch_norm(node: Node) -> Any:
+    return _batch_norm(node, bool(node.int("training_mode", 0)))[: node.output_count]
+
+
+def _batch_norm(node: Node, is_training: bool) -> list[Any]:
+    """The result, and mean and variance as they move. ONNX's momentum is the weight of the old ones."""
+    wide = common_dtype(node, 0, 1, 2, 3, 4)
+    data, *parameters = (cast(node.tensor(index), wide) for index in range(5))
+    is_vector = node.rank(0) == 1
+    outputs = relax["nn.batch_norm"](
+        relax["expand_dims"](data, axis=[1]) if is_vector else data,
+        *parameters,
+        axis=1,
+        epsilon=node.float("epsilon", 1e-5),
+        momentum=1 - node.float("momentum", 0.9),
+        training=is_training,
+    )
+    result = relax["squeeze"](outputs[0], axis=[1]) if is_vector else outputs[0]
+    moved = [cast(each, node.value(3 + index).dtype) for index, each in enumerate(outputs[1:3])]
+    return [cast(result, node.value(0).dtype), *moved]
+
+
+# ---- of samples ----
+def _spatial_axes(node: Node) -> list[int]:
+    return list(range(2, node.rank(0)))
+
+
+@register_onnx("", "InstanceNormalization")
+def instance_norm(node: Node) -> Any:
+    operands = [node.tensor(index) for index in range(3)]
+    return relax["nn.instance_norm"](
+        *operands, channel_axis=1, axes=_spatial_axes(node), epsilon=node.float("epsilon", 1e-5)
+    )
+
+
+@register_onnx("", "GroupNormalization", since=18)
+def group_norm_by_group(node: Node) -> Any:
+    """At first scales and biases were those of groups."""
+    groups, shape = node.int("num_groups"), node.value(0).shape
+    channels = None if shape is None else shape[1]
+    if not isinstance(channels, int):
+        raise node.fail("the number of channels must be known")
+    scale, bias = (relax["repeat"](node.tensor(index), channels // groups, axis=0) for index in (1, 2))
+    return _group_norm(node, scale, bias)
+
+
+@register_onnx("", "GroupNormalization", since=21)
+def group_norm(node: Node) -> Any:
+    return _group_norm(node, node.tensor(1), node.tensor(2))
+
+
+def _group_norm(node: Node, scale: Any, bias: Any) -> Any:
+    groups = node.int("num_groups")
+    if groups is None or groups < 1:
+        raise node.fail("attribute 'num_groups' must be 1 or more", "num_groups")
+    return relax["nn.group_norm"](
+        node.tensor(0),
+        scale,
+        bias,
+        num_groups=groups,
+        channel_axis=1,
+        axes=_spatial_axes(node),
+        epsilon=node.float("epsilon", 1e-5),
+    )
+
+
+@register_onnx("", "LayerNormalization")
+def layer_norm(node: Node) -> Any:
+    axis, epsilon = node.int("axis", -1), node.float("epsilon", 1e-5)
+    return normalized_layers(node, node.tensor(0), 1, 2, axis, epsilon)[: node.output_count]
+
+
+def normalized_layers(node: Node, x: Any, scale: int, bias: int, axis: int, epsilon: float) -> list[Any]:
+    """x, normalized over the dimensions from an axis on; where they are wanted, its mean and inverse deviation.
+
+    The result has the type of the scale, mean and inverse deviation that of 'stash_type'.
+    """
+    axes, wide = _axes_from(x, axis), common_dtype(node, 0, scale, bias)
+    data = cast(x, wide)
+    gamma = _along(cast(node.tensor(scale), wide), data, axes)
+    beta = _along(cast(node.tensor(bias), wide), data, axes) if node.has(bias) else relax["zeros_like"](gamma)
+    result = relax["nn.layer_norm"](data, gamma, beta, axes=axes, epsilon=epsilon, center=node.has(bias))
+    outputs = [cast(result, node.value(scale).dtype)]
+    if wanted(node, 1) or wanted(node, 2):
+        stash = dtype_of(node.int("stash_type", 1))
+        statistics = cast(x, stash if _WIDTH.get(stash, 0) > 1 else "f32")
+        variance = relax["variance"](statistics, axis=axes, keepdims=True)
+        inverse = relax["rsqrt"](relax["add"](variance, const(epsilon, Value(ssa=variance).dtype)))
+        outputs += [cast(relax["mean"](statistics, axis=axes, keepdims=True), stash), cast(inverse, stash)]
+    return outputs
+
+
+def wanted(node: Node, output: int) -> bool:
+    return output < node.output_count and bool(node.proto.output[output])
+
+
+def _axes_from(x: Any, axis: int) -> list[int]:
+    rank = Value(ssa=x).rank
+    if rank is None:
+        raise RelaxError("the rank of what is normalized is not known")
+    return list(range(axis % rank, rank))
+
+
+def _along(parameter: Any, data: Any, axes: list[int]) -> Any:
+    """A parameter with the data's sizes along the axes; it may have come with fewer dimensions, or sizes of 1."""
+    shape, own = Value(ssa=data).shape, Value(ssa=parameter).shape
+    if own is None or shape is None:
+        return parameter
+    sizes = tuple(shape[axis] for axis in axes)
+    if len(own) == len(sizes) and not any(map(_is_broadcast, own, sizes)):
+        return parameter
+    if all(isinstance(size, (int, SymExpr)) for size in sizes):
+        return relax["broadcast_to"](parameter, sizes)
+    run_time = relax["shape_to_tensor"](relax["shape_of"](data))
+    tail = relax["strided_slice"](run_time, axes=[0], begin=[axes[0]], end=[len(shape)])
+    return relax["broadcast_to"](parameter, relax["tensor_to_shape"](tail))
+
+
+def _is_broadcast(size: Any, wanted: Any) -> bool:
+    """Whether a size is to become another one: those that only the run tells are compared then."""
+    return equal(size, wanted) is False or (size == 1 and equal(size, wanted) is not True)
+
+
+@register_onnx("", ["RMSNormalization", "SimplifiedLayerNormalization"])
+def rms_norm(node: Node) -> Any:
+    axis, epsilon = node.int("axis", -1), node.float("epsilon", 1e-5)
+    return normalized_by_squares(node, node.tensor(0), 1, axis, epsilon, inverse=1)
+
+
+def normalized_by_squares(node: Node, x: Any, scale: int, axis: int, epsilon: float, inverse: int) -> list[Any]:
+    """x over the root of its mean square; where it is wanted, that root's reciprocal, which is output `inverse`.
+
+    The result has the type of the scale.
+    """
+    axes, wide = _axes_from(x, axis), common_dtype(node, 0, scale)
+    data = cast(x, wide)
+    weight = _along(cast(node.tensor(scale), wide), data, axes)
+    outputs = [cast(relax["nn.rms_norm"](data, weight, axes=axes, epsilon=epsilon), node.value(scale).dtype)]
+    if wanted(node, inverse):
+        statistics = cast(x, "f32" if wide != "f64" else "f64")
+        mean = relax["mean"](relax["square"](statistics), axis=axes, keepdims=True)
+        root = relax["rsqrt"](relax["add"](mean, const(epsilon, Value(ssa=mean).dtype)))
+        outputs.append(cast(root, dtype_of(node.int("stash_type", 1))))
+    return outputs
+
+
+# ---- others ----
+@register_onnx("", "LpNormalization")
+def lp_norm(node: Node) -> Any:
+    """Divided by the sum of absolute values or the root of the sum of squares; where that is 0, it stays 0."""
+    x, axis, p, dtype = node.tensor(0), node.int("axis", -1), node.int("p", 2), node.value(0).dtype
+    if p not in (1, 2):
+        raise node.fail(f"attribute 'p' must be 1 or 2, got {p}", "p")
+    total = relax["sum"](relax["abs" if p == 1 else "square"](x), axis=[axis], keepdims=True)
+    norm = total if p == 1 else relax["sqrt"](total)
+    is_zero = relax["equal"](norm, const(0, dtype))
+    return relax["divide"](x, relax["where"](is_zero, const(1, dtype), norm))
+
+
+@register_onnx("", "MeanVarianceNormalization")
+def mean_variance_norm(node: Node) -> Any:
+    x, axes = node.tensor(0), node.ints("axes", [0, 2, 3])
+    centered = relax["subtract"](x, relax["mean"](x, axis=axes, keepdims=True))
+    deviation = relax["std"](x, axis=axes, keepdims=True)
+    return relax["divide"](centered, relax["add"](deviation, const(1e-9, node.value(0).dtype)))
+
+
+@register_onnx("", "LRN")
+def local_response_norm(node: Node) -> Any:
+    """Divided by what the squares of neighbors in other channels give; their mean is a pooling over channels."""
+    size, dtype, rank = node.int("size", 1), node.value(0).dtype, node.rank(0)
+    x = node.tensor(0)
+    squares = relax["square"](x)
+    if rank != 3:
+        squares = relax["expand_dims"](squares, axis=[2]) if rank == 2 else relax["reshape"](squares, (0, 0, -1))
+    means = relax["nn.avg_pool2d"](
+        relax["expand_dims"](squares, axis=[1]),
+        pool_size=(size, 1),
+        padding=((size - 1) // 2, 0, size // 2, 0),
+        count_include_pad=True,
+    )
+    means = relax["squeeze"](means, axis=[1])
+    if rank != 3:
+        means = relax["squeeze"](means, axis=[2]) if rank == 2 else relax["reshape"](means, shape_of(node))
+    scaled = relax["multiply"](means, const(node.float("alpha", 1e-4), dtype))
+    base = relax["add"](scaled, const(node.float("bias", 1.0), dtype))
+    return relax["divide"](x, relax["power"](base, const(node.float("beta", 0.75), dtype)))

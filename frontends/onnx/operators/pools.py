@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pooling over windows and over whole images, and the inverse of taking maxima."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.infos import bit_width, is_float, is_unsigned
+from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+from ..windows import Windows, info_of, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
+
+relax = dialect.ops
+
+
+def _pool_windows(node: Node) -> Windows:
+    kernel = node.ints("kernel_shape")
+    if not kernel:
+        raise node.fail("attribute 'kernel_shape' is missing", "kernel_shape")
+    if len(kernel) > 3:
+        raise node.fail(f"there are pools over 1, 2 and 3 dimensions, not over {len(kernel)}", "kernel_shape")
+    return windows_of(node, kernel, spatial_sizes(node))
+
+
+def _pooled(node: Node, name: str, data: Any, windows: Windows, pads: Sequence[int], **settings: Any) -> Any:
+    settings.setdefault("ceil_mode", bool(node.int("ceil_mode", 0)))
+    result = relax[f"nn.{name}_pool{len(windows.kernel)}d"](
+        data,
+        pool_size=windows.kernel,
+        strides=windows.strides,
+        padding=list(pads),
+        dilation=windows.dilations,
+        **settings,
+    )
+    return with_same_sizes(node, result, windows)
+
+
+@register_onnx("", "MaxPool")
+def max_pool(node: Node) -> Any:
+    windows, dtype = _pool_windows(node), node.value(0).dtype
+    data, pads = padded(node, node.tensor(0), windows, _lowest(dtype), dtype)
+    result = _pooled(node, "max", data, windows, pads)
+    if node.output_count < 2 or not node.proto.output[1]:
+        return result
+    return _maxima_and_places(node, windows, (info_of(result).shape or ())[2:])
+
+
+def _lowest(dtype: str) -> Any:
+    if is_float(dtype):
+        return -math.inf
+    return 0 if is_unsigned(dtype) else -(2 ** (bit_width(dtype) - 1))
+
+
+def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Dim]) -> list[Any]:
+    """Goes through the windows' taps: the largest so far, and where in the whole tensor it stands."""
+    shape, dtype = node.value(0).shape, node.value(0).dtype
+    if shape is None or not all(isinstance(each, int) for each in (*shape, *counts)):
+        raise node.fail("output 'Indices' needs an input whose sizes are all known before the model runs")
+    # Windows of 'ceil_mode' may reach over the end.
+    wide = windows._replace(after=tuple(_reached(windows, shape, counts)))
+    data = with_borders(node, node.tensor(0), wide, _lowest(dtype), dtype)
+    places = with_borders(node, const(_places(node, shape)), wide, -1, "i64")
+    best, at = None, None
+    for tap in _taps(windows.kernel):
+        begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
+        values, indices = (_strided(tensor, begin, counts, windows.strides) for tensor in (data, places))
+        if best is None:
+            best, at = values, indices
+            continue
+        # Padding is never the maximum, not even of values as low.
+        is_better = relax["greater"](values, best)
+        was_padding = relax["logical_and"](
+            relax["less"](at, const(0, "i64")), relax["greater_equal"](indices, const(0, "i64"))
+        )
+        is_better = relax["logical_or"](is_better, was_padding)
+        best, at = relax["where"](is_better, values, best), relax["where"](is_better, indices, at)
+    return [best, at]
+
+
+def _reached(windows: Windows, shape: Sequence[Any], counts: Sequence[Any]) -> list[int]:
+    """How far the last windows reach over the end."""
+    return [
+        max((count - 1) * stride + reach - size - before, 0)
+        for count, stride, reach, size, before in zip(
+            counts, windows.strides, windows.reaches, shape[2:], _numbers(windows.before), strict=True
+        )
+    ]
+
+
+def _numbers(sizes: Sequence[Dim]) -> list[int]:
+    return [size for size in sizes if isinstance(size, int)]
+
+
+def _places(node: Node, shape: Sequence[Any]) -> Any:
+    """Where each element stands; with storage_order 1 the last dimensions are counted column by column."""
+    import numpy
+
+    places = numpy.arange(math.prod(shape), dtype="int64")
+    if not node.int("storage_order", 0):
+        return places.reshape(shape)
+    transposed = places.reshape(*shape[:2], *reversed(shape[2:]))
+    return transposed.transpose(0, 1, *range(len(shape) - 1, 1, -1)).copy()
+
+
+def _taps(kernel: Sequence[int]) -> list[tuple[int, ...]]:
+    import itertools
+
+    return list(itertools.product(*map(range, kernel)))
+
+
+def _strided(tensor: Any, begin: Sequence[int], counts: Sequence[Any], strides: Sequence[int]) -> Any:
+    """The element of each window that stands at one tap."""
+    end = [first + (count - 1) * stride + 1 for first, count, stride in zip(begin, counts, strides, strict=True)]
+    axes = list(range(2, 2 + len(begin)))
+    return relax["strided_slice"](tensor, axes=axes, begin=list(begin), end=end, strides=list(strides))
+
+
+@register_onnx("", "AveragePool")
+def average_pool(node: Node) -> Any:
+    windows, dtype = _pool_windows(node), node.value(0).dtype
+    counts_padding = bool(node.int("count_include_pad", 0))
+    data, pads = padded(node, node.tensor(0), windows, 0, dtype)
+    if windows.is_fixed or counts_padding:
+        return _pooled(node, "avg", data, windows, pads, count_include_pad=counts_padding)
+    # What was padded to the data counts, so that it has to be taken out again.
+    ones, _ = padded(node, relax["ones_like"](node.tensor(0)), windows, 0, dtype)
+    share = _pooled(node, "avg", ones, windows, pads)
+    return relax["divide"](_pooled(node, "avg", data, windows, pads), share)
+
+
+@register_onnx("", "LpPool")
+def lp_pool(node: Node) -> Any:
+    """The p-norm of each window: its mean of powers times its size, so padding with 0 does not matter."""
+    windows, dtype, power = _pool_windows(node), node.value(0).dtype, _power(node)
+    if node.int("ceil_mode", 0):
+        windows = _covering(node, windows)
+    data, pads = padded(node, _raised(node.tensor(0), power, dtype), windows, 0, dtype)
+    means = _pooled(node, "avg", data, windows, pads, count_include_pad=True, ceil_mode=False)
+    return _root(relax["multiply"](means, const(math.prod(windows.kernel), dtype)), power, dtype)
+
+
+def _covering(node: Node, windows: Windows) -> Windows:
+    """The windows with so much padding behind that none reaches over the end."""
+    sizes = spatial_sizes(node)
+    if not windows.is_fixed or not all(isinstance(size, int) for size in sizes):
+        raise node.fail("with 'ceil_mode' the sizes must be known before the model runs", "ceil_mode")
+    after = []
+    for axis, (size, low, high) in enumerate(
+        zip(_numbers(sizes), _numbers(windows.before), _numbers(windows.after), strict=True)
+    ):
+        stride = windows.strides[axis]
+        over = -(size + low + high - windows.reaches[axis]) % stride
+        # A window that would start behind the data is none.
+        starts_behind = size + low + high - windows.reaches[axis] + over >= size + low
+        after.append(high if starts_behind else high + over)
+    return windows._replace(after=tuple(after))
+
+
+def _power(node: Node) -> float:
+    return float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))
+
+
+def _raised(data: Any, power: float, dtype: str) -> Any:
+    if power == 2:
+        return relax["square"](data)
+    positive = relax["abs"](data)
+    return positive if power == 1 else relax["power"](positive, const(power, dtype))
+
+
+def _root(sums: Any, power: float, dtype: str) -> Any:
+    if power == 2:
+        return relax["sqrt"](sums)
+    return sums if power == 1 else relax["power"](sums, const(1 / power, dtype))
+
+
+@register_onnx("", ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"])
+def global_pool(node: Node) -> Any:
+    axes, dtype = list(range(2, node.rank(0))), node.value(0).dtype
+    if node.op != "GlobalLpPool":
+        return relax["max" if node.op == "GlobalMaxPool" else "mean"](node.tensor(0), axis=axes, keepdims=True)
+    power = _power(node)
+    return _root(relax["sum"](_raised(node.tensor(0), power, dtype), axis=axes, keepdims=True), power, dtype)
+
+
+@register_onnx("", "MaxUnpool")
+def max_unpool(node: Node) -> Any:
+    """Each maximum at its place in the whole result, which counts without what 'output_shape' adds."""
+    shape, sizes = node.value(0).shape, spatial_sizes(node)
+    kernel = node.ints("kernel_shape")
+    if shape is None or None in shape or not kernel:
+        raise node.fail("the input's sizes must be known before the model runs")
+    count = len(kernel)
+    strides, pads = per_dimension(node, "strides", count), per_dimension(node, "pads", 2 * count, 0)
+    inner = [
+        dim_add(dim_mul(dim_add(size, -1), strides[axis]), kernel[axis] - pads[axis] - pads[axis + count])
+        for axis, size in enumerate(sizes)
+    ]
+    whole = (*shape[:2], *inner)
+    places, values = (relax["reshape"](node.tensor(index), (-1,)) for index in (1, 0))
+    if not node.has(2):
+        flat = relax["zeros"]((product(whole),), dtype=node.value(0).dtype)
+        return relax["reshape"](relax["scatter_elements"](flat, places, values), whole)
+    wanted = relax["astype"](node.tensor(2), dtype="i64")
+    flat = relax["zeros"](relax["tensor_to_shape"](relax["prod"](wanted, keepdims=True)), dtype=node.value(0).dtype)
+    scattered = relax["scatter_elements"](flat, _replaced(node, places, whole, wanted), values)
+    return relax["reshape"](scattered, node.sizes(2) or relax["tensor_to_shape"](wanted))
+
+
+def _replaced(node: Node, places: Any, whole: Sequence[Dim], wanted: Any) -> Any:
+    """Places in a tensor of one shape as the same coordinates' places in a larger one, whose shape is a tensor."""
+    result = const(0, "i64")
+    for axis, size in reversed(list(enumerate(whole))):
+        if not isinstance(size, int):
+            raise node.fail("the input's sizes must be known before the model runs where 'output_shape' is given")
+        coordinate = relax["floor_mod"](places, const(size, "i64"))
+        places = relax["floor_divide"](places, const(size, "i64"))
+        step = relax["prod"](relax["strided_slice"](wanted, axes=[0], begin=[axis + 1], end=[len(whole)]))
+        result = relax["add"](result, relax["multiply"](coordinate, step))
+    return result

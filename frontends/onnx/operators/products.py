@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices, also of quantized ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+
+relax = dialect.ops
+
+
+@register_onnx("", "MatMul")
+def matmul(node: Node) -> Any:
+    return relax["matmul"](node.tensor(0), node.tensor(1))
+
+
+@register_onnx("", "Gemm")
+def gemm(node: Node) -> Any:
+    """alpha * A @ B + beta * C, where A and B may be transposed and C may be missing."""
+    dtype = node.value(0).dtype
+    left, right = (
+        relax["permute_dims"](node.tensor(index)) if node.int(name, 0) else node.tensor(index)
+        for index, name in enumerate(("transA", "transB"))
+    )
+    result = _scaled(node, relax["matmul"](left, right), "alpha", dtype)
+    if not node.has(2):
+        return result
+    return relax["add"](result, _scaled(node, node.tensor(2), "beta", dtype))
+
+
+def _scaled(node: Node, tensor: Any, name: str, dtype: str) -> Any:
+    factor = node.float(name, 1.0)
+    if factor == 1.0:
+        return tensor
+    if not is_float(dtype) and factor != int(factor):
+        raise node.fail(f"attribute '{name}' must be whole for integers, got {factor}", name)
+    return relax["multiply"](tensor, const(factor if is_float(dtype) else int(factor), dtype))
+
+
+@register_onnx("", "Einsum")
+def einsum(node: Node) -> Any:
+    subscripts = node.string("equation", "").replace(" ", "")
+    return relax["einsum"](*[node.tensor(index) for index in range(len(node.inputs))], subscripts=subscripts)
+
+
+@register_onnx("", "MatMulInteger")
+def matmul_integer(node: Node) -> Any:
+    left, right = (shifted(node, index, index + 2, _beside_matrix(node, index + 2, index)) for index in (0, 1))
+    return relax["matmul"](left, right, out_dtype="i32")
+
+
+@register_onnx("", "QLinearMatMul")
+def qlinear_matmul(node: Node) -> Any:
+    left = shifted(node, 0, 2, _beside_matrix(node, 2, 0))
+    right = shifted(node, 3, 5, _beside_matrix(node, 5, 1))
+    product = relax["astype"](relax["matmul"](left, right, out_dtype="i32"), dtype="f32")
+    for index, side in ((1, 0), (4, 1)):
+        scale = as_f32(node, index)
+        product = relax["multiply"](
+            product, relax["expand_dims"](scale, axis=[1]) if _is_rows(node, index, side) else scale
+        )
+    return requantized(node, product, 6, 7)
+
+
+def _is_rows(node: Node, index: int, side: int) -> bool:
+    return side == 0 and node.rank(index) == 1 and node.value(index).shape != (1,)
+
+
+def _beside_matrix(node: Node, index: int, side: int) -> Any:
+    """Whether an optional zero point holds for rows, so that it needs a dimension for columns."""
+    return node.has(index) and _is_rows(node, index, side)
+
+
+def shifted(node: Node, index: int, zero_point: int, is_column: bool = False) -> Any:
+    """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0."""
+    data = node.tensor(index)
+    if not node.has(zero_point):
+        return data
+    known = node.constant(zero_point)
+    if known is not None and not known.any():
+        return data
+    offset = relax["astype"](node.tensor(zero_point), dtype="i32")
+    if is_column:
+        offset = relax["expand_dims"](offset, axis=[1])
+    return relax["subtract"](relax["astype"](data, dtype="i32"), offset)
+
+
+def as_f32(node: Node, index: int) -> Any:
+    return node.tensor(index) if node.value(index).dtype == "f32" else relax["astype"](node.tensor(index), dtype="f32")
+
+
+def requantized(node: Node, real: Any, scale: int, zero_point: int) -> Any:
+    """A tensor of f32 as the type that the zero point has."""
+    dtype = node.value(zero_point).dtype
+    if node.rank(scale) == 0 or node.value(scale).shape == (1,):
+        return relax["quantize"](real, node.tensor(scale), node.tensor(zero_point), axis=0, out_dtype=dtype)
+    scales, zeros = (
+        relax["expand_dims"](node.tensor(index), axis=[1]) if node.rank(index) == 1 else node.tensor(index)
+        for index in (scale, zero_point)
+    )
+    shifted_back = relax["add"](relax["round"](relax["divide"](real, scales)), relax["astype"](zeros, dtype="f32"))
+    return relax["quantize"](shifted_back, const(1.0, "f32"), const(0, dtype), axis=0, out_dtype=dtype)

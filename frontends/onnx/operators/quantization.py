@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantization: with one scale, one for each slice along an axis, or one for each block along it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....bindings.errors import RelaxError
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..dtypes import dtype_of
+from ..node import Node
+from ..registry import register_onnx
+
+relax = dialect.ops
+# Since this version the division is as precise as the scale, or as an attribute asks.
+_PRECISE_SINCE = 23
+
+
+@register_onnx("", "QuantizeLinear")
+def quantize(node: Node) -> Any:
+    target = _quantized_dtype(node)
+    data, scale = node.tensor(0), node.tensor(1)
+    zero_point = node.tensor(2) if node.has(2) else const(0, target)
+    keeps_infinities = target.startswith("f8") and not node.int("saturate", 1)
+    precision = _precision(node)
+    if not (_is_blocked(node) or keeps_infinities or precision != "f32"):
+        return relax["quantize"](
+            _cast(data, node.value(0).dtype, "f32"), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target
+        )
+    scale = _spread(node, 1, scale)
+    quotient = relax["divide"](
+        _cast(data, node.value(0).dtype, precision), _cast(scale, node.value(1).dtype, precision)
+    )
+    total = _cast(quotient, precision, "f32")
+    if node.has(2):
+        offset = relax["astype"](_spread(node, 2, zero_point), dtype="f32")
+        total = relax["add"](total if is_float(target) else relax["round"](total), offset)
+    if keeps_infinities:
+        return relax["astype"](total, dtype=target)
+    # What is left is to round and to limit.
+    return relax["quantize"](total, const(1.0, "f32"), const(0, target), axis=0, out_dtype=target)
+
+
+def _quantized_dtype(node: Node) -> str:
+    if node.has(2):
+        return node.value(2).dtype
+    return _attribute_dtype(node, "output_dtype") or "ui8"
+
+
+def _attribute_dtype(node: Node, name: str) -> str | None:
+    number = node.int(name, 0)
+    try:
+        return dtype_of(number) if number else None
+    except RelaxError as error:
+        raise node.fail(error.message, name) from None
+
+
+def _precision(node: Node) -> str:
+    if node.version < _PRECISE_SINCE:
+        return "f32"
+    precision = _attribute_dtype(node, "precision") or node.value(1).dtype
+    return precision if precision in ("f16", "bf16", "f64") else "f32"
+
+
+def _cast(tensor: Any, dtype: str, target: str) -> Any:
+    return tensor if dtype == target else relax["astype"](tensor, dtype=target)
+
+
+def _real(node: Node, index: int) -> Any:
+    """Scales of a type that the operators calculate with."""
+    dtype = node.value(index).dtype
+    return node.tensor(index) if dtype in ("f16", "bf16") else _cast(node.tensor(index), dtype, "f32")
+
+
+def _axis(node: Node) -> int:
+    """The axis of several scales; a vector has but one."""
+    rank = node.rank(0)
+    axis: int = node.int("axis", 1)
+    if rank < 2 or node.version < 13:
+        return 0
+    if not -rank <= axis < rank:
+        raise node.fail(f"attribute 'axis' must be from {-rank} to {rank - 1}, got {axis}", "axis")
+    return axis % rank
+
+
+def _is_blocked(node: Node) -> bool:
+    return bool(node.int("block_size", 0)) and node.rank(1) == node.rank(0) > 0
+
+
+def _spread(node: Node, index: int, tensor: Any) -> Any:
+    """Scales or zero points under the data's elements that they are for."""
+    axis, rank = _axis(node), node.rank(0)
+    if not _is_blocked(node):
+        is_single = node.rank(index) == 0 or node.value(index).shape == (1,)
+        return (
+            tensor if is_single else relax["expand_dims"](tensor, axis=[each for each in range(rank) if each != axis])
+        )
+    block = node.int("block_size")
+    spread = relax["repeat"](tensor, repeats=block, axis=axis)
+    size, count = ((node.value(which).shape or ())[axis] for which in (0, index))
+    if isinstance(size, int) and isinstance(count, int) and size < count * block:
+        return relax["strided_slice"](spread, axes=[axis], begin=[0], end=[size])
+    return spread
+
+
+@register_onnx("", "DequantizeLinear")
+def dequantize(node: Node) -> Any:
+    dtype = node.value(0).dtype
+    target = _attribute_dtype(node, "output_dtype") or node.value(1).dtype
+    if target not in ("f32", "f16", "bf16"):
+        raise node.fail(f"the result must be float32, float16 or bfloat16, not {target}", "output_dtype")
+    if not _is_blocked(node):
+        zero_point = node.tensor(2) if node.has(2) else const(0, dtype)
+        return relax["dequantize"](node.tensor(0), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
+    difference = relax["astype"](node.tensor(0), dtype="f32")
+    if node.has(2):
+        offset = relax["astype"](_spread(node, 2, node.tensor(2)), dtype="f32")
+        difference = relax["subtract"](difference, offset)
+    scale = _cast(_spread(node, 1, node.tensor(1)), node.value(1).dtype, "f32")
+    return _cast(relax["multiply"](difference, scale), "f32", target)
+
+
+@register_onnx("", "DynamicQuantizeLinear")
+def dynamic_quantize(node: Node) -> list[Any]:
+    """The scale makes bytes of the range of the data and 0."""
+    data, zero = node.tensor(0), const(0.0, "f32")
+    low = relax["minimum"](relax["min"](data), zero)
+    high = relax["maximum"](relax["max"](data), zero)
+    range_ = relax["divide"](relax["subtract"](high, low), const(255.0, "f32"))
+    # Where all elements are 0 any scale will do.
+    scale = relax["where"](relax["equal"](range_, zero), const(1.0, "f32"), range_)
+    one, no_offset = const(1.0, "f32"), const(0, "ui8")
+    start = relax["negative"](relax["divide"](low, scale))
+    zero_point = relax["quantize"](start, one, no_offset, axis=0, out_dtype="ui8")
+    return [relax["quantize"](data, scale, zero_point, axis=0, out_dtype="ui8"), scale, zero_point]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random numbers. They are drawn while a model is imported, so that a compiled program is a function of its inputs."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from ....bindings.errors import RelaxError
+from ....dialects.relax import const, dialect
+from ..dtypes import dtype_of
+from ..node import Node
+from ..registry import register_onnx
+
+relax = dialect.ops
+
+# More are no constants of a model any more.
+_MOST_NUMBERS = 1 << 26
+
+
+def random_state(node: Node, shape: Sequence[Any] | None) -> tuple[Any, tuple[int, ...]]:
+    """A generator for a node's seed, and the shape, whose sizes must be known."""
+    import numpy
+
+    if shape is None or not all(isinstance(size, int) for size in shape):
+        raise node.fail("random numbers are drawn at import, where their shape must be known: give shapes=")
+    if math.prod(shape) > _MOST_NUMBERS:
+        raise node.fail(f"draws more than {_MOST_NUMBERS} random numbers at import: pass them as an input")
+    # Without a seed one that differs from node to node, but not from import to import.
+    read = node.int if node.op == "Dropout" else node.float
+    seed = int(read("seed", zlib.crc32(node.name.encode())))
+    return numpy.random.RandomState(seed % 2**32), tuple(shape)
+
+
+def _dtype(node: Node, default: str) -> str:
+    try:
+        return dtype_of(node.int("dtype")) if node.has_attribute("dtype") else default
+    except RelaxError as error:
+        raise node.fail(error.message, "dtype") from None
+
+
+@register_onnx("", ["RandomNormal", "RandomUniform"])
+def random(node: Node) -> Any:
+    return _drawn(node, node.ints("shape"), "f32")
+
+
+@register_onnx("", ["RandomNormalLike", "RandomUniformLike"])
+def random_like(node: Node) -> Any:
+    return _drawn(node, node.value(0).shape, node.value(0).dtype)
+
+
+def _drawn(node: Node, shape: Sequence[Any] | None, default: str) -> Any:
+    state, sizes = random_state(node, shape)
+    if "Normal" in node.op:
+        numbers = state.normal(node.float("mean", 0.0), node.float("scale", 1.0), sizes)
+    else:
+        numbers = state.uniform(node.float("low", 0.0), node.float("high", 1.0), sizes)
+    return const(numbers, _dtype(node, default))
+
+
+@register_onnx("", "Bernoulli")
+def bernoulli(node: Node) -> Any:
+    """1 with the probability that the input gives, else 0."""
+    dtype = node.value(0).dtype
+    state, shape = random_state(node, node.value(0).shape)
+    is_one = relax["less"](const(state.uniform(0.0, 1.0, shape), dtype), node.tensor(0))
+    result = _dtype(node, dtype)
+    return is_one if result == "i1" else relax["astype"](is_one, dtype=result)
+
+
+@register_onnx("", "Multinomial")
+def multinomial(node: Node) -> Any:
+    """Classes by the logarithms of their probabilities, which need not add up to 1."""
+    import numpy
+
+    shape, count = node.value(0).shape, node.int("sample_size", 1)
+    state, (batch, _) = random_state(node, shape)
+    uniform = const(state.uniform(0.0, 1.0, (batch * count, 1)), "f32")
+    rows = const(numpy.repeat(numpy.arange(batch), count).reshape(-1, 1), "i64")
+    probabilities = relax["nn.softmax"](relax["astype"](node.tensor(0), dtype="f32"), axis=1)
+    drawn = relax["multinomial_from_uniform"](probabilities, uniform, rows, dtype=_dtype(node, "i32"))
+    return relax["reshape"](drawn, (batch, count))

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""RNN, GRU and LSTM: what the inputs give to the gates is one product for all steps, the rest is a loop.
+
+Few steps are unrolled. Inside, tensors are [steps, batch, size] for one direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ....dialects.relax import const, dialect
+from ..loops import Loop, Turn, build_long_loop, build_loop, of_length
+from ..node import Node
+from ..regions import as_info, scalar_of
+from ..registry import register_onnx
+from ..values import Value, known
+from .recurrent_activations import Activation, activations_of
+from .run_time_sizes import as_tensor, is_run_time, size_of, zeros
+
+relax = dialect.ops
+
+_MOST_UNROLLED = 8
+_LONG = 100
+
+
+class Weights(NamedTuple):
+    """What a direction has learned; `recurrent` is [size, gates * size], biases and peepholes are vectors or None."""
+
+    recurrent: Any
+    input_bias: Any
+    recurrent_bias: Any
+    peepholes: Any
+
+
+class Cell:
+    """One step of a direction. `from_input` is [batch, gates * size]: the input's part, with its bias."""
+
+    gates = 1
+    states = 1
+    activations: tuple[str, ...] = ("Tanh",)
+
+    def __init__(self, node: Node, size: int, weights: Weights, functions: Sequence[Activation]):
+        self.node, self.size, self.weights, self.functions = node, size, weights, functions
+        self.clip = node.float("clip", None)
+
+    def step(self, from_input: Any, states: list[Any]) -> list[Any]:
+        total = relax["add"](from_input, self.recurrent_part(states[0]))
+        return [self.activate(0, total)]
+
+    def recurrent_part(self, hidden: Any) -> Any:
+        return _plus(relax["matmul"](hidden, self.weights.recurrent), self.weights.recurrent_bias)
+
+    def activate(self, index: int, value: Any) -> Any:
+        if self.clip:
+            value = relax["clip"](value, -self.clip, self.clip)
+        return self.functions[index](value)
+
+    def gate(self, gates: Any, first: int, count: int = 1) -> Any:
+        """Some of the gates that lie side by side in the last axis."""
+        return part(gates, gates.type.rank - 1, first * self.size, (first + count) * self.size)
+
+
+class GruCell(Cell):
+    gates = 3
+    activations = ("Sigmoid", "Tanh")
+
+    def step(self, from_input: Any, states: list[Any]) -> list[Any]:
+        (hidden,) = states
+        if self.node.int("linear_before_reset", 0):
+            recurrent = self.recurrent_part(hidden)
+            update, reset = self._update_and_reset(from_input, self.gate(recurrent, 0, 2))
+            candidate = relax["multiply"](reset, self.gate(recurrent, 2))
+        else:
+            both = relax["matmul"](hidden, self.gate(self.weights.recurrent, 0, 2))
+            update, reset = self._update_and_reset(from_input, _plus(both, self._bias(0, 2)))
+            kept = relax["multiply"](reset, hidden)
+            candidate = _plus(relax["matmul"](kept, self.gate(self.weights.recurrent, 2)), self._bias(2, 1))
+        new = self.activate(1, relax["add"](self.gate(from_input, 2), candidate))
+        one = const(1, _dtype(new))
+        return [relax["add"](relax["multiply"](relax["subtract"](one, update), new), relax["multiply"](update, hidden))]
+
+    def _update_and_reset(self, from_input: Any, recurrent: Any) -> tuple[Any, Any]:
+        both = self.activate(0, relax["add"](self.gate(from_input, 0, 2), recurrent))
+        return self.gate(both, 0), self.gate(both, 1)
+
+    def _bias(self, first: int, count: int) -> Any:
+        bias = self.weights.recurrent_bias
+        return None if bias is None else self.gate(bias, first, count)
+
+
+class LstmCell(Cell):
+    """Gates are input, output, forget, cell; peepholes are of the first three."""
+
+    gates = 4
+    states = 2
+    activations = ("Sigmoid", "Tanh", "Tanh")
+
+    def step(self, from_input: Any, states: list[Any]) -> list[Any]:
+        hidden, cell = states
+        gates = relax["add"](from_input, self.recurrent_part(hidden))
+        entering = self.activate(0, self._peeping(self.gate(gates, 0), 0, cell))
+        if self.node.int("input_forget", 0):
+            forgetting = relax["subtract"](const(1, _dtype(entering)), entering)
+        else:
+            forgetting = self.activate(0, self._peeping(self.gate(gates, 2), 2, cell))
+        new = self.activate(1, self.gate(gates, 3))
+        cell = relax["add"](relax["multiply"](forgetting, cell), relax["multiply"](entering, new))
+        leaving = self.activate(0, self._peeping(self.gate(gates, 1), 1, cell))
+        # What leaves is not clipped: it is no sum of a gate.
+        return [relax["multiply"](leaving, self.functions[2](cell)), cell]
+
+    def _peeping(self, gate: Any, index: int, cell: Any) -> Any:
+        if self.weights.peepholes is None:
+            return gate
+        return relax["add"](gate, relax["multiply"](self.gate(self.weights.peepholes, index), cell))
+
+
+@register_onnx("", "RNN")
+def rnn(node: Node) -> Any:
+    return _Recurrent(node, Cell).outputs()
+
+
+@register_onnx("", "GRU")
+def gru(node: Node) -> Any:
+    return _Recurrent(node, GruCell).outputs()
+
+
+@register_onnx("", "LSTM")
+def lstm(node: Node) -> Any:
+    return _Recurrent(node, LstmCell).outputs()
+
+
+class _Recurrent:
+    def __init__(self, node: Node, cell: type[Cell]):
+        self.node, self.cell = node, cell
+        self.batch_first = bool(node.int("layout", 0))
+        self.directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(
+            node.string("direction", "forward").lower(), []
+        )
+        if not self.directions:
+            raise node.fail("must be forward, reverse or bidirectional", "direction")
+        if node.rank(0) != 3 or node.rank(2) != 3:
+            raise node.fail("X and R must be 3-D")
+        self.size = self._size()
+        self.lengths = node.optional(4)
+        data = node.tensor(0)
+        self.data = relax["permute_dims"](data, axes=[1, 0, 2]) if self.batch_first else data
+        self.shape = Value(ssa=self.data).shape or ()
+
+    def _size(self) -> int:
+        size = (self.node.value(2).shape or ())[2]
+        if not isinstance(size, int):
+            raise self.node.fail("the size of the hidden state (R's last dimension) must be known")
+        return size
+
+    def outputs(self) -> list[Any]:
+        functions = activations_of(self.node, self.cell.activations, len(self.directions))
+        count = len(self.cell.activations)
+        runs = [
+            self._run(index, backwards, functions[index * count : (index + 1) * count])
+            for index, backwards in enumerate(self.directions)
+        ]
+        rows = relax["stack"](*(rows for rows, _ in runs), axis=1)
+        lasts = [relax["stack"](*each, axis=0) for each in zip(*(states for _, states in runs), strict=True)]
+        if self.batch_first:
+            rows = relax["permute_dims"](rows, axes=[2, 0, 1, 3])
+            lasts = [relax["permute_dims"](each, axes=[1, 0, 2]) for each in lasts]
+        return [rows, *lasts][: max(self.node.output_count, 1)]
+
+    def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Any, list[Any]]:
+        """The rows [steps, batch, size] and the last states of a direction."""
+        cell = self.cell(self.node, self.size, self._weights(index), functions)
+        data = self._reversed(self.data) if backwards else self.data
+        product = relax["matmul"](data, relax["permute_dims"](_of_direction(self.node.tensor(1), index), axes=[1, 0]))
+        from_input = _plus(product, cell.weights.input_bias)
+        states = [self._initial(5 + each, index) for each in range(self.cell.states)]
+        steps = self.shape[0]
+        if isinstance(steps, int) and 0 < steps <= _MOST_UNROLLED:
+            rows, states = self._unrolled(cell, from_input, states, steps)
+        else:
+            rows, states = self._looped(cell, from_input, states)
+        return (self._reversed(rows) if backwards else rows), states
+
+    def _reversed(self, data: Any) -> Any:
+        if self.lengths is None:
+            return relax["flip"](data, axis=0)
+        return relax["reverse_sequence"](data, self.lengths, seq_axis=0, batch_axis=1)
+
+    def _weights(self, index: int) -> Weights:
+        node, gates = self.node, self.cell.gates * self.size
+        recurrent = relax["permute_dims"](_of_direction(node.tensor(2), index), axes=[1, 0])
+        peepholes = _of_direction(node.tensor(7), index) if self.cell.states == 2 and node.has(7) else None
+        if not node.has(3):
+            return Weights(recurrent, None, None, peepholes)
+        bias = _of_direction(node.tensor(3), index)
+        return Weights(recurrent, part(bias, 0, 0, gates), part(bias, 0, gates, 2 * gates), peepholes)
+
+    def _initial(self, input_: int, index: int) -> Any:
+        """A state of the batch's size, which is checked when the model runs where the graph cannot tell."""
+        node, batch = self.node, size_of(self.data, 1)
+        if not node.has(input_):
+            return zeros(node.value(0).dtype, batch, self.size)
+        taken = part(node.tensor(input_), 1 if self.batch_first else 0, index, index + 1, drop=True)
+        info = Value(ssa=taken).info
+        return as_info(taken, info.with_shape((None if is_run_time(batch) else batch, self.size)))
+
+    def _step(self, cell: Cell, from_input: Any, states: list[Any], turn: Any) -> tuple[list[Any], Any]:
+        """The states after a step, and its row."""
+        new = cell.step(from_input, states)
+        if self.lengths is None:
+            return new, new[0]
+        # Shorter sequences keep their last states; their rows are zero from there on.
+        running = relax["expand_dims"](relax["greater"](self.lengths, turn), axis=[1])
+        kept = [relax["where"](running, after, before) for after, before in zip(new, states, strict=True)]
+        return kept, relax["where"](running, new[0], const(0, _dtype(new[0])))
+
+    def _unrolled(self, cell: Cell, from_input: Any, states: list[Any], steps: int) -> tuple[Any, list[Any]]:
+        rows = []
+        for turn in range(steps):
+            taken = part(from_input, 0, turn, turn + 1, drop=True)
+            states, row = self._step(cell, taken, states, known(turn, "i32").ssa)
+            rows.append(row)
+        return relax["stack"](*rows, axis=0), states
+
+    def _looped(self, cell: Cell, from_input: Any, states: list[Any]) -> tuple[Any, list[Any]]:
+        def step(operation: Any, index: Value, held: list[Value]) -> Turn:
+            taken = relax["take"](from_input, index.ssa, axis=0)
+            turn = relax["astype"](index.ssa, dtype="i32")
+            after, row = self._step(cell, taken, [state.ssa for state in held], turn)
+            return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
+
+        steps, given = self.shape[0], [Value(ssa=state) for state in states]
+        count = as_tensor(size_of(self.data, 0))
+        if self.shape[1] is None or (isinstance(steps, int) and steps < _LONG):
+            after, rows = build_loop(Loop(self.node, step, scalar_of(self.node, Value(ssa=count))), given)
+        else:
+            after, rows = build_long_loop(self.node, step, count, given)
+        return of_length(rows, steps)[0].ssa, [state.ssa for state in after]
+
+
+def part(tensor: Any, axis: int, begin: int, end: int, drop: bool = False) -> Any:
+    """Some of a tensor along an axis; an axis of one element can be dropped."""
+    taken = relax["strided_slice"](tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
+    return relax["squeeze"](taken, axis=[axis]) if drop else taken
+
+
+def _of_direction(tensor: Any, index: int) -> Any:
+    return part(tensor, 0, index, index + 1, drop=True)
+
+
+def _plus(tensor: Any, bias: Any) -> Any:
+    return tensor if bias is None else relax["add"](tensor, bias)
+
+
+def _dtype(ssa: Any) -> str:
+    return Value(ssa=ssa).dtype

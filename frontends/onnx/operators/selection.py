@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators whose results depend on which elements there are: searching, sorting, selecting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.relax import dialect
+from .. import sizes
+from ..node import Node
+from ..registry import register_onnx
+from ..sizes import Size
+from ..values import Value
+
+relax = dialect.ops
+
+
+@register_onnx("", "NonZero")
+def non_zero(node: Node) -> Any:
+    return relax["nonzero"](node.tensor(0))
+
+
+@register_onnx("", "Compress")
+def compress(node: Node) -> Any:
+    """The slices along an axis, or the elements, for which a condition is true; it may be too short."""
+    chosen = relax["squeeze"](relax["nonzero"](node.tensor(1)), axis=0)
+    if node.has_attribute("axis"):
+        return relax["take"](node.tensor(0), chosen, axis=node.int("axis"))
+    return relax["take"](relax["flatten"](node.tensor(0)), chosen, axis=0)
+
+
+@register_onnx("", "Unique")
+def unique(node: Node) -> Any:
+    names = [*node.proto.output, "", "", ""]
+    asked = [bool(name) for name in names[1:4]]
+    axis = {"axis": node.int("axis")} if node.has_attribute("axis") else {}
+    found = relax["unique"](node.tensor(0), bool(node.int("sorted", 1)), *asked, **axis)
+    values, *others = found if isinstance(found, tuple) else (found,)
+    rest = iter(others)
+    return [values, *(next(rest) if each else None for each in asked)][: node.output_count]
+
+
+# ---- the largest or smallest elements ----
+
+
+@register_onnx("", "TopK")
+def top_k_of_attribute(node: Node) -> Any:
+    return _top_k(node, node.int("k", 0))
+
+
+@register_onnx("", "TopK", since=10)
+def top_k(node: Node) -> Any:
+    return _top_k(node, sizes.input_sizes(node, 1)[0])
+
+
+def _top_k(node: Node, k: Size) -> Any:
+    """Always in order, which an attribute of newer versions need not ask for."""
+    axis, rank = node.int("axis", -1), node.rank(0)
+    if not -rank <= axis < rank:
+        raise node.fail(f"axis {axis} is out of range for {rank} dimensions", "axis")
+    order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}
+    if isinstance(k, int) and k > 0:
+        return list(relax["topk"](node.tensor(0), k=k, **order))
+    # All of them in order, then the first ones.
+    return [
+        sizes.sliced(Value(ssa=each), {axis % rank: (0, k, 1)}) for each in relax["topk"](node.tensor(0), k=0, **order)
+    ]

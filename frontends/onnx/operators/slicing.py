@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that take a part of a tensor, or put something around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.relax import const, dialect
+from ....dialects.relax.infer.slices import OPEN
+from .. import sizes
+from ..node import Node
+from ..registry import register_onnx
+from ..sizes import Size
+from ..values import Value
+
+relax = dialect.ops
+
+# Exporters write either for "to the end".
+_LEAST_OPEN = 2**31 - 1
+
+
+# ---- slices ----
+
+
+@register_onnx("", "Slice")
+def slice_by_attributes(node: Node) -> Any:
+    begins, ends = node.ints("starts", []), node.ints("ends", [])
+    return _sliced(node, begins, ends, node.ints("axes", list(range(len(begins)))), [1] * len(begins))
+
+
+@register_onnx("", "Slice", since=10)
+def slice_(node: Node) -> Any:
+    count = sizes.input_length(node, 1)
+    axes = node.numbers(3) if node.has(3) else tuple(range(count))
+    steps = node.numbers(4) if node.has(4) else (1,) * count
+    if axes is None or steps is None:
+        return _slice_at_run_time(node, count)
+    return _sliced(node, sizes.input_sizes(node, 1), sizes.input_sizes(node, 2), axes, steps)
+
+
+def _sliced(node: Node, begins: Sequence[Size], ends: Sequence[Size], axes: Sequence[int], steps: Sequence[int]) -> Any:
+    rank = node.rank(0)
+    if len({len(begins), len(ends), len(axes), len(steps)}) != 1:
+        raise node.fail("starts, ends, axes and steps must be as many")
+    if any(not -rank <= axis < rank for axis in axes):
+        raise node.fail(f"axes {tuple(axes)} are out of range for {rank} dimensions", "axes")
+    bounds = {
+        axis % rank: (_bound(begin), _bound(end), step)
+        for begin, end, axis, step in zip(begins, ends, axes, steps, strict=True)
+    }
+    return sizes.sliced(node.value(0), bounds)
+
+
+def _bound(bound: Size) -> Size:
+    """A number that is too large for any size says open."""
+    if not isinstance(bound, int) or abs(bound) < _LEAST_OPEN:
+        return bound
+    return OPEN if bound > 0 else -OPEN
+
+
+def _slice_at_run_time(node: Node, count: int) -> Any:
+    """With axes or steps that only the run tells."""
+    rank = node.rank(0)
+    every = lambda value: const([value] * rank, "i64")  # noqa: E731
+    axes = sizes.integers(node, 3) if node.has(3) else const(list(range(count)), "i64")
+    bounds = [(0, 1), (OPEN, 2), (1, 4)]
+    begins, ends, steps = (
+        relax["scatter_elements"](every(default), axes, sizes.integers(node, index), axis=0)
+        if node.has(index)
+        else every(default)
+        for default, index in bounds
+    )
+    return relax["dynamic_strided_slice"](node.tensor(0), begins, ends, steps)
+
+
+# ---- padding ----
+
+_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
+
+
+@register_onnx("", "Pad")
+def pad_by_attributes(node: Node) -> Any:
+    widths = node.ints("pads", node.ints("paddings", []))
+    return _padded(node, widths, list(range(node.rank(0))), node.float("value", 0.0))
+
+
+@register_onnx("", "Pad", since=11)
+def pad(node: Node) -> Any:
+    rank, has_axes = node.rank(0), node.version >= 18 and node.has(3)
+    axes = node.numbers(3) if has_axes else tuple(range(rank))
+    widths = sizes.input_sizes(node, 1) if axes is not None else _widths_at_run_time(node, rank)
+    value = _fill(node, 2) if node.has(2) else 0
+    return _padded(node, widths, tuple(range(rank)) if axes is None else axes, value)
+
+
+def _fill(node: Node, index: int) -> Any:
+    """A number where it is known and an attribute holds it, else a 0-D tensor."""
+    held = node.constant(index)
+    number = None if held is None else held.item()
+    if number is None or (isinstance(number, int) and number >= 2**63):
+        return relax["reshape"](node.tensor(index), ())
+    return int(number) if isinstance(number, bool) else number
+
+
+def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
+    """The widths of every axis where only the run tells which have any."""
+    axes, count = sizes.integers(node, 3), sizes.input_length(node, 3)
+    given, zeros = sizes.integers(node, 1), const([0] * rank, "i64")
+    halves = [relax["strided_slice"](given, axes=[0], begin=[at], end=[at + count]) for at in (0, count)]
+    spread = [relax["scatter_elements"](zeros, axes, half, axis=0) for half in halves]
+    return [sizes.element(half, axis) for half in spread for axis in range(rank)]
+
+
+def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: Any) -> Any:
+    """`value` is a number, or a 0-D tensor."""
+    mode, rank = _MODES.get(node.string("mode", "constant")), node.rank(0)
+    if mode is None:
+        raise node.fail(f"attribute 'mode' must be one of {', '.join(_MODES)}", "mode")
+    if len(widths) != 2 * len(axes) or any(not -rank <= axis < rank for axis in axes):
+        raise node.fail(f"{len(widths)} widths for axes {tuple(axes)} do not fit data with {rank} dimensions", "pads")
+    pairs = {axis % rank: (widths[index], widths[index + len(axes)]) for index, axis in enumerate(axes)}
+    if all(isinstance(width, int) for width in widths) and (mode != "constant" or isinstance(value, (int, float))):
+        flat = [width for axis in range(rank) for width in pairs.get(axis, (0, 0))]
+        return relax["nn.pad"](
+            node.tensor(0), pad_width=flat, pad_mode=mode, pad_value=value if mode == "constant" else 0
+        )
+    fill = const(value, node.value(0).dtype) if isinstance(value, (int, float)) else value
+    result = node.value(0)
+    for axis, (before, after) in pairs.items():
+        if not (before == 0 and after == 0):
+            result = Value(ssa=_padded_along(result, axis, before, after, mode, fill))
+    return result
+
+
+def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Any) -> Any:
+    """By reading each element of the result where it comes from; widths are sizes."""
+    own = sizes.sizes_of(value)
+    count = sizes.larger(sizes.plus(sizes.plus(own[axis], before), after), 0)
+    places = relax["subtract"](sizes.count_up(count), sizes.as_tensor([before]))
+    size = sizes.as_tensor([own[axis]])
+    taken = relax["take"](value.ssa, _source(places, size, mode), axis=axis)
+    if mode == "constant":
+        is_inside = relax["logical_and"](relax["greater_equal"](places, const(0, "i64")), relax["less"](places, size))
+        behind = list(range(1, len(own) - axis))
+        is_inside = relax["expand_dims"](is_inside, axis=behind) if behind else is_inside
+        taken = relax["where"](is_inside, taken, fill)
+    return sizes.stated(taken, [*own[:axis], count, *own[axis + 1 :]])
+
+
+def _source(places: Any, size: Any, mode: str) -> Any:
+    """Where the elements at places, which may lie outside of a dimension, come from."""
+    zero, one = const(0, "i64"), const(1, "i64")
+    last = relax["subtract"](size, one)
+    if mode == "circular":
+        return relax["floor_mod"](places, size)
+    if mode == "reflect":
+        period = relax["maximum"](relax["multiply"](last, const(2, "i64")), one)
+        place = relax["floor_mod"](places, period)
+        return relax["minimum"](place, relax["subtract"](period, place))
+    return relax["minimum"](relax["maximum"](places, zero), last)

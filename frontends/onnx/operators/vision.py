@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Detection, regions, and convolutions whose taps are moved or added up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+from ..windows import kernel_of, per_dimension
+
+relax = dialect.ops
+
+
+@register_onnx("", "NonMaxSuppression")
+def non_max_suppression(node: Node) -> Any:
+    """Without a number of boxes there are none, without a threshold for scores all of them count.
+
+    ONNX's boxes go that overlap by more than the threshold, the operator's by as much: it gets the next number.
+    """
+    most = relax["astype"](node.tensor(2), dtype="i64") if node.has(2) else const([0], "i64")
+    overlap = node.tensor(3) if node.has(3) else const([0.0], "f32")
+    score = node.tensor(4) if node.has(4) else const([-math.inf], "f32")
+    boxes = _corners(node.tensor(0), node.value(0).dtype) if node.int("center_point_box", 0) else node.tensor(0)
+    overlap = relax["add"](overlap, relax["multiply"](overlap, const(0.75 * 2**-23, "f32")))
+    overlap = relax["maximum"](overlap, const(2.0**-126, "f32"))
+    indices, _ = relax["vision.all_class_non_max_suppression"](
+        boxes, node.tensor(1), most, overlap, score, output_format="onnx"
+    )
+    return indices
+
+
+def _corners(boxes: Any, dtype: str) -> Any:
+    """Boxes of center x, center y, width, height as y1, x1, y2, x2."""
+    x, y, width, height = relax["split"](boxes, indices_or_sections=4, axis=2)
+    half = const(0.5, dtype)
+    half_width, half_height = relax["multiply"](width, half), relax["multiply"](height, half)
+    sides = [
+        relax[name](center, reach)
+        for name in ("subtract", "add")
+        for center, reach in ((y, half_height), (x, half_width))
+    ]
+    return relax["concat"](*sides, axis=2)
+
+
+@register_onnx("", "RoiAlign")
+def roi_align(node: Node) -> Any:
+    mode = node.string("mode", "avg")
+    if mode != "avg":
+        raise node.fail("only 'avg' is there: ONNX's 'max' is of corners before they are interpolated", "mode")
+    default = "half_pixel" if node.version >= 16 else "output_half_pixel"
+    coordinates = node.string("coordinate_transformation_mode", default)
+    if coordinates not in ("half_pixel", "output_half_pixel"):
+        raise node.fail(f"unknown coordinates '{coordinates}'", "coordinate_transformation_mode")
+    is_shifted, scale, dtype = coordinates == "half_pixel", node.float("spatial_scale", 1.0), node.value(1).dtype
+    images = relax["astype"](relax["expand_dims"](node.tensor(2), axis=[1]), dtype=dtype)
+    corners = relax["subtract"](node.tensor(1), const(0.5 / scale, dtype)) if is_shifted else node.tensor(1)
+    return relax["vision.roi_align"](
+        node.tensor(0),
+        relax["concat"](images, corners, axis=1),
+        pooled_size=[node.int("output_height", 1), node.int("output_width", 1)],
+        spatial_scale=scale,
+        sample_ratio=node.int("sampling_ratio", 0),
+        aligned=is_shifted,
+    )
+
+
+@register_onnx("", "MaxRoiPool")
+def max_roi_pool(node: Node) -> Any:
+    return relax["vision.roi_pool"](
+        node.tensor(0),
+        node.tensor(1),
+        pooled_size=node.ints("pooled_shape"),
+        spatial_scale=node.float("spatial_scale", 1.0),
+    )
+
+
+@register_onnx("", "Col2Im")
+def col2im(node: Node) -> Any:
+    """A transposed convolution whose weight puts each element of a block at its place."""
+    import numpy
+
+    image, block, shape = node.numbers(1), node.numbers(2), node.value(0).shape
+    if image is None or block is None:
+        raise node.fail("the shapes of image and block must be known before the model runs")
+    count, taps = len(block), math.prod(block)
+    if count > 3 or shape is None or not isinstance(shape[1], int):
+        raise node.fail("there are images of 1, 2 and 3 dimensions, of a known number of channels")
+    strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
+    pads = per_dimension(node, "pads", 2 * count, 0)
+    channels, dtype = shape[1] // taps, node.value(0).dtype
+    padded = [size + pads[axis] + pads[axis + count] for axis, size in enumerate(image)]
+    reaches = [(each - 1) * gap + 1 for each, gap in zip(block, dilations, strict=True)]
+    counts = [(size - reach) // step + 1 for size, reach, step in zip(padded, reaches, strides, strict=True)]
+    placing = numpy.tile(numpy.eye(taps).reshape(taps, 1, *block), (channels, *[1] * (count + 1)))
+    rest = [
+        size - (each - 1) * step - reach
+        for size, each, step, reach in zip(padded, counts, strides, reaches, strict=True)
+    ]
+    result = relax[f"nn.conv{count}d_transpose"](
+        relax["reshape"](node.tensor(0), (shape[0], shape[1], *counts)),
+        const(placing, dtype),
+        strides=strides,
+        dilation=dilations,
+        groups=channels,
+    )
+    # Rows that no block reaches are 0; then the padding goes.
+    sides = [side for axis in range(count) for side in (-pads[axis], rest[axis] - pads[axis + count])]
+    return relax["nn.pad"](result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
+
+
+@register_onnx("", "DeformConv")
+def deform_conv(node: Node) -> Any:
+    """Samples the data at each tap's moved position; then it is a product of matrices."""
+    shape, weight = node.value(0).shape, node.value(1).shape
+    offsets = node.value(2).shape
+    if any(each is None or len(each) != 4 or not _all_known(each[1:]) for each in (shape, weight, offsets)):
+        raise node.fail("there are such convolutions of images, whose sizes are known before the model runs")
+    assert shape is not None and weight is not None and offsets is not None
+    if not is_float(node.value(0).dtype):
+        raise node.fail("only floats can be sampled between elements")
+    batch, channels = shape[:2]
+    taps = math.prod(kernel_of(node, 1))
+    height, width = offsets[2:]
+    dtype = node.value(0).dtype
+    sampled = [_sampled(node, group, (taps, height, width)) for group in range(node.int("offset_group", 1))]
+    data = sampled[0] if len(sampled) == 1 else relax["concat"](*sampled, axis=1)
+    groups, filters = node.int("group", 1), weight[0]
+    columns = relax["reshape"](data, (batch, groups, channels // groups * taps, height * width))
+    rows = relax["reshape"](node.tensor(1), (groups, filters // groups, weight[1] * taps))
+    result = relax["reshape"](relax["matmul"](rows, columns), (batch, filters, height, width))
+    if not node.has(3):
+        return result
+    bias = node.tensor(3) if node.value(3).dtype == dtype else relax["astype"](node.tensor(3), dtype=dtype)
+    return relax["add"](result, relax["expand_dims"](bias, axis=[1, 2]))
+
+
+def _all_known(sizes: Sequence[Any]) -> bool:
+    return all(isinstance(size, int) for size in sizes)
+
+
+def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Any:
+    """The channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
+    batch, channels, *sizes = node.value(0).shape or ()
+    groups, (taps, height, width), dtype = node.int("offset_group", 1), places, node.value(0).dtype
+    own = channels // groups
+    data = _part(node.tensor(0), 1, group * own, own, channels)
+    moves = _part(node.tensor(2), 1, group * 2 * taps, 2 * taps, groups * 2 * taps)
+    moves = relax["reshape"](moves, (batch, taps, 2, height, width))
+    moves = relax["permute_dims"](moves, axes=[0, 2, 1, 3, 4])
+    positions = relax["add"](moves, const(_undisturbed(node, height, width), dtype))
+    # Where grid_sample finds position p without aligned corners: (2 * p + 1) / size - 1.
+    import numpy
+
+    scale = numpy.array([2.0 / size for size in sizes]).reshape(1, 2, 1, 1, 1)
+    shift = numpy.array([1.0 / size - 1.0 for size in sizes]).reshape(1, 2, 1, 1, 1)
+    grid = relax["add"](relax["multiply"](positions, const(scale, dtype)), const(shift, dtype))
+    grid = relax["flip"](relax["reshape"](grid, (batch, 2, taps * height, width)), axis=1)
+    sampled = relax["image.grid_sample"](data, grid, method="bilinear", padding_mode="zeros", align_corners=False)
+    sampled = relax["reshape"](sampled, (batch, own, taps, height, width))
+    if not node.has(4):
+        return sampled
+    mask = _part(node.tensor(4), 1, group * taps, taps, groups * taps)
+    return relax["multiply"](sampled, relax["expand_dims"](mask, axis=[1]))
+
+
+def _part(tensor: Any, axis: int, first: int, length: int, whole: int) -> Any:
+    if length == whole:
+        return tensor
+    return relax["strided_slice"](tensor, axes=[axis], begin=[first], end=[first + length])
+
+
+def _undisturbed(node: Node, height: int, width: int) -> Any:
+    """Row and column of each tap of each window where nothing is moved: [1, 2, taps, height, width]."""
+    import numpy
+
+    kernel = kernel_of(node, 1)
+    strides, dilations = per_dimension(node, "strides", 2), per_dimension(node, "dilations", 2)
+    pads = per_dimension(node, "pads", 4, 0)
+    taps = numpy.indices(kernel).reshape(2, -1, 1, 1)
+    windows = numpy.indices((height, width))[:, None]
+    steps, gaps, before = (numpy.array(each[:2]).reshape(2, 1, 1, 1) for each in (strides, dilations, pads))
+    return (windows * steps + taps * gaps - before)[None].astype("float64")

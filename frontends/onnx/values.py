@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a name of a model stands for while it is imported.
+
+A constant is an array until an operator needs it as a tensor. A small integer tensor that is a function of dimensions
+is known too: its elements are numbers and expressions over symbols, and where shapes are asked for it is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.mlir import ir
+from ...dialects.core.codec import decode, encode
+from ...dialects.core.infos import TensorInfo, tensor
+from ...dialects.core.symbols import SymExpr
+from ...dialects.relax import const, dialect
+
+relax = dialect.ops
+
+# Constants of more elements are made once, in front of the regions that use them.
+_LARGE = 64
+
+
+class Value:
+    """A tensor of the graph: an SSA value, a constant array, or elements that are sizes."""
+
+    def __init__(self, *, ssa: Any = None, array: Any = None, elements: Any = None, dtype: str = "i64"):
+        self._ssa = ssa
+        #: A constant's elements, a numpy array.
+        self.array = array
+        self._elements = elements
+        self._dtype = dtype
+
+    @property
+    def info(self) -> TensorInfo:
+        if self._ssa is not None:
+            info = decode(self._ssa.type)
+            if not isinstance(info, TensorInfo):
+                raise RelaxError("a sequence or an optional stands where a tensor is expected")
+            return info
+        held = self.array if self.array is not None else self._elements
+        dtype = _dtype_name(held.dtype) if self.array is not None else self._dtype
+        return TensorInfo(tuple(held.shape), dtype)
+
+    @property
+    def dtype(self) -> str:
+        return self.info.dtype
+
+    @property
+    def shape(self) -> tuple[Any, ...] | None:
+        return self.info.shape
+
+    @property
+    def rank(self) -> int | None:
+        return self.info.rank
+
+    @property
+    def ssa(self) -> Any:
+        """The value as a tensor in the graph."""
+        if self._ssa is None:
+            self._ssa = const(self.array) if self.array is not None else self._sizes_as_tensor()
+        return self._ssa
+
+    @property
+    def elements(self) -> Any:
+        """Integer elements that are known, an array of objects: numbers and expressions. None where they are not."""
+        if self._elements is None and self.array is not None and self.array.dtype.kind in "iub":
+            self._elements = self.array.astype(object)
+        return self._elements
+
+    def inside(self, operation: Any) -> Value:
+        """The value for a region of an operation: what the region makes of a constant is seen nowhere else."""
+        if self.array is not None and self.array.size > _LARGE:
+            with ir.InsertionPoint(operation):
+                _ = self.ssa
+        if self._ssa is not None:
+            return self
+        return Value(array=self.array, elements=self._elements, dtype=self._dtype)
+
+    def _sizes_as_tensor(self) -> Any:
+        """Sizes that only the run tells, as a tensor of 64-bit integers, or of the type that it was cast to."""
+        flat = [_as_size(size) for size in self._elements.ravel()]
+        # A shape's literal sizes are not negative.
+        literal = [size if isinstance(size, SymExpr) or size >= 0 else 0 for size in flat]
+        made = relax["shape_to_tensor"](tuple(literal))
+        if literal != flat:
+            made = relax["add"](made, const([min(size, 0) if isinstance(size, int) else 0 for size in flat], "i64"))
+        if self._elements.ndim != 1:
+            made = relax["reshape"](made, tuple(self._elements.shape))
+        return made if self._dtype == "i64" else relax["astype"](made, dtype=self._dtype)
+
+
+class SequenceValue:
+    """A sequence whose length is known while the model is imported: its items."""
+
+    def __init__(self, items: Iterable[Any], dtype: str = "f32"):
+        self.items: list[Any] = list(items)
+        #: The element type of the tensors; what an empty sequence knows of them.
+        self.dtype: str = self.items[0].dtype if self.items else dtype
+
+    def inside(self, operation: Any) -> SequenceValue:
+        return SequenceValue([item.inside(operation) for item in self.items], self.dtype)
+
+
+class EmptyOptional:
+    """An optional that holds nothing; one that holds something is that."""
+
+    def inside(self, operation: Any) -> EmptyOptional:
+        return self
+
+
+#: What a name may stand for.
+HELD = (Value, SequenceValue, EmptyOptional)
+
+
+def known(elements: Any, dtype: str = "i64") -> Value:
+    """A value of known integers: a constant where no symbol is among them."""
+    import numpy
+
+    elements = numpy.asarray(elements, dtype=object)
+    if not any(isinstance(each, SymExpr) for each in elements.ravel()):
+        return Value(array=elements.astype(_NUMPY[dtype]))
+    return Value(elements=elements, dtype=dtype)
+
+
+_NUMPY = {"i64": "int64", "i32": "int32", "i1": "bool", "i8": "int8", "ui8": "uint8", "i16": "int16", "ui64": "uint64"}
+
+
+def _as_size(size: Any) -> Any:
+    return size if isinstance(size, SymExpr) else int(size)
+
+
+def _dtype_name(dtype: Any) -> str:
+    return tensor((), dtype.name).dtype
+
+
+def typed(info: TensorInfo, context: Any) -> Any:
+    return encode(info, context)

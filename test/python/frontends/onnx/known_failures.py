@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cases of ONNX's suites that do not pass, with the reasons: not_passing.txt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PATH = Path(__file__).parent / "not_passing.txt"
+_HEADER = """\
+# Cases of ONNX's own suites that do not pass, and why. `make conformance` compares this list with a run.
+# It only shrinks: a case that once passed is repaired, not listed; a new operator's cases leave it.
+"""
+
+
+def read() -> dict[str, str]:
+    """Names and reasons."""
+    if not PATH.exists():
+        return {}
+    lines = [line for line in PATH.read_text().splitlines() if line and not line.startswith("#")]
+    return {name: reason.strip() for name, _, reason in (line.partition(":") for line in lines)}
+
+
+def write(reasons: dict[str, str]) -> None:
+    lines = [f"{name}: {reason}\n" for name, reason in sorted(reasons.items())]
+    PATH.write_text(_HEADER + "".join(lines))

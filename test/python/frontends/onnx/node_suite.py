@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cases that come with package onnx: models with inputs and what they give. The node suite is the main one."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test import loader
+
+import relax_mlir as rx
+
+# Two steps of bfloat16, as in ONNX's own runner.
+_BFLOAT16_RTOL = 2**-6
+
+
+class Case(NamedTuple):
+    """A model with one set of inputs and outputs: numpy and ml_dtypes arrays, lists for sequences, None for nothing."""
+
+    name: str
+    operators: frozenset[str]
+    model: onnx.ModelProto
+    inputs: list[Any]
+    outputs: list[Any]
+    rtol: float
+    atol: float
+
+
+def cases(*operators: str, all: bool = False) -> list[Case]:
+    """The node suite's cases whose graphs have one of the operators, or every case where none is named.
+
+    Cases where an operator is replaced by its definition ("..._expanded") are there with `all` only.
+    """
+    chosen = set(operators)
+    return [
+        case
+        for case in _node_cases()
+        if (all or "_expanded" not in case.name) and (not chosen or chosen & case.operators)
+    ]
+
+
+@lru_cache(maxsize=1)
+def _node_cases() -> list[Case]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its data has overflows and NaNs on purpose
+        found = loader.load_model_tests(kind="node")
+    return [_case(each) for each in sorted(found, key=lambda each: each.name)]
+
+
+def _case(found: Any) -> Case:
+    ((inputs, outputs),) = found.data_sets
+    operators = frozenset(node.op_type for node in found.model.graph.node)
+    return Case(
+        found.name, operators, found.model, _arrays(inputs), _arrays(outputs), found.rtol or 1e-3, found.atol or 1e-7
+    )
+
+
+def _arrays(values: Any) -> list[Any]:
+    return [_array(value) for value in values]
+
+
+def _array(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    if isinstance(value, (list, tuple)):
+        return _arrays(value)
+    return numpy.asarray(value)
+
+
+def run(case: Case) -> list[Any]:
+    """What the compiled model gives. Raises RelaxError where it cannot be imported or compiled."""
+    return list(rx.OnnxBackend.prepare(case.model).run(case.inputs))
+
+
+def check(case: Case) -> None:
+    """Raises AssertionError where element types, shapes or values are not the case's."""
+    compare(run(case), case)
+
+
+def compare(actual: list[Any], case: Case) -> None:
+    assert len(actual) == len(case.outputs), f"{len(actual)} outputs instead of {len(case.outputs)}"
+    for index, (found, expected) in enumerate(zip(actual, case.outputs, strict=True)):
+        _same(found, expected, case, f"output #{index}")
+
+
+def _same(actual: Any, expected: Any, case: Case, what: str) -> None:
+    if isinstance(expected, list):
+        assert isinstance(actual, list) and len(actual) == len(expected), f"{what} is another sequence"
+        for index, (found, wanted) in enumerate(zip(actual, expected, strict=True)):
+            _same(found, wanted, case, f"{what}[{index}]")
+        return
+    assert actual.dtype == expected.dtype, f"{what} has type {actual.dtype} instead of {expected.dtype}"
+    assert actual.shape == expected.shape, f"{what} has shape {actual.shape} instead of {expected.shape}"
+    _same_values(actual, expected, case, what)
+
+
+def _same_values(actual: Any, expected: Any, case: Case, what: str) -> None:
+    rtol = max(case.rtol, _BFLOAT16_RTOL) if expected.dtype.name == "bfloat16" else case.rtol
+    if expected.dtype.isbuiltin == 2:
+        actual, expected = actual.astype("float32"), expected.astype("float32")  # numpy's comparisons know these
+    if expected.dtype.kind in "fc":
+        right = numpy.isclose(actual, expected, rtol, case.atol, equal_nan=True)
+    else:
+        right = actual == expected
+    if not numpy.all(right):
+        at = tuple(int(each) for each in numpy.argwhere(~right)[0])
+        count = int(numpy.sum(~right))
+        raise AssertionError(
+            f"{what}: {count} of {expected.size} values differ, at {at} {actual[at]} instead of {expected[at]}"
+        )

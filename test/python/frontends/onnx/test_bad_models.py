@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models that are broken or cannot be compiled: each one RelaxError that says why, and no other exception."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import relax_mlir as rx
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def tensor_info(name: str, shape: Any = (2, 3), dtype: int = FLOAT) -> Any:
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def model(
+    nodes: Sequence[Any],
+    inputs: Sequence[Any] | None = None,
+    outputs: Sequence[str] = ("y",),
+    initializers: Sequence[Any] = (),
+    **options: Any,
+) -> Any:
+    """A model of these nodes; its input is x, of 2 x 3 floats, where none are given."""
+    given = [tensor_info("x")] if inputs is None else list(inputs)
+    results = [helper.make_empty_tensor_value_info(name) for name in outputs]
+    return helper.make_model(helper.make_graph(list(nodes), "g", given, results, list(initializers)), **options)
+
+
+def node(op: str, inputs: str = "x", outputs: str = "y", **attributes: Any) -> Any:
+    """Names are separated by spaces."""
+    return helper.make_node(op, inputs.split(), outputs.split(), **attributes)
+
+
+def message(source: Any, **options: Any) -> str:
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.from_onnx(source, **options)
+    return str(caught.value)
+
+
+def constant(name: str = "c", shape: Sequence[int] = (2, 3), dtype: int = FLOAT, data: bytes | None = None) -> Any:
+    held = TensorProto(name=name, data_type=dtype, dims=shape)
+    held.raw_data = bytes(24) if data is None else data
+    return held
+
+
+# ---- what is no model ----
+
+
+def test_nothing_but_a_model_is_taken() -> None:
+    assert "a model is a path, bytes or an onnx.ModelProto, got int" in message(3)
+    assert "got GraphProto" in message(model([node("Abs")]).graph)
+
+
+def test_malformed_bytes() -> None:
+    whole = model([node("Abs")]).SerializeToString()
+    assert "protobuf is malformed" in message(whole[:-3])
+    assert "protobuf is malformed" in message(b"\xff" * 40)
+    assert "the model has no graph" in message(b"")
+
+
+def test_every_prefix_of_a_model_is_refused_cleanly() -> None:
+    whole = model([node("Add", "x c")], initializers=[constant()]).SerializeToString()
+    for length in range(0, len(whole), 3):
+        try:
+            rx.from_onnx(whole[:length])
+        except rx.RelaxError:
+            continue
+
+
+def test_files(tmp_path: Path) -> None:
+    assert "cannot read" in message(tmp_path / "missing.onnx")
+    assert "cannot read" in message(str(tmp_path))
+    (tmp_path / "text.onnx").write_text("no protobuf at all")
+    assert "text.onnx" in message(tmp_path / "text.onnx")
+
+
+def test_a_newer_opset() -> None:
+    newer = model([node("Abs")], opset_imports=[helper.make_opsetid("", 1000)])
+    assert "the model is for opset 1000, the installed onnx" in message(newer)
+
+
+# ---- graphs that are none ----
+
+
+def test_names() -> None:
+    assert "nothing defines 'q'" in message(model([node("Abs", "q")]))
+    assert "nothing defines 'z'" in message(model([node("Abs")], outputs=["z"]))
+    assert "defined twice" in message(model([node("Abs"), node("Neg")]))
+    assert "defined twice" in message(model([node("Abs", "x", "x")], outputs=["x"]))
+    assert "defined twice" in message(model([node("Abs")], inputs=[tensor_info("x"), tensor_info("x")]))
+    assert "defined twice" in message(model([node("Add", "x c")], initializers=[constant(), constant()]))
+
+
+def test_cycles_and_disorder() -> None:
+    cyclic = model([node("Add", "x b", "a"), node("Abs", "a", "b")], outputs=["b"])
+    assert "nothing defines 'b' before it is used: the graph is not in order, or has a cycle" in message(cyclic)
+    assert "nothing defines 'y'" in message(model([node("Add", "x y")]))
+
+
+def test_no_outputs() -> None:
+    assert "graph has no outputs" in message(model([node("Abs")], outputs=[]))
+
+
+def test_a_function_of_the_model_that_calls_itself() -> None:
+    endless = model([node("Self", domain="mine")], opset_imports=[helper.make_opsetid("mine", 1)])
+    imports = [helper.make_opsetid("mine", 1)]
+    endless.functions.append(helper.make_function("mine", "Self", ["x"], ["y"], [node("Self", domain="mine")], imports))
+    assert "calls itself" in message(endless)
+
+
+# ---- types and shapes ----
+
+
+@pytest.mark.parametrize(
+    "dtype, name", [(TensorProto.STRING, "string"), (TensorProto.COMPLEX64, "complex64"), (0, "undefined"), (99, "#99")]
+)
+def test_element_types(dtype: int, name: str) -> None:
+    text = message(model([node("Identity")], inputs=[tensor_info("x", dtype=dtype)]))
+    assert text == f"input 'x': elements of type {name} cannot be compiled"
+    if name != "undefined":
+        text = message(model([node("Identity", "c")], inputs=[], initializers=[constant(dtype=dtype)]))
+        assert f"elements of type {name} cannot be compiled" in text and "'c'" in text
+
+
+def test_sequences_as_inputs() -> None:
+    given = helper.make_tensor_sequence_value_info("x", FLOAT, None)
+    assert "input 'x' is of kind sequence: only tensors can be passed" in message(
+        model([node("Identity")], inputs=[given])
+    )
+
+
+def test_an_input_without_a_shape() -> None:
+    text = message(model([node("Abs")], inputs=[tensor_info("x", None)]))
+    assert "input 'x' has no shape: give one (shapes={'x': (...)})" in text
+
+
+def test_ranks_and_sizes_that_do_not_fit() -> None:
+    vector = tensor_info("v", (5,))
+    assert "Add" in message(model([node("Add", "x v")], inputs=[tensor_info("x"), vector]))
+    scalar = tensor_info("s", ())
+    assert "MatMul" in message(model([node("MatMul", "x s")], inputs=[tensor_info("x"), scalar]))
+    assert "Conv" in message(model([node("Conv", "x x")]))
+    assert "Transpose" in message(model([node("Transpose", perm=[0, 1, 2])]))
+
+
+def test_absurd_shapes() -> None:
+    huge = (2**31, 2**31)
+    assert "absurd" in message(model([node("Identity", "c")], inputs=[], initializers=[constant(shape=huge)]))
+    assert "absurd" in message(model([node("Identity", "c")], inputs=[], initializers=[constant(shape=(-1, 3))]))
+    assert "absurd" in message(model([node("Abs")], inputs=[tensor_info("x", (2**62, 4))]))
+    assert "absurd" in message(model([node("Abs")]), shapes={"x": (2**62, 4)})
+
+
+def test_more_sizes_than_a_tensor_has_dimensions() -> None:
+    sizes = tensor_info("s", (2**40,), INT64)
+    assert "no tensor has as many dimensions" in message(model([node("ConstantOfShape", "s")], inputs=[sizes]))
+
+
+def test_what_a_converter_does_not_foresee() -> None:
+    text = message(model([node("Det", "s")], inputs=[tensor_info("s", ())]))
+    assert "Det" in text
+
+
+def test_absurd_shapes_of_results_are_refused_when_memory_is_asked_for() -> None:
+    sizes = numpy_helper.from_array(numpy.array([2**31, 2**31]), "c")
+    executable = rx.compile(rx.from_onnx(model([node("ConstantOfShape", "c")], inputs=[], initializers=[sizes])))
+    with pytest.raises(ValueError, match="too large"):
+        executable["main"]()
+
+
+def test_operands_of_different_types() -> None:
+    mixed = model([node("Add", "x i")], inputs=[tensor_info("x"), tensor_info("i", dtype=INT64)])
+    assert "Add" in message(mixed)
+
+
+# ---- constants ----
+
+
+@pytest.mark.parametrize("data", [bytes(23), bytes(25), b""])
+def test_constants_whose_bytes_are_too_few_or_too_many(data: bytes) -> None:
+    text = message(model([node("Identity", "c")], inputs=[], initializers=[constant(data=data)]))
+    assert text == f"tensor 'c' of shape (2, 3) and type f32 needs 24 bytes, the model has {len(data)}"
+
+
+def test_constants_whose_typed_data_is_too_short() -> None:
+    short = TensorProto(name="c", data_type=FLOAT, dims=[2, 3], float_data=[1.0, 2.0])
+    assert "tensor 'c' of shape (2, 3)" in message(model([node("Identity", "c")], inputs=[], initializers=[short]))
+    small = constant(dtype=TensorProto.INT4, data=b"\0")
+    assert "tensor 'c' of shape (2, 3)" in message(model([node("Identity", "c")], inputs=[], initializers=[small]))
+    brain = constant(dtype=TensorProto.BFLOAT16, data=bytes(5))
+    assert "tensor 'c' of shape (2, 3)" in message(model([node("Identity", "c")], inputs=[], initializers=[brain]))
+
+
+def external(**entries: Any) -> Any:
+    held = TensorProto(name="c", data_type=FLOAT, dims=[2, 3], data_location=TensorProto.EXTERNAL)
+    for key, value in entries.items():
+        held.external_data.add(key=key, value=str(value))
+    return model([node("Identity", "c")], inputs=[], initializers=[held])
+
+
+@pytest.mark.parametrize("location", ["../outside.bin", "/etc/hostname", "", "sub/../../outside.bin", "link.bin"])
+def test_external_data_outside_of_the_folder(tmp_path: Path, location: str) -> None:
+    (tmp_path / "outside.bin").write_bytes(bytes(24))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "link.bin").symlink_to(tmp_path / "outside.bin")
+    onnx.save(external(location=location), folder / "m.onnx")
+    assert f"the file '{location}', which is outside of the model's folder" in message(folder / "m.onnx")
+
+
+@pytest.mark.parametrize(
+    "entries, expected",
+    [
+        ({"location": "missing.bin"}, "cannot be read"),
+        ({"location": "short.bin"}, "needs 24 bytes from 0"),
+        ({"location": "data.bin", "offset": 8}, "needs 24 bytes from 8"),
+        ({"location": "data.bin", "offset": -8}, "needs 24 bytes from -8"),
+        ({"location": "data.bin", "length": 20}, "the model says 20"),
+        ({"location": "data.bin", "offset": "x"}, "cannot be read"),
+        ({"location": "data.bin", "offset": 2**70}, "needs 24 bytes from"),
+        ({"location": "nul\0.bin"}, "zero byte"),
+        ({"location": "."}, "cannot be read"),
+    ],
+)
+def test_external_data_that_does_not_match(tmp_path: Path, entries: Any, expected: str) -> None:
+    (tmp_path / "short.bin").write_bytes(bytes(20))
+    (tmp_path / "data.bin").write_bytes(bytes(24))
+    onnx.save(external(**entries), tmp_path / "m.onnx")
+    assert expected in message(tmp_path / "m.onnx")
+
+
+def test_external_data_of_a_model_that_is_no_file() -> None:
+    assert "give the model as a path" in message(external(location="data.bin"))
+
+
+# ---- operators ----
+
+
+def test_all_unknown_operators_are_in_one_table() -> None:
+    nodes = [
+        node("Unheard", "x", "a"),
+        node("Unheard", "a", "b"),
+        node("Abs", "x", "c"),
+        node("Mystery", "c", "y", domain="com.example", name="last"),
+    ]
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("com.example", 3)]
+    text = message(model(nodes, outputs=["b", "y"], opset_imports=imports))
+    assert text.startswith("2 nodes of the model cannot be imported:\n")
+    assert "com.example.Mystery  3      1      last" in text
+    assert "Unheard              20     1      a" in text
+    assert text.count("rx.register_onnx teaches it") == 2
+
+
+def test_a_domain_without_a_version() -> None:
+    assert "com.example.Relu" in message(model([node("Relu", domain="com.example")]))
+
+
+def test_attributes() -> None:
+    assert "attribute 'perm' must be a list of integers" in message(model([node("Transpose", perm=1.5)]))
+    assert "direction" in message(model([node("BitShift", "x x", direction="UP")]))
+    assert "elements of type string" in message(model([node("Cast", to=TensorProto.STRING)]))
+    assert "Concat" in message(model([node("Concat", "x x", axis=7)]))
+
+
+def test_missing_inputs() -> None:
+    assert "input #1 is missing" in message(model([node("Add", "x")]))
+    assert "input #0 is missing" in message(model([helper.make_node("Abs", [], ["y"])]))
+
+
+# ---- shapes= ----
+
+
+def test_shapes() -> None:
+    good = model([node("Abs")])
+    assert message(good, shapes={"q": (1,)}) == "shapes: the model has no input 'q' (it has x)"
+    assert message(good, shapes={"x": (1,)}) == "shapes: input 'x' has 2 dimensions, got (1,)"
+    for wrong in ((-1, 3), (2.5, 3), ("n+", 3), (True, 3), ([2], 3), 4, "ab"):
+        assert "shapes: input 'x'" in message(good, shapes={"x": wrong}), wrong
+    assert "shapes" in message(good, shapes=[1, 2])
+
+
+def test_a_shape_for_an_input_that_has_none() -> None:
+    unranked = model([node("Abs")], inputs=[tensor_info("x", None)])
+    module = rx.from_onnx(unranked, shapes={"x": (None, 3)})
+    assert "tensor<?x3xf32" in str(module)

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""If, Loop, Scan, sequences and optionals: the node suite's cases, then loops that only the run decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import onnx.parser
+import pytest
+from against_onnxruntime import Compared
+from compiling import array
+
+import relax_mlir as rx
+
+
+def _model(text: str, opset: int = 21) -> Any:
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\nmain {text}')
+
+
+def _check(model: Any, *inputs: Any, **shapes: Any) -> Compared:
+    compared = Compared(model, shapes)
+    compared(*inputs)
+    return compared
+
+
+def _floats(*shape: int) -> Any:
+    return numpy.random.default_rng(3).normal(size=shape).astype("float32")
+
+
+def _truth(value: bool) -> Any:
+    return numpy.array(value)
+
+
+def _int(value: int) -> Any:
+    return numpy.array(value, "int64")
+
+
+# ---- If ----
+
+_BRANCHES = """(bool c, float[n, 4] x, float[4] w) => (float[m, 4] y) {
+    y = If (c) <
+        then_branch = a () => (float[p, 4] r) { t = Add (x, w)  r = Concat <axis = 0> (t, x) },
+        else_branch = b () => (float[q, 4] s) { s = Mul (x, w) }
+    >
+}"""
+
+
+def test_branches_whose_results_differ_in_size() -> None:
+    model = _model(_BRANCHES)
+    compared = _check(model, _truth(True), _floats(3, 4), _floats(4))
+    compared(_truth(False), _floats(5, 4), _floats(4))
+
+
+def test_a_known_condition_picks_its_branch() -> None:
+    model = _model("""(float[n] x) => (float[n] y) {
+        c = Constant <value = bool {0}> ()
+        y = If (c) <
+            then_branch = a () => (float[n] r) { r = NoSuchOperator (x) },
+            else_branch = b () => (float[n] s) { s = Neg (x) }
+        >
+    }""")
+    module = rx.from_onnx(model)
+    assert "scf" not in str(module)
+    x = _floats(3)
+    numpy.testing.assert_array_equal(array(rx.compile(module)["main"](x)), -x)
+
+
+def test_constants_that_a_branch_and_others_use() -> None:
+    """What a branch makes of a constant is not seen behind it."""
+    large = ", ".join(str(each) for each in range(100))
+    model = _model(f"""(bool c, float[100] x) => (float[100] y)
+    <float[1] one = {{1}}, float[100] many = {{{large}}}> {{
+        t = If (c) <
+            then_branch = a () => (float[100] r) {{ h = Add (x, one)  r = Mul (h, many) }},
+            else_branch = b () => (float[100] s) {{ s = Sub (x, one) }}
+        >
+        u = Add (t, many)
+        y = Mul (u, one)
+    }}""")
+    compared = _check(model, _truth(True), _floats(100))
+    compared(_truth(False), _floats(100))
+
+
+def test_branches_of_different_ranks_are_refused() -> None:
+    model = _model("""(bool c, float[n, 1] x) => (float[m] y) {
+        y = If (c) <
+            then_branch = a () => (float[p] r) { r = Identity (x) },
+            else_branch = b () => (float[q] s) { axes = Constant <value = int64[1] {1}> ()  s = Squeeze (x, axes) }
+        >
+    }""")
+    with pytest.raises(rx.RelaxError, match=r"2-D f32, 1-D f32"):
+        rx.from_onnx(model)
+
+
+def test_problems_inside_of_a_branch_are_listed_once() -> None:
+    model = _model("""(bool c, float[n] x) => (float[n] y) {
+        y = If (c) <
+            then_branch = a () => (float[n] r) { r = NoSuchOperator (x) },
+            else_branch = b () => (float[n] s) { s = Identity (x) }
+        >
+    }""")
+    with pytest.raises(rx.RelaxError, match="1 node of the model cannot be imported") as raised:
+        rx.from_onnx(model)
+    assert "NoSuchOperator" in str(raised.value)
+
+
+# ---- Loop ----
+
+_COUNTED = """(int64 n, float[k, 2] x) => (float[k, 2] last, float[t, k, 2] rows) {
+    go = Constant <value = bool {1}> ()
+    last, rows = Loop (n, go, x) <body = b (int64 i, bool c, float[k, 2] h) => (bool d, float[k, 2] g, float[k, 2] r) {
+        d = Identity (c)
+        f = Cast <to = 1> (i)
+        g = Add (h, f)
+        r = Mul (g, x)
+    }>
+}"""
+
+
+def test_a_counted_loop_gathers_rows() -> None:
+    model = _model(_COUNTED)
+    compared = _check(model, _int(3), _floats(2, 2))
+    compared(_int(1), _floats(4, 2))
+    compared(_int(5), _floats(1, 2))
+    _, rows = compared(_int(0), _floats(4, 2), outputs=[0])
+    assert rows.shape == (0, 4, 2)
+
+
+def test_a_loop_that_ends_itself_and_grows() -> None:
+    model = _model("""(int64 n, bool first, float[k] x) => (float[m] last, float[t] sums) {
+        last, sums = Loop (n, first, x) <
+        body = b (int64 i, bool c, float[p] h) => (bool d, float[q] g, float r) {
+            g = Concat <axis = 0> (h, x)
+            r = ReduceSum <keepdims = 0> (g)
+            limit = Constant <value = int64 {3}> ()
+            d = Less (i, limit)
+        }>
+    }""")
+    compared = _check(model, _int(10), _truth(True), _floats(3))
+    compared(_int(2), _truth(True), _floats(4))
+    compared(_int(2), _truth(False), _floats(4))
+
+
+def test_a_loop_without_a_count() -> None:
+    model = _model("""(float x) => (float y) {
+        go = Constant <value = bool {1}> ()
+        y = Loop (, go, x) <body = b (int64 i, bool c, float h) => (bool d, float g) {
+            two = Constant <value = float {2}> ()
+            g = Mul (h, two)
+            limit = Constant <value = float {100}> ()
+            d = Less (g, limit)
+        }>
+    }""")
+    compared = _check(model, numpy.array(3, "float32"))
+    compared(numpy.array(60, "float32"))
+
+
+def test_rows_whose_sizes_nobody_knows() -> None:
+    """Their elements are carried along with their shape."""
+    model = _model("""(int64 n, float[k] x) => (float[m] last, float[t, p] rows) {
+        go = Constant <value = bool {1}> ()
+        y, rows = Loop (n, go, x) <body = b (int64 i, bool c, float[p] h) => (bool d, float[p] g, float[p] r) {
+            d = Identity (c)
+            g = Identity (h)
+            w = Concat <axis = 0> (h, x)
+            zero = Constant <value = int64[1] {0}> ()
+            size = Shape (x)
+            g2 = Slice (w, zero, size)
+            r = Neg (g2)
+        }>
+        last = Identity (y)
+    }""")
+    _check(model, _int(3), _floats(4))
+
+
+def test_a_known_count_is_unrolled_and_carries_sequences() -> None:
+    model = _model("""(float[n, 2] x) => (float[m, 2] y) {
+        count = Constant <value = int64 {3}> ()
+        go = Constant <value = bool {1}> ()
+        none = SequenceEmpty <dtype = 1> ()
+        all = Loop (count, go, none) <body = b (int64 i, bool c, seq(float[p, 2]) h) => (bool d, seq(float[p, 2]) g) {
+            d = Identity (c)
+            f = Cast <to = 1> (i)
+            s = Add (x, f)
+            g = SequenceInsert (h, s)
+        }>
+        y = ConcatFromSequence <axis = 0> (all)
+    }""")
+    compared = _check(model, _floats(2, 2))
+    compared(_floats(3, 2))
+
+
+def test_a_loop_in_a_branch_in_a_loop() -> None:
+    model = _model("""(int64 n, float[k] x) => (float[k] y) {
+        go = Constant <value = bool {1}> ()
+        y = Loop (n, go, x) <body = b (int64 i, bool c, float[k] h) => (bool d, float[k] g) {
+            d = Identity (c)
+            one = Constant <value = int64 {1}> ()
+            odd = Equal (i, one)
+            g = If (odd) <
+                then_branch = p () => (float[k] r) {
+                    r = Loop (n, go, h) <body = q (int64 j, bool e, float[k] u) => (bool f, float[k] v) {
+                        f = Identity (e)
+                        v = Add (u, x)
+                    }>
+                },
+                else_branch = s () => (float[k] t) { t = Neg (h) }
+            >
+        }>
+    }""")
+    compared = _check(model, _int(3), _floats(4))
+    compared(_int(2), _floats(2))
+
+
+# ---- Scan ----
+
+_SCAN = """(float[2] start, float[t, 2] x, float[2, t] z) => (float[2] last, float[2, t] rows) {
+    last, rows = Scan <
+        num_scan_inputs = 2, scan_input_axes = [0, 1], scan_input_directions = [0, 1],
+        scan_output_axes = [1], scan_output_directions = [1],
+        body = b (float[2] h, float[2] a, float[2] e) => (float[2] g, float[2] r) {
+            s = Add (h, a)
+            g = Mul (s, e)
+            r = Neg (s)
+        }
+    > (start, x, z)
+}"""
+
+
+@pytest.mark.parametrize("steps", [3, None])
+def test_scan_over_several_axes_and_directions(steps: int | None) -> None:
+    model = _model(_SCAN)
+    shapes = {} if steps is None else {"x": (steps, 2), "z": (2, steps)}
+    compared = _check(model, _floats(2), _floats(3, 2), _floats(2, 3), **shapes)
+    if steps is None:
+        compared(_floats(2), _floats(5, 2), _floats(2, 5))
+
+
+# ---- sequences and optionals ----
+
+
+def test_sequences_inside_of_a_model() -> None:
+    model = _model("""(float[4, 3] x, int64 where) => (float[a, 3] y, float[2, 3] z, int64 length, float[2, 3] at) {
+        sizes = Constant <value = int64[2] {2, 2}> ()
+        parts = SplitToSequence <axis = 0> (x, sizes)
+        length = SequenceLength (parts)
+        first = Constant <value = int64 {-2}> ()
+        z = SequenceAt (parts, first)
+        at = SequenceAt (parts, where)
+        zero = Constant <value = int64 {0}> ()
+        n = Neg (z)
+        more = SequenceInsert (parts, n, zero)
+        mapped = SequenceMap <body = b (float[p, 3] e) => (float[p, 3] f) { f = Exp (e) }> (more)
+        fewer = SequenceErase (mapped)
+        y = ConcatFromSequence <axis = 0> (fewer)
+    }""")
+    compared = _check(model, _floats(4, 3), _int(1))
+    compared(_floats(4, 3), _int(-2))
+
+
+def test_optionals_inside_of_a_model() -> None:
+    model = _model("""(float[n] x) => (float[n] y, bool has, bool hasnt) {
+        some = Optional (x)
+        none = Optional <type = float[n]> ()
+        has = OptionalHasElement (some)
+        hasnt = OptionalHasElement (none)
+        y = OptionalGetElement (some)
+    }""")
+    executable = rx.compile(rx.from_onnx(model))
+    y, has, hasnt = executable["main"](_floats(3))
+    numpy.testing.assert_array_equal(array(y), _floats(3))
+    assert array(has) and not array(hasnt)

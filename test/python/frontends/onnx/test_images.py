@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Images: resizing by scales and by sizes, known or not, and sampling."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy
+import pytest
+from against_onnxruntime import Compared, one_node
+from fixed_inputs import with_constants, with_one_input
+from node_suite import Case, cases, check
+
+import relax_mlir as rx
+
+_COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric")
+rng = numpy.random.default_rng(4)
+
+
+def real(*sizes: int) -> Any:
+    return rng.standard_normal(sizes).astype("float32")
+
+
+def resize(
+    x: Any,
+    scales: Any = None,
+    sizes: Any = None,
+    symbolic: bool = True,
+    fixed: bool = True,
+    opset: int = 19,
+    **attributes: Any,
+) -> None:
+    inputs = {"x": x, "roi": None, "scales": None if scales is None else numpy.array(scales, "float32")}
+    if sizes is not None:
+        inputs["sizes"] = numpy.array(sizes, "int64")
+    model = one_node("Resize", inputs, opset=opset, symbolic=symbolic, **attributes)
+    given = {name: value for name, value in inputs.items() if value is not None}
+    if not fixed:
+        Compared(model)(*given.values())
+        return
+    Compared(with_constants(model, {name: value for name, value in given.items() if name != "x"}))(x)
+
+
+def _resizing() -> list[Case]:
+    """In the suite all but the image comes when the model runs: so here every third time, else as models are in use."""
+    found = cases("Resize")
+    slow = ("cubic", "antialias")
+    comes_late = [index % 3 == 0 and not any(each in case.name for each in slow) for index, case in enumerate(found)]
+    return [case if late else with_one_input(case) for case, late in zip(found, comes_late, strict=True)]
+
+
+@pytest.mark.parametrize("case", _resizing(), ids=lambda case: case.name)
+def test_node_suite_of_resizing(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("case", cases("Upsample", "GridSample", "AffineGrid"), ids=lambda case: case.name)
+def test_node_suite(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("mode, coordinates", list(itertools.product(("nearest", "linear", "cubic"), _COORDINATES)))
+def test_coordinates(mode: str, coordinates: str) -> None:
+    settings = {"mode": mode, "coordinate_transformation_mode": coordinates}
+    resize(real(1, 2, 5, 6), [1, 1, 2, 3], **settings)
+    if coordinates != "align_corners":  # of a scale that is not the ratio of sizes runtimes disagree with ONNX
+        resize(real(1, 2, 5, 6), [1, 1, 0.5, 1.5], symbolic=False, nearest_mode="floor", **settings)
+
+
+def test_scales_of_symbolic_sizes() -> None:
+    settings = {"mode": "linear"}
+    resize(real(1, 2, 7, 6), [1, 1, 0.5, 0.5], **settings)
+    resize(real(1, 2, 7, 6), [1, 1, 0.6, 0.5], **settings)
+    resize(real(1, 2, 7, 6), [1, 1, 0.6, 0.5], fixed=False, **settings)
+    resize(real(1, 2, 7), [1, 1, 1.7], **settings)
+    resize(real(7, 6), [0.6, 1.7], mode="nearest")
+
+
+def test_sizes_that_only_the_run_tells() -> None:
+    resize(real(1, 2, 7, 6), sizes=[1, 2, 4, 11], mode="linear", symbolic=False, fixed=False)
+    settings: dict[str, Any] = {"axes": [2, 3], "mode": "linear", "symbolic": False}
+    resize(real(1, 2, 7, 6), sizes=[9, 4], keep_aspect_ratio_policy="not_larger", fixed=False, **settings)
+    resize(real(1, 2, 7, 6), sizes=[9, 4], keep_aspect_ratio_policy="not_smaller", **settings)
+
+
+def test_antialiasing() -> None:
+    for mode, outside in itertools.product(("linear", "cubic"), (0, 1)):
+        settings = {"mode": mode, "antialias": 1, "exclude_outside": outside if mode == "cubic" else 0}
+        resize(real(1, 2, 17, 16), [1, 1, 0.3, 0.5], symbolic=False, **settings)
+    model = one_node("Resize", {"x": real(1, 2, 4, 4), "r": None, "s": real(4)}, antialias=1, mode="linear")
+    with pytest.raises(rx.RelaxError, match="antialiasing needs sizes that are known before the model runs"):
+        rx.from_onnx(model)
+
+
+def test_first_versions() -> None:
+    for scale, mode in itertools.product((2.0, 0.6), ("nearest", "linear")):
+        scales = numpy.array([1, 1, scale, scale], "float32")
+        model = one_node("Resize", {"x": real(1, 2, 4, 4), "s": scales}, opset=10, symbolic=False, mode=mode)
+        Compared(with_constants(model, {"s": scales}))(real(1, 2, 4, 4))
+    Compared(one_node("Upsample", {"x": real(1, 2, 4, 4)}, opset=7, scales=[1.0, 1.0, 2.0, 3.0], mode="linear"))(
+        real(1, 2, 4, 4)
+    )
+    model = one_node("Upsample", {"x": real(1, 2, 2, 2)}, opset=1, height_scale=2.0, width_scale=1.0)
+    x = real(1, 2, 2, 2)
+    found = numpy.from_dlpack(rx.compile(rx.from_onnx(model))["main"](x))
+    numpy.testing.assert_array_equal(found, x.repeat(2, 2))
+
+
+def test_volumes_and_bytes() -> None:
+    settings = {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
+    resize(real(1, 2, 4, 5, 6), [1, 1, 2, 2, 2], **settings)
+    resize(rng.integers(0, 256, (1, 2, 7, 6)).astype("uint8"), [1, 1, 2, 2], symbolic=False, mode="linear")
+
+
+def test_grids_of_symbolic_images() -> None:
+    for mode, padding in itertools.product(("linear", "nearest", "cubic"), ("zeros", "border", "reflection")):
+        inputs = {"x": real(2, 3, 5, 6), "grid": real(2, 4, 4, 2)}
+        settings = {"mode": mode, "padding_mode": padding, "align_corners": 1}
+        Compared(one_node("GridSample", inputs, opset=20, **settings), rtol=1e-3)(*inputs.values())
+    for corners, (theta, sizes) in enumerate(((real(2, 2, 3), [2, 3, 4, 5]), (real(2, 3, 4), [2, 3, 4, 5, 3]))):
+        inputs = {"theta": theta, "size": numpy.array(sizes)}
+        Compared(one_node("AffineGrid", inputs, opset=20, align_corners=corners, symbolic=False))(*inputs.values())
+
+
+def test_refusals() -> None:
+    inputs = {"x": real(1, 1, 2, 2), "roi": real(8), "scales": real(4)}
+    model = one_node("Resize", inputs, coordinate_transformation_mode="tf_crop_and_resize", symbolic=False)
+    with pytest.raises(rx.RelaxError, match="with tf_crop_and_resize give 'sizes'"):
+        rx.from_onnx(model)
+    with pytest.raises(rx.RelaxError, match="either input 'scales' or input 'sizes'"):
+        rx.from_onnx(one_node("Resize", {"x": real(1, 1, 2, 2)}))
+    with pytest.raises(rx.RelaxError, match="decode images before the model"):
+        rx.from_onnx(one_node("ImageDecoder", {"x": numpy.zeros(3, "uint8")}, opset=20))

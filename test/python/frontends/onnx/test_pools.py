@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pools of windows and of whole images."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy
+import pytest
+from against_onnxruntime import Compared, one_node
+from node_suite import Case, cases, check
+
+import relax_mlir as rx
+
+_OPERATORS = (
+    "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "MaxUnpool",
+)  # fmt: skip
+_POOLS = ("MaxPool", "AveragePool", "LpPool")
+rng = numpy.random.default_rng(3)
+
+
+def real(*sizes: int) -> Any:
+    return rng.standard_normal(sizes).astype("float32")
+
+
+def compare(op: str, *inputs: Any, outputs: int = 1, opset: int = 22, symbolic: bool = True, **attributes: Any) -> None:
+    named = {f"x{index}": value for index, value in enumerate(inputs)}
+    Compared(one_node(op, named, outputs, opset=opset, symbolic=symbolic, **attributes))(*inputs)
+
+
+@pytest.mark.parametrize("case", cases(*_OPERATORS), ids=lambda case: case.name)
+def test_node_suite(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("op, mode, stride", list(itertools.product(_POOLS, ("SAME_UPPER", "SAME_LOWER"), (1, 2))))
+def test_auto_pad_of_symbolic_sizes(op: str, mode: str, stride: int) -> None:
+    model = one_node(op, {"x": real(1, 1, 1, 1)}, auto_pad=mode, strides=[stride] * 2, kernel_shape=[3, 4], opset=22)
+    run = Compared(model)
+    run(real(2, 3, 9, 10))
+    run(real(1, 2, 8, 6))
+
+
+@pytest.mark.parametrize("op", _POOLS)
+def test_windows_over_the_end(op: str) -> None:
+    settings: dict[str, Any] = {"strides": [2, 3], "kernel_shape": [3, 4], "pads": [1, 2, 2, 1], "ceil_mode": 1}
+    compare(op, real(2, 3, 9, 10), symbolic=op != "LpPool", **settings)
+    if op == "AveragePool":
+        compare(op, real(2, 3, 9, 10), count_include_pad=1, **settings)
+
+
+@pytest.mark.parametrize("ceil_mode, storage_order", list(itertools.product((0, 1), (0, 1))))
+def test_places_of_maxima(ceil_mode: int, storage_order: int) -> None:
+    settings: dict[str, Any] = {"strides": [2, 3], "kernel_shape": [3, 4], "pads": [1, 2, 2, 1], "ceil_mode": ceil_mode}
+    x = real(2, 3, 9, 10)
+    compare("MaxPool", x, outputs=2, symbolic=False, opset=12, storage_order=storage_order, **settings)
+
+
+def test_places_of_maxima_in_other_dimensions() -> None:
+    compare("MaxPool", real(2, 3, 9), outputs=2, symbolic=False, opset=12, kernel_shape=[3], dilations=[2])
+    lowest = numpy.full((1, 1, 4, 4), -numpy.inf, "float32")
+    model = one_node("MaxPool", {"x": lowest}, 2, symbolic=False, kernel_shape=[2, 2], pads=[1] * 4, strides=[4, 4])
+    _, places = rx.compile(rx.from_onnx(model))["main"](lowest)
+    numpy.testing.assert_array_equal(numpy.from_dlpack(places).ravel(), [0, 3, 12, 15])
+
+
+def test_integers() -> None:
+    bytes_ = rng.integers(0, 256, (2, 3, 9, 9)).astype("uint8")
+    compare("MaxPool", bytes_, opset=12, kernel_shape=[3, 2], auto_pad="SAME_LOWER", strides=[2, 2])
+    compare("MaxPool", bytes_.astype("int8"), opset=12, kernel_shape=[3, 2], pads=[1] * 4)
+
+
+def test_whole_images_and_other_norms() -> None:
+    for op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"):
+        compare(op, real(2, 3, 4, 5), opset=21)
+    compare("GlobalLpPool", real(2, 3, 4), opset=21, p=3)
+    compare("LpPool", real(2, 3, 9, 10), opset=18, kernel_shape=[2, 2], p=3)
+    compare("LpPool", real(2, 3, 9), opset=11, kernel_shape=[2], p=1)
+
+
+def test_maxima_put_back_into_symbolic_sizes() -> None:
+    places = numpy.sort(rng.permutation(72)[:18]).reshape(1, 2, 3, 3).astype("int64")
+    compare("MaxUnpool", real(1, 2, 3, 3), places, kernel_shape=[2, 2], strides=[2, 2])
+
+
+def test_refusals() -> None:
+    with pytest.raises(rx.RelaxError, match="'Indices' needs an input whose sizes are all known"):
+        rx.from_onnx(one_node("MaxPool", {"x": real(1, 1, 4, 4)}, 2, kernel_shape=[2, 2]))
+    with pytest.raises(rx.RelaxError, match="over 1, 2 and 3 dimensions, not over 4"):
+        rx.from_onnx(one_node("MaxPool", {"x": real(1, 1, 2, 2, 2, 2)}, kernel_shape=[1, 1, 1, 1]))
+    with pytest.raises(rx.RelaxError, match="has 1 entries for 2 dimensions"):
+        rx.from_onnx(one_node("MaxPool", {"x": real(1, 1, 2, 2)}, kernel_shape=[1]))

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices and convolutions, also of quantized tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from against_onnxruntime import Compared, one_node
+from fixed_inputs import with_constants
+from node_suite import Case, cases, check
+
+import relax_mlir as rx
+
+_OPERATORS = ("Gemm", "Einsum", "MatMulInteger", "QLinearMatMul", "ConvTranspose", "ConvInteger", "QLinearConv")
+rng = numpy.random.default_rng(1)
+
+
+def real(*sizes: int) -> Any:
+    return rng.standard_normal(sizes).astype("float32")
+
+
+def scale(*sizes: int) -> Any:
+    return numpy.asarray(rng.random(sizes) * 0.02 + 0.001, "float32")
+
+
+def byte(*sizes: int, dtype: str = "uint8") -> Any:
+    return numpy.asarray(rng.integers(0, 128, sizes), dtype)
+
+
+def compare(
+    op: str, x: Any, constants: dict[str, Any], symbolic: bool = True, opset: int = 21, **attributes: Any
+) -> None:
+    model = one_node(op, {"x": x, **constants}, opset=opset, symbolic=symbolic, **attributes)
+    Compared(with_constants(model, {key: value for key, value in constants.items() if value is not None}))(x)
+
+
+@pytest.mark.parametrize("case", cases(*_OPERATORS), ids=lambda case: case.name)
+def test_node_suite(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("case", [*cases("MatMul", "Conv")][:16], ids=lambda case: case.name)
+def test_node_suite_of_floats(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("mode, stride", [("SAME_UPPER", 2), ("SAME_LOWER", 3), ("SAME_UPPER", 1), ("VALID", 2)])
+def test_auto_pad_of_symbolic_sizes(mode: str, stride: int) -> None:
+    weight = real(6, 2, 3, 4)
+    model = one_node("Conv", {"x": real(1, 4, 9, 9), "w": weight}, auto_pad=mode, strides=[stride] * 2, group=2)
+    run = Compared(with_constants(model, {"w": weight}))
+    run(real(2, 4, 9, 10))
+    run(real(1, 4, 8, 7))
+
+
+def test_convolutions_of_one_and_three_dimensions() -> None:
+    compare("Conv", real(2, 4, 9), {"w": real(6, 4, 3), "b": real(6)}, pads=[2, 1], strides=[2])
+    compare("Conv", real(1, 2, 5, 6, 7), {"w": real(3, 2, 2, 3, 2)}, auto_pad="SAME_UPPER", strides=[2, 1, 2])
+    compare("ConvTranspose", real(1, 4, 5), {"w": real(4, 3, 3)}, strides=[3], output_padding=[2], dilations=[2])
+    compare(
+        "ConvTranspose", real(1, 4, 2, 3, 2), {"w": real(4, 3, 3, 2, 2)}, strides=[3, 1, 2], pads=[1, 0, 0, 0, 1, 1]
+    )
+
+
+@pytest.mark.parametrize("mode", ("NOTSET", "SAME_UPPER", "SAME_LOWER"))
+def test_transposed_convolutions_of_a_size(mode: str) -> None:
+    weight = {"w": real(4, 3, 3, 4), "b": real(6)}
+    compare("ConvTranspose", real(1, 4, 5, 6), weight, auto_pad=mode, strides=[2, 3], group=2)
+    compare(
+        "ConvTranspose", real(1, 4, 5, 6), weight, False, auto_pad=mode, strides=[2, 3], group=2, output_shape=[12, 19]
+    )
+
+
+def test_quantized_weights_may_have_a_zero_point_for_each_channel() -> None:
+    for sizes in ((), (4,)):
+        constants = {
+            "xs": scale(), "xz": byte(), "w": byte(4, 3, 3, 3, dtype="int8"), "ws": scale(*sizes),
+            "wz": byte(*sizes, dtype="int8"), "ys": numpy.array(0.2, "float32"), "yz": byte(),
+            "b": numpy.arange(4, dtype="int32") * 100,
+        }  # fmt: skip
+        compare("QLinearConv", byte(1, 3, 6, 6), constants, auto_pad="SAME_LOWER", strides=[2, 2])
+
+
+def test_integer_products_with_zero_points() -> None:
+    compare("MatMulInteger", byte(5, 7), {"b": byte(7, 4, dtype="int8"), "az": byte(), "bz": byte(4, dtype="int8")})
+    compare("MatMulInteger", byte(2, 5, 7), {"b": byte(7, 4)})
+    weight = {"w": byte(4, 3, 3, 3, dtype="int8"), "xz": byte(), "wz": byte(dtype="int8")}
+    compare("ConvInteger", byte(1, 3, 6, 6), weight, pads=[1] * 4)
+
+
+def test_gemm() -> None:
+    compare("Gemm", real(5, 7), {"b": real(4, 7), "c": real(4)}, alpha=0.5, beta=2.0, transB=1)
+    compare("Gemm", real(7, 5), {"b": real(7, 4), "c": real(5, 1)}, opset=11, transA=1)
+    model = one_node("Gemm", {"a": byte(2, 2, dtype="int32"), "b": byte(2, 2, dtype="int32")}, alpha=0.5)
+    with pytest.raises(rx.RelaxError, match=r"Gemm .* alpha .* must be whole for integers, got 0.5"):
+        rx.from_onnx(model)
+
+
+def test_what_cannot_be_known() -> None:
+    model = one_node("ConvTranspose", {"x": real(1, 4, 5), "w": real(4, 3, 3)}, kernel_shape=[3], output_shape=[20])
+    with pytest.raises(rx.RelaxError, match="the input's sizes must be known for 'output_shape'"):
+        rx.from_onnx(model)
+    with pytest.raises(rx.RelaxError, match="'auto_pad' must be NOTSET"):
+        rx.from_onnx(one_node("Conv", {"x": real(1, 4, 5), "w": real(4, 4, 3)}, kernel_shape=[3], auto_pad="SAME"))
+    with pytest.raises(rx.RelaxError, match="over 1, 2 and 3 dimensions, not over 4"):
+        rx.from_onnx(one_node("Conv", {"x": real(1, 1, 2, 2, 2, 2), "w": real(1, 1, 1, 1, 1, 1)}, symbolic=False))

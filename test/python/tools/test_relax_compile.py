@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-compile: what it makes, what it refuses, that nothing half-made is left."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+from relax_mlir.tools.compile.progress import Progress
+from relax_mlir.tools.relax_compile import run
+
+import relax_mlir as rx
+
+onnx = pytest.importorskip("onnx")
+
+COMMAND = [sys.executable, "-m", "relax_mlir.tools.relax_compile"]
+MODULE = """
+func.func @main(%x: tensor<?x4xf32, #relax.sym<["n", 4]>> {relax.name = "x"}) -> tensor<?x4xf32, #relax.sym<["n", 4]>> {
+  %0 = "relax.tanh"(%x) : (tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xf32, #relax.sym<["n", 4]>>
+  return %0 : tensor<?x4xf32, #relax.sym<["n", 4]>>
+}
+"""
+
+
+def model(path: Path, *operators: str, domain: str = "") -> Path:
+    """y = operators(x + w), z = y * y; x has n rows of 4."""
+    helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
+    values = ["h0", *(f"h{index + 1}" for index in range(len(operators)))]
+    nodes = [helper.make_node("Add", ["x", "w"], ["h0"], "plus")]
+    nodes += [
+        helper.make_node(operator, [before], [after], f"node {after}", domain=domain)
+        for operator, before, after in zip(operators, values, values[1:], strict=False)
+    ]
+    nodes += [helper.make_node("Mul", [values[-1], values[-1]], ["z"], "square")]
+    inputs = [helper.make_tensor_value_info("x", float32, ["n", 4]), helper.make_tensor_value_info("w", float32, [4])]
+    outputs = [helper.make_tensor_value_info(name, float32, ["n", 4]) for name in ("z", values[-1])]
+    graph = helper.make_graph(nodes, "graph", inputs, outputs)
+    opsets = [helper.make_opsetid("", 18), *([helper.make_opsetid(domain, 1)] if domain else [])]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path
+
+
+def told(*arguments: str | Path, text: str = "") -> tuple[int, str, str]:
+    """Exit code, standard output and standard error."""
+    stdin, stdout, stderr = io.StringIO(text), io.StringIO(), io.StringIO()
+    code = run([str(argument) for argument in arguments], stdin, stdout, stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def made(*arguments: str | Path, text: str = "") -> str:
+    code, out, errors = told(*arguments, text=text)
+    assert (code, errors) == (0, "")
+    return out
+
+
+def refused(*arguments: str | Path, text: str = "") -> str:
+    """The one error of a run that must fail."""
+    code, out, errors = told(*arguments, text=text)
+    assert (code, out) == (1, "")
+    assert errors.startswith("relax-compile: error: ")
+    assert errors.count("error:") == 1
+    assert "Traceback" not in errors
+    assert "internal error" not in errors
+    return errors
+
+
+@pytest.fixture
+def tanh(tmp_path: Path) -> Path:
+    return model(tmp_path / "model.onnx", "Tanh")
+
+
+def test_an_artifact_of_a_model(tanh: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.rxa"
+    assert made(tanh, "-o", out) == ""
+    executable = rx.runtime.load(out)
+    assert [each["name"] for each in executable.signature("main")["outputs"]] == ["z", "h1"]
+    x, w = numpy.linspace(-1, 1, 12, dtype="float32").reshape(3, 4), numpy.ones(4, "float32")
+    z, h1 = map(numpy.from_dlpack, executable["main"](x, w))
+    numpy.testing.assert_allclose(h1, numpy.tanh(x + w), rtol=1e-5)
+    numpy.testing.assert_allclose(z, h1 * h1, rtol=1e-6)
+    first = out.read_bytes()
+    made(tanh, "-o", out)
+    assert out.read_bytes() == first
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O3", "-O=1", "--target=llvm{cpu=x86-64-v3}"])
+def test_options_of_code(level: str, tanh: Path, tmp_path: Path) -> None:
+    made(tanh, "-o", tmp_path / "out.rxa", level)
+    assert (tmp_path / "out.rxa").stat().st_size > 1000
+
+
+def test_modules_from_files_and_from_standard_input(tmp_path: Path) -> None:
+    path, out = tmp_path / "module.mlir", tmp_path / "out.rxa"
+    path.write_text(MODULE)
+    made(path, "-o", out)
+    from_file = out.read_bytes()
+    made("-", "-o", out, text=MODULE)
+    assert out.read_bytes() == from_file
+    path.with_suffix(".mlirbc").write_bytes(rx.Module.parse(MODULE).bytecode())
+    made(path.with_suffix(".mlirbc"), "-o", out)
+    assert list(rx.runtime.load(out)) == ["main"]
+
+
+@pytest.mark.parametrize(
+    ("emit", "expected"),
+    [("relax", '"relax.tanh"'), ("tir", '"relax.call_tir"'), ("llvm", "llvm.func @__tvm_ffi_main")],
+)
+def test_text_can_be_read_again(emit: str, expected: str, tanh: Path, tmp_path: Path) -> None:
+    text = made(tanh, f"--emit={emit}")
+    assert expected in text
+    rx.Module.parse(text)
+    made(tanh, f"--emit={emit}", "-o", tmp_path / "out.mlir")
+    assert (tmp_path / "out.mlir").read_text() == text
+
+
+def test_assembly(tanh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite")
+    assert "__tvm_ffi_main:" in made(tanh, "--emit=asm")
+    assert "\tret\n" in made(tanh, "--emit=asm", "--target=llvm{triple=aarch64-linux-gnu}")
+    monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
+    assert "assembly needs llvmlite: pip install relax-mlir[cross]" in refused(tanh, "--emit=asm")
+
+
+def test_an_object_file(tanh: Path, tmp_path: Path) -> None:
+    made(tanh, "--emit=obj", "-o", tmp_path / "out.o")
+    assert (tmp_path / "out.o").read_bytes().startswith(b"\x7fELF")
+
+
+def test_shapes_of_inputs(tanh: Path) -> None:
+    assert "%arg0: tensor<5x4xf32>" in made(tanh, "--emit=relax", "--shape", "x:5,4")
+    text = made(tanh, "--emit=relax", "--shape=x:rows,4", "--shape=w:?")
+    assert '#relax.sym<["rows", 4]>' in text
+    assert "%arg1: tensor<?xf32" in text
+
+
+def test_ir_after_each_stage(tanh: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "ir"
+    made(tanh, "-o", tmp_path / "out.rxa", f"--save-ir-dir={folder}")
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f"{index:02}-{name}.mlir" for index, name in enumerate(["import", *rx.stages().names])]
+    rx.Module.from_file(folder / names[2])
+
+
+def test_a_table_of_times(tanh: Path, tmp_path: Path) -> None:
+    code, out, errors = told(tanh, "-o", tmp_path / "out.rxa", "-v")
+    assert (code, out) == (0, "")
+    rows = [line.split()[0] for line in errors.splitlines()]
+    assert rows == ["stage", "import", *rx.stages().names, "code", "write", "total"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_terminals_only() -> None:
+    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+        progress = Progress(stream)
+        progress.count = 2
+        for name in ("first", "second"):
+            with progress.step(name):
+                pass
+        assert re.findall(r"\d/2 \w+", stream.getvalue()) == (["1/2 first", "2/2 second"] if shown else [])
+        assert stream.getvalue().endswith("\r\x1b[K" if shown else "")
+
+
+def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
+    bad = model(tmp_path / "bad.onnx", "Foo", "Foo", domain="my.domain")
+    assert made(tanh, "--check") == f"{tanh}: all nodes can be imported\n"
+    code, out, errors = told(bad, "--check")
+    assert (code, errors) == (1, "")
+    assert len(out.splitlines()) == 2
+    assert out.splitlines()[1].startswith("my.domain.Foo  1")
+    assert "cannot be imported" in refused(bad, "-o", tmp_path / "out.rxa")
+    assert not (tmp_path / "out.rxa").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected one input file, model.onnx or module.mlir, got none"),
+        (["a.onnx", "b.onnx"], "got a.onnx, b.onnx"),
+        (["M", "-o", "x", "--emitt=obj"], "unknown option '--emitt=obj'; did you mean 'emit'?"),
+        (["M", "--emit=object"], "option --emit expects one of relax, tir, llvm, asm, obj, artifact, got 'object'"),
+        (["M"], "--emit=artifact needs a file to write: -o <file>"),
+        (["M", "--emit=obj", "-o", "-"], "--emit=obj needs a file to write"),
+        (["M", "-o"], "option -o needs a value: -o <file>"),
+        (["M", "-o", "x", "-O4"], "option -O expects 0 to 3, got 4"),
+        (["M", "-o", "x", "-Of"], "option -O expects a number from 0 to 2147483647, got 'f'"),
+        (["M", "-o", "x", "-v=2"], "option -v expects true or false, got '2'"),
+        (["M", "-o", "x", "--target=lvm"], "'lvm'"),
+        (["M", "-o", "x", "--target=llvm{cpu=hazwell}"], "hazwell"),
+        (["M", "-o", "x", "--shape=x"], "option --shape expects input:size,size,..., got 'x'"),
+        (["M", "-o", "x", "--shape=x:1,-4"], "option --shape: '-4' in 'x:1,-4' is no size"),
+        (["M", "-o", "x", "--shape=x:1", "--shape=x:2"], "option --shape: input 'x' is given twice"),
+        (["M", "-o", "x", "--shape=y:1,4"], "the model has no input 'y' (it has x, w)"),
+        (["M", "-o", "x", "--shape=x:1"], "input 'x' has 2 dimensions"),
+        (["M", "-o", "x", "--shape=x:n,5"], "cannot be imported"),
+        (["M", "-o", "none/x"], "cannot write output file 'none/x': there is no folder"),
+        (["M", "-o", "."], "cannot write output file '.': it is a folder"),
+        (["M", "-o", "x", "--save-ir-dir=M"], "--save-ir-dir: cannot make folder"),
+        (["none.onnx", "-o", "x"], "cannot read none.onnx: No such file or directory"),
+        (["none.mlir", "-o", "x"], "cannot read none.mlir: No such file or directory"),
+        (["none.txt", "-o", "x"], "cannot tell what 'none.txt' is by its name"),
+        (["junk.onnx", "-o", "x"], "no ONNX model: its protobuf is malformed"),
+        (["-", "-o", "x", "--shape=x:1"], "--shape is for ONNX models"),
+        (["-", "--check"], "--check is for ONNX models"),
+        (["-", "-o", "x"], "<stdin>:2:1: "),
+        (["M", "-o", "x", "--load-plugin=no_such_module"], "no_such_module"),
+    ],
+)
+def test_errors(
+    arguments: list[str], message: str, tanh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("junk.onnx").write_bytes(b"\xff\xfe\x00 junk")
+    before = sorted(os.listdir())
+    errors = refused(
+        *("model.onnx" if each == "M" else each.replace("=M", "=model.onnx") for each in arguments), text="\nfunk"
+    )
+    assert message in errors
+    assert sorted(os.listdir()) == before
+
+
+def test_a_traceback_where_it_is_wanted() -> None:
+    code, _, errors = told("none.onnx", "-o", "x", "--traceback")
+    assert code == 1
+    assert "Traceback (most recent call last)" in errors
+
+
+def test_information() -> None:
+    assert made("--version").startswith(f"relax-mlir {rx.__version__} (MLIR bindings: ")
+    text = made("--help")
+    for option in ("-o <file>", "-O<0..3>", "--emit=", "--shape=", "--save-ir-dir=", "--check", "--load-plugin="):
+        assert option in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_as_a_process(tanh: Path, tmp_path: Path) -> None:
+    done = subprocess.run([*COMMAND, tanh, "-o", tmp_path / "out.rxa"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = subprocess.run([*COMMAND, tanh, "-o", "/dev/null"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not os.path.isfile("/dev/null")
+
+
+def test_progress_on_a_real_terminal(tanh: Path, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        done = subprocess.run([*COMMAND, tanh, "-o", tmp_path / "out.rxa"], stderr=theirs, timeout=60)
+        os.close(theirs)
+        text = terminal.read(100_000).decode()
+    assert done.returncode == 0
+    assert "1/13 import" in text
+
+
+WAITS = '''
+"""A target whose only stage takes its time."""
+import sys, time
+from dataclasses import dataclass
+import relax_mlir as rx
+from relax_mlir.passes.core.stages import Stage
+
+@rx.register_pass
+@dataclass(frozen=True)
+class Wait(rx.Pass):
+    """Waits."""
+    name = "wait"
+
+    def run(self, op):
+        print("waiting", file=sys.stderr, flush=True)
+        time.sleep(60)
+
+def stages(target):
+    return (Stage("wait", (Wait(),)),)
+
+rx.register_target(rx.Target("slow", parents=("llvm",), code_module="waits", doc="Takes its time."))
+'''
+
+
+def test_interruption_leaves_nothing(tanh: Path, tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text(WAITS)
+    out = tmp_path / "out.rxa"
+    out.write_text("old")
+    process = subprocess.Popen(
+        [*COMMAND, tanh, "-o", out, "--load-plugin=waits", "--target=slow"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == b"waiting\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (1, b"relax-compile: error: interrupted\n")
+    assert out.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {"waits.py", "out.rxa", "model.onnx"}

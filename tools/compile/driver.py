@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-compile does: imports, lowers stage by stage, makes code, writes one file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from ... import Module, __version__, stages
+from ...bindings.errors import RelaxError
+from ...bindings.plugins import load_plugin
+from ...bindings.text import print_asm
+from ...passes.core.stages import Stages
+from ...passes.legalize.code import code_module
+from ...passes.legalize.target_options import ChosenTarget, parse_target
+from ...runtime.artifact import Artifact, write_artifact
+from ...runtime.errors import ArtifactError
+from ..command_line import Arguments, help_text, parse_shapes, write_text
+from ..opt.files import is_special, write_whole
+from .options import HELP_HEAD, OPTIONS, parse
+from .progress import Progress
+
+#: What users cause, or the system: told on one line.
+EXPECTED_ERRORS = (RelaxError, ArtifactError)
+# In files that are to be looked at, constants with more elements, or more characters as text, are left out.
+_SHOWN_ELEMENTS = 256
+_ONNX, _MODULE = (".onnx", ".pb"), (".mlir", ".mlirbc")
+
+
+class Driver:
+    """One run of the tool on given streams."""
+
+    def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
+
+    def run(self, argv: Sequence[str]) -> int:
+        """The exit code. Raises RelaxError and ArtifactError."""
+        arguments = parse(argv)
+        if arguments["help"] or arguments["version"]:
+            write_text(self.stdout, help_text(HELP_HEAD, OPTIONS) if arguments["help"] else _version_text())
+            return 0
+        for name in arguments["load-plugin"] or ():
+            load_plugin(name)
+        source = arguments.files[0]
+        if arguments["check"]:
+            return self._check(source, arguments)
+        progress = Progress(self.stderr)
+        Compilation(arguments, self, progress).run(source)
+        if arguments["v"]:
+            self.stderr.write(progress.table())
+        return 0
+
+    def _check(self, source: str, arguments: Arguments) -> int:
+        """Lists what of a model cannot be imported."""
+        if not _is_onnx(source):
+            raise RelaxError("--check is for ONNX models: what a module holds needs no import")
+        found = problems_of(source, parse_shapes(arguments["shape"], unknown=True))
+        write_text(self.stdout, f"{found.table()}\n" if found.found else f"{source}: all nodes can be imported\n")
+        return 1 if found.found else 0
+
+
+class Compilation:
+    """From a file to a file."""
+
+    def __init__(self, arguments: Arguments, driver: Driver, progress: Progress) -> None:
+        self.arguments, self.driver, self.progress = arguments, driver, progress
+        self.emit: str = arguments["emit"]
+        # Made before anything is read: a misspelt target is told at once.
+        self.target: ChosenTarget = parse_target(arguments["target"])
+        self.stages: Stages = _stages_for(self.emit, arguments["target"])
+        self._shapes = parse_shapes(arguments["shape"], unknown=True)
+        self._saved = 0
+
+    def run(self, source: str) -> None:
+        self._prepare_output()
+        self.progress.count = len(self.stages.stages) + (3 if self.emit in ("asm", "obj", "artifact") else 2)
+        with self.progress.step("import"):
+            module = self._import(source)
+        self._save_ir("import", module)
+        for stage in self.stages:
+            with self.progress.step(stage.name):
+                stage.run(module, self.target.name)
+            self._save_ir(stage.name, module)
+        if self.emit in ("relax", "tir", "llvm"):
+            self._write(lambda: str(module).rstrip("\n") + "\n")
+        else:
+            self._write_code(module)
+
+    def _prepare_output(self) -> None:
+        """Refuses before the work what could not be written after it."""
+        output, folder = self.arguments["o"], self.arguments["save-ir-dir"]
+        if output not in (None, "-"):
+            parent = os.path.dirname(os.path.realpath(output))
+            if not os.path.isdir(parent):
+                raise RelaxError(f"cannot write output file '{output}': there is no folder '{parent}'")
+            if os.path.isdir(output):
+                raise RelaxError(f"cannot write output file '{output}': it is a folder")
+        if folder is not None:
+            try:
+                os.makedirs(folder, exist_ok=True)
+            except OSError as error:
+                raise RelaxError(f"--save-ir-dir: cannot make folder '{folder}': {error.strerror}") from None
+
+    def _import(self, source: str) -> Module:
+        if _is_onnx(source):
+            from ... import from_onnx
+
+            return from_onnx(source, shapes=self._shapes)
+        if self._shapes:
+            raise RelaxError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
+        parsed = Module.from_file(source) if source != "-" else Module.parse(_read_all(self.driver.stdin), "<stdin>")
+        return parsed.copy()  # the parser's handle is of a class that MLIR's engine does not take
+
+    def _save_ir(self, name: str, module: Module) -> None:
+        folder = self.arguments["save-ir-dir"]
+        if folder is None:
+            return
+        limits = {"large_elements_limit": _SHOWN_ELEMENTS, "large_resource_limit": _SHOWN_ELEMENTS}
+        text = str(print_asm(module.operation, assume_verified=True, **limits))
+        path = os.path.join(folder, f"{self._saved:02}-{name}.mlir")
+        write_whole(path, text.encode("utf-8", "surrogateescape"))
+        self._saved += 1
+
+    def _write_code(self, module: Module) -> None:
+        code = code_module(self.target.name)
+        level = self.arguments["O"]
+        if self.emit == "asm":
+            if not hasattr(code, "assembly"):
+                raise RelaxError(f"target '{self.target}' makes no assembly: --emit=obj or --emit=artifact may do")
+            with self.progress.step("code"):
+                text: str = code.assembly(module.owner, self.target, opt_level=level)
+            self._write(lambda: text)
+            return
+        with self.progress.step("code"):
+            artifact = code.build(module.owner, self.target, opt_level=level, version=__version__)
+        with self.progress.step("write"):
+            path = self.arguments["o"]
+            if self.emit == "obj":
+                write_whole(path, bytes(artifact.object_code))
+            else:
+                _write_artifact(artifact, path)
+
+    def _write(self, text: Any) -> None:
+        path = self.arguments["o"] or "-"
+        with self.progress.step("write"):
+            if path == "-":
+                write_text(self.driver.stdout, text())
+            else:
+                write_whole(path, text().encode("utf-8", "surrogateescape"))
+
+
+def problems_of(source: str, shapes: Any) -> Any:
+    """What of a model cannot be imported."""
+    from ...frontends.onnx.build import add_main
+    from ...frontends.onnx.model import read_model
+    from ...frontends.onnx.problems import Problems
+
+    problems = Problems()
+    module = Module()
+    add_main(module.operation, read_model(source), shapes, problems)
+    return problems
+
+
+def _stages_for(emit: str, target: str) -> Stages:
+    """The stages that lead to what is asked for."""
+    chosen = stages(target)
+    if emit == "relax":
+        return Stages(chosen.target, ())
+    return chosen.until("fuse") if emit == "tir" else chosen
+
+
+def _is_onnx(source: str) -> bool:
+    """Told by the file's name, as people tell it."""
+    suffix = os.path.splitext(source)[1].lower()
+    if source == "-" or suffix in _MODULE:
+        return False
+    if suffix not in _ONNX:
+        known = ", ".join((*_ONNX, *_MODULE))
+        raise RelaxError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
+    return True
+
+
+def _read_all(stream: TextIO) -> str | bytes:
+    try:
+        return stream.buffer.read() if hasattr(stream, "buffer") else stream.read()
+    except OSError as error:
+        raise RelaxError(f"cannot read standard input: {error.strerror}") from None
+
+
+def _write_artifact(artifact: Artifact, path: str) -> None:
+    if not is_special(path):
+        write_artifact(artifact, os.path.realpath(path))
+        return
+    # A device or a pipe cannot be replaced; writing to it is what was asked for.
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder, "artifact")
+        write_artifact(artifact, whole)
+        write_whole(path, whole.read_bytes())
+
+
+def _version_text() -> str:
+    from ..opt.listing import version_text
+
+    return version_text()

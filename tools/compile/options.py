@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per option reads best
+"""relax-compile's options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...bindings.errors import RelaxError
+from ..command_line import Arguments, Option, parse_arguments
+
+_GENERAL, _MODEL, _WATCH, _LIST = "Output", "Model", "Watching", "Information"
+
+#: What --emit can make: text that may go to standard output, and bytes that need a file.
+TEXTS, FILES = ("relax", "tir", "llvm", "asm"), ("obj", "artifact")
+
+OPTIONS: dict[str, Option] = {
+    "o": Option("text", _GENERAL, "write to this file; text goes to standard output without it", "file"),
+    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), assembly (asm, needs llvmlite), an object file (obj), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES)), "artifact", (*TEXTS, *FILES)),
+    "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
+    "O": Option("level", _GENERAL, "how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
+    "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; may be given for several inputs", "input:sizes"),
+    "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
+    "save-ir-dir": Option("text", _WATCH, "write the module after each stage to this folder, large constants left out", "folder"),
+    "v": Option("flag", _WATCH, "tell at the end how long each stage took", default=False),
+    "load-plugin": Option("list", _WATCH, "import this Python module first: it registers operators, targets, ...", "module"),
+    "traceback": Option("flag", _WATCH, "print Python's traceback with an error", default=False),
+    "version": Option("flag", _LIST, "print the versions", default=False),
+    "help": Option("flag", _LIST, "print this help", default=False),
+}  # fmt: skip
+
+HELP_HEAD = (
+    "relax-compile: compiles an ONNX model or a module of relax operators",
+    "",
+    "usage: relax-compile [options] <model.onnx | module.mlir>        (-: a module from standard input)",
+    "",
+    "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
+    "  relax-compile model.onnx --check",
+    "  relax-compile module.mlir --emit=llvm --target='llvm{cpu=haswell}'",
+)
+
+
+def parse(argv: Sequence[str]) -> Arguments:
+    """Raises RelaxError that names the argument at fault."""
+    arguments = parse_arguments(argv, OPTIONS)
+    if arguments["help"] or arguments["version"]:
+        return arguments
+    if len(arguments.files) != 1:
+        given = ", ".join(arguments.files) or "none"
+        raise RelaxError(f"expected one input file, model.onnx or module.mlir, got {given}")
+    if arguments["O"] > 3:
+        raise RelaxError(f"option -O expects 0 to 3, got {arguments['O']}")
+    is_file = arguments["emit"] in FILES and not arguments["check"]
+    if is_file and arguments["o"] in (None, "-"):
+        raise RelaxError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
+    return arguments

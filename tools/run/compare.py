@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The same model by onnxruntime, and how far its outputs are from ours."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...bindings.errors import RelaxError
+from .outputs import aligned, number_text
+from .sizes import shape_text
+
+
+class Difference(NamedTuple):
+    """How far an output is from the expected one: `reason` says why they cannot be compared."""
+
+    name: str
+    absolute: float = 0.0
+    relative: float = 0.0
+    is_close: bool = False
+    reason: str = ""
+
+
+def reference_outputs(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What onnxruntime computes. Raises RelaxError."""
+    try:
+        ort = importlib.import_module("onnxruntime")
+    except ImportError:
+        raise RelaxError("--compare needs onnxruntime: pip install onnxruntime") from None
+    options = ort.SessionOptions()
+    options.log_severity_level = 4  # what goes wrong is raised too
+    try:
+        session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        taken = {each.name for each in session.get_inputs()}
+        names = [each.name for each in session.get_outputs()]
+        values = session.run(names, {name: value for name, value in inputs.items() if name in taken})
+    except Exception as error:  # its exceptions have no class in common
+        raise RelaxError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
+    return dict(zip(names, values, strict=True))
+
+
+def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: float) -> list[Difference]:
+    """By the outputs' names; by their places where a program was compiled without the model's names."""
+    if len(ours) != len(theirs):
+        raise RelaxError(f"the program has {len(ours)} outputs, the model of --compare {len(theirs)}")
+    if set(ours) == set(theirs):
+        return [difference(name, ours[name], theirs[name], tolerance) for name in ours]
+    pairs = zip(ours.items(), theirs.values(), strict=True)
+    return [difference(name, value, expected, tolerance) for (name, value), expected in pairs]
+
+
+def difference(name: str, ours: Any, theirs: Any, tolerance: float) -> Difference:
+    import numpy
+
+    if not isinstance(theirs, numpy.ndarray):
+        return Difference(name, reason=f"the model's is no tensor but {type(theirs).__name__}")
+    if ours.dtype.name != theirs.dtype.name or ours.shape != theirs.shape:
+        here, there = (f"{each.dtype.name} {shape_text(each.shape)}" for each in (ours, theirs))
+        return Difference(name, reason=f"ours is {here}, the model's is {there}")
+    if ours.size == 0:
+        return Difference(name, is_close=True)
+    a, b = ours.astype("float64"), theirs.astype("float64")
+    with numpy.errstate(invalid="ignore", divide="ignore"):
+        same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
+        gap = numpy.where(same, 0.0, numpy.abs(a - b))
+        # NaN or infinity on one side only is as far as can be.
+        gap = numpy.where(numpy.isfinite(gap), gap, numpy.inf)
+        relative = numpy.where(same, 0.0, gap / numpy.abs(b))
+        allowed = numpy.where(numpy.isfinite(b), tolerance + tolerance * numpy.abs(b), 0.0)
+    relative = numpy.where(numpy.isnan(relative), numpy.inf, relative)
+    return Difference(name, float(gap.max()), float(relative.max()), bool((gap <= allowed).all()))
+
+
+def report(found: list[Difference]) -> str:
+    """A line for each output."""
+    rows = [("output", "max abs difference", "max rel difference", "")]
+    for each in found:
+        numbers = ("-", "-") if each.reason else (number_text(each.absolute), number_text(each.relative))
+        rows.append((each.name, *numbers, "close" if each.is_close else each.reason or "differs"))
+    return aligned(rows)

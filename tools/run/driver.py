@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-run does: loads a program, calls a function of it, shows, keeps, times and compares what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TextIO
+
+from ... import __version__
+from ...bindings.errors import RelaxError
+from ...runtime import ArtifactError, UnknownFunction, UnsupportedArray, load, tensor
+from ..command_line import Arguments, help_text, parse_shapes, write_text
+from ..opt.guard import announce
+from . import benchmark, compare, outputs
+from .inputs import make_inputs
+from .options import HELP_HEAD, OPTIONS, parse
+
+#: What users cause, or the system: told on one line.
+EXPECTED_ERRORS = (RelaxError, ArtifactError, UnknownFunction, UnsupportedArray)
+
+
+class Driver:
+    """One run of the tool on given streams."""
+
+    def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
+        self.stdout, self.stderr = stdout, stderr
+
+    def run(self, argv: Sequence[str]) -> int:
+        """The exit code. Raises EXPECTED_ERRORS."""
+        arguments = parse(argv)
+        if arguments["help"] or arguments["version"]:
+            write_text(
+                self.stdout,
+                help_text(HELP_HEAD, OPTIONS) if arguments["help"] else f"relax-mlir {__version__}\n",
+            )
+            return 0
+        shapes: Any = parse_shapes(arguments["shape"], unknown=False)
+        _check_numpy()
+        path, name = arguments.files[0], arguments["function"]
+        announce(f"loading {path}")
+        executable = load(path)
+        entry = executable.signature(name)
+        inputs, notes = make_inputs(entry, arguments["input"] or (), shapes, arguments["random"])
+        for note in notes:
+            self.stderr.write(f"relax-run: note: {note}\n")
+        announce(f"running {name}")
+        call = _caller(executable[name], name, inputs)
+        results = outputs.named_arrays(entry, call())
+        self._show(results, arguments)
+        self._keep(results, arguments)
+        if arguments["benchmark"]:
+            seconds = benchmark.measure(call, arguments["repeat"], arguments["warmup"])
+            write_text(self.stdout, benchmark.report(seconds))
+        return self._compare(inputs, results, arguments)
+
+    def _show(self, results: Mapping[str, Any], arguments: Arguments) -> None:
+        write_text(self.stdout, outputs.table(results))
+        if arguments["print"]:
+            write_text(self.stdout, "".join(f"{name} =\n{array}\n" for name, array in results.items()))
+
+    def _keep(self, results: Mapping[str, Any], arguments: Arguments) -> None:
+        path, folder = arguments["output"], arguments["output-dir"]
+        if folder is not None:
+            outputs.write_folder(folder, results)
+        elif path is not None:
+            (outputs.write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
+
+    def _compare(self, inputs: Mapping[str, Any], results: Mapping[str, Any], arguments: Arguments) -> int:
+        model = arguments["compare"]
+        if model is None:
+            return 0
+        announce("running onnxruntime")
+        found = compare.differences(results, compare.reference_outputs(model, inputs), arguments["tolerance"])
+        write_text(self.stdout, compare.report(found))
+        return 0 if all(each.is_close for each in found) else 1
+
+
+def _caller(function: Callable[..., Any], name: str, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+    """Calls the function on the inputs. What fails in the program becomes a RelaxError."""
+    passed = [tensor(value) if hasattr(value, "shape") else value for value in inputs.values()]
+
+    def call() -> Any:
+        try:
+            return function(*passed)
+        except Exception as error:  # whatever the program and the functions that it calls raise
+            raise RelaxError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+    return call
+
+
+def _check_numpy() -> None:
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        raise RelaxError("relax-run needs numpy for arrays: pip install numpy") from None

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A function's inputs: from files, checked against its signature, or random."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.suggest import suggest
+from ...runtime.arrays import numpy_type
+from .sizes import Sizes, shape_text
+
+_INTEGERS_BELOW = 10
+
+
+def make_inputs(
+    entry: Mapping[str, Any], files: Sequence[str], shapes: Mapping[str, Sequence[Any]], seed: int
+) -> tuple[dict[str, Any], list[str]]:
+    """Arrays and numbers by the inputs' names, in their order, and notes on what was assumed. Raises RelaxError."""
+    described = {each["name"]: each for each in entry["inputs"]}
+    for name, each in described.items():
+        if each["kind"] == "object":
+            raise RelaxError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
+    given = _given(files, described)
+    sizes = Sizes()
+    for name, (array, origin) in given.items():
+        if described[name]["kind"] == "tensor":
+            sizes.bind(name, described[name]["shape"], array.shape, origin)
+    _bind_shapes(shapes, described, sizes)
+    told = set(sizes.values)
+    values: dict[str, Any] = {}
+    for position, (name, each) in enumerate(described.items()):
+        if name in given:
+            values[name] = given[name][0]
+        elif each["kind"] == "scalar":
+            values[name] = random_array(_scalar_dtype(each["dtype"]), (), [seed, position]).item()
+        else:
+            shape = tuple(shapes[name]) if name in shapes else sizes.shape(each["shape"])
+            values[name] = random_array(each.get("holds", each["dtype"]), shape, [seed, position])
+    assumed = [f"{symbol} = {size}" for symbol, size in sizes.values.items() if symbol not in told]
+    return values, [f"nothing tells {', '.join(assumed)}: --shape does"] if assumed else []
+
+
+def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, Any], sizes: Sizes) -> None:
+    for name, shape in shapes.items():
+        _check_name(name, described, "--shape")
+        if described[name]["kind"] != "tensor":
+            raise RelaxError(f"--shape: input '{name}' is a scalar")
+        sizes.bind(name, described[name]["shape"], shape, "--shape")
+
+
+def _check_name(name: str, described: Mapping[str, Any], option: str) -> None:
+    if name not in described:
+        known = ", ".join(described) or "none"
+        raise RelaxError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
+
+
+def _given(texts: Sequence[str], described: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+    """The arrays and numbers that --input names, and where each is from."""
+    given: dict[str, tuple[Any, str]] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        arrays = {name: _one(name, path, described)} if equals else _named(text)
+        for each, array in arrays.items():
+            _check_name(each, described, "--input")
+            if each in given:
+                raise RelaxError(f"--input: '{each}' is given twice")
+            origin = path if equals else text
+            given[each] = (_checked(each, array, described[each], origin), origin)
+    return given
+
+
+def _named(path: str) -> dict[str, Any]:
+    if not path.endswith(".npz"):
+        raise RelaxError(f"option --input expects name=file.npy or file.npz, got '{path}'")
+    loaded = _load(path)
+    if not hasattr(loaded, "files"):
+        raise RelaxError(f"cannot read '{path}': it holds one array without a name: --input name={path}")
+    with loaded:
+        try:
+            return {name: loaded[name] for name in loaded.files}
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise RelaxError(f"cannot read '{path}': {_first_line(error)}") from None
+
+
+def _one(name: str, text: str, described: Mapping[str, Any]) -> Any:
+    _check_name(name, described, "--input")
+    if described[name]["kind"] == "scalar" and not text.endswith(".npy"):
+        return _number(name, text)
+    loaded = _load(text)
+    if hasattr(loaded, "files"):
+        loaded.close()
+        raise RelaxError(f"'{text}' holds several arrays by their names: --input {text}")
+    return loaded
+
+
+def _number(name: str, text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise RelaxError(f"--input: '{name}' is a scalar: expected a number or a file that ends with .npy, got '{text}'")
+
+
+def _load(path: str) -> Any:
+    import numpy
+
+    try:
+        return numpy.load(path, allow_pickle=False)
+    except OSError as error:
+        raise RelaxError(f"cannot read '{path}': {error.strerror or _first_line(error)}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise RelaxError(f"cannot read '{path}': no .npy or .npz file: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _checked(name: str, array: Any, described: Mapping[str, Any], origin: str) -> Any:
+    """What the function takes: the array, or for a scalar its only element."""
+    import numpy
+
+    if described["kind"] == "scalar":
+        if numpy.ndim(array) != 0:
+            raise RelaxError(f"input '{name}' is a scalar, but {origin} has shape {shape_text(array.shape)}")
+        return array.item() if hasattr(array, "item") else array
+    dtype = numpy_type(described.get("holds", described["dtype"]))
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+        array = array.view(dtype)  # files of numpy's do not name the types of ml_dtypes
+    if array.dtype.newbyteorder("=") != dtype:
+        raise RelaxError(f"input '{name}' expected elements of {dtype.name}, but {origin} has {array.dtype.name}")
+    return numpy.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
+
+
+def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Any:
+    """The same numbers for the same seed. Integers are few and small: they may be indices."""
+    import numpy
+
+    dtype = numpy_type(dtype_name)
+    generator = numpy.random.default_rng(seed)
+    try:
+        if dtype.kind == "b":
+            return generator.integers(0, 2, shape).astype(dtype)
+        if "int" in dtype.name:
+            return generator.integers(0, _limit(dtype), shape).astype(dtype)
+        numbers = generator.standard_normal(shape, dtype="float64" if dtype.name == "float64" else "float32")
+        return numpy.asarray(numbers).astype(dtype, copy=False)
+    except (MemoryError, ValueError):
+        raise RelaxError(f"an array of shape {shape_text(shape)} is too large") from None
+
+
+def _limit(dtype: Any) -> int:
+    """Random integers of a type are below this."""
+    if dtype.name in ("int2", "int4"):
+        return 2 if dtype.name == "int2" else 8
+    return 4 if dtype.name == "uint2" else _INTEGERS_BELOW
+
+
+def _scalar_dtype(dtype: str) -> str:
+    """numpy's type for the elements of a scalar, which has MLIR's name."""
+    if dtype == "i1":
+        return "bool"
+    return "float64" if dtype[0] in "fb" else "int64"

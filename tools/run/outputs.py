@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a function returned: as arrays by name, as a table, in files."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...runtime.arrays import to_numpy
+from ..opt.files import write_whole
+from .sizes import shape_text
+
+# In an archive: the earliest time that it can hold, so that the same arrays give the same bytes.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def named_arrays(entry: Mapping[str, Any], returned: Any) -> dict[str, Any]:
+    """Arrays by the names that the model has for them, else result0, result1, ..."""
+    described = entry["outputs"]
+    results = [returned] if len(described) == 1 else list(returned or ())
+    arrays: dict[str, Any] = {}
+    for index, (each, result) in enumerate(zip(described, results, strict=True)):
+        own = each.get("name")
+        name = f"result{index}" if not own or own in arrays else own
+        if not hasattr(result, "__dlpack__"):
+            raise RelaxError(f"output '{name}' is no tensor but {type(result).__name__}: relax-run cannot show it")
+        arrays[name] = to_numpy(result, each.get("holds"))
+    return arrays
+
+
+def table(arrays: Mapping[str, Any]) -> str:
+    """A line for each array: what it is and what its numbers are like."""
+    rows = [("output", "dtype", "shape", "min", "max", "mean")]
+    rows += [(name, array.dtype.name, shape_text(array.shape), *_statistics(array)) for name, array in arrays.items()]
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _statistics(array: Any) -> tuple[str, str, str]:
+    if array.size == 0:
+        return "-", "-", "-"
+    numbers = array.astype("float64")
+    return number_text(numbers.min()), number_text(numbers.max()), number_text(numbers.mean())
+
+
+def number_text(number: float) -> str:
+    return f"{number:.6g}"
+
+
+def write_npz(path: str, arrays: Mapping[str, Any]) -> None:
+    """One archive, whole or not at all: the same arrays give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _NO_TIME), _npy(array))
+    write_whole(path, buffer.getvalue())
+
+
+def write_npy(path: str, arrays: Mapping[str, Any]) -> None:
+    if len(arrays) != 1:
+        raise RelaxError(f"--output: there are {len(arrays)} outputs, which need an .npz file, got '{path}'")
+    write_whole(path, _npy(next(iter(arrays.values()))))
+
+
+def write_folder(folder: str, arrays: Mapping[str, Any]) -> None:
+    """A file for each array; what cannot stand in a file's name becomes `_`."""
+    files: dict[str, str] = {}
+    for name in arrays:
+        file = re.sub(r"[^\w.\-]", "_", name).lstrip(".") + ".npy"
+        if file in files:
+            raise RelaxError(f"outputs '{files[file]}' and '{name}' would both be '{file}': --output writes one file")
+        files[file] = name
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise RelaxError(f"--output-dir: cannot make folder '{folder}': {error.strerror}") from None
+    for file, name in files.items():
+        write_whole(os.path.join(folder, file), _npy(arrays[name]))
+
+
+def _npy(array: Any) -> bytes:
+    import numpy
+
+    buffer = io.BytesIO()
+    numpy.lib.format.write_array(buffer, array, allow_pickle=False)
+    return buffer.getvalue()

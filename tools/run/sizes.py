@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The sizes that a function's inputs have by their names, gathered from what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+
+Size = int | str | None
+
+
+class Sizes:
+    """Values of symbols, each with what has told it."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, int] = {}
+        self._told_by: dict[str, str] = {}
+
+    def bind(self, name: str, expected: Sequence[Size], shape: Sequence[int], by: str) -> None:
+        """Compares a shape with the signature's and learns the symbols in it. Raises RelaxError."""
+        if len(shape) != len(expected):
+            raise RelaxError(
+                f"input '{name}' has {len(expected)} dimensions, {shape_text(expected)}, but {by} has {len(shape)}: "
+                f"{shape_text(shape)}"
+            )
+        for axis, (wanted, size) in enumerate(zip(expected, shape, strict=True)):
+            where = f"input '{name}' {shape_text(expected)}, dimension {axis}"
+            if isinstance(wanted, int) and size != wanted:
+                raise RelaxError(f"{where}: expected {wanted}, but {by} has {size}: {shape_text(shape)}")
+            if isinstance(wanted, str) and wanted.isidentifier():
+                self._learn(wanted, size, by, where)
+
+    def _learn(self, symbol: str, size: int, by: str, where: str) -> None:
+        if self.values.setdefault(symbol, size) != size:
+            other = f"{self.values[symbol]} by {self._told_by[symbol]}"
+            raise RelaxError(f"{where}: {symbol} is {size} by {by}, but {other}")
+        self._told_by.setdefault(symbol, by)
+
+    def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:
+        """The shape of an input that is not given; what nothing tells is 1."""
+        return tuple(self._size(each) for each in expected)
+
+    def _size(self, size: Size) -> int:
+        if size is None:
+            return 1
+        if isinstance(size, int):
+            return size
+        from ...dialects.core.symbols import SymExpr, parse
+
+        expression: Any = parse(size)
+        if not isinstance(expression, SymExpr):
+            return int(expression)
+        for symbol in expression.variables:
+            self.values.setdefault(symbol, 1)
+        return max(expression.evaluate(self.values), 0)
+
+
+def shape_text(shape: Sequence[Size]) -> str:
+    """(n, 4), as in the signatures of functions."""
+    inside = ", ".join("?" if size is None else str(size) for size in shape)
+    return f"({inside},)" if len(shape) == 1 else f"({inside})"
