@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....bindings.errors import RelaxError
+from ....dialects.core.infos import is_float
 from ....dialects.relax import dialect
 from ..dtypes import dtype_of
 from ..node import Node
@@ -47,5 +48,20 @@ def cast_like(node: Node) -> Any:
     return _converted(node, node.value(1).dtype)
 
 
+# The largest numbers of the float8 types that Cast may saturate at.
+_LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}
+_BELOW_A_BYTE = frozenset({"i2", "ui2", "i4", "ui4"})
+
+
 def _converted(node: Node, dtype: str) -> Any:
-    return node.value(0) if node.value(0).dtype == dtype else relax["astype"](node.tensor(0), dtype=dtype)
+    """Numbers too large for float8 become the largest, unless `saturate` is 0; integers below a byte wrap around."""
+    own = node.value(0).dtype
+    if own == dtype:
+        return node.value(0)
+    x = node.tensor(0)
+    if dtype in _LARGEST and node.int("saturate", 1):
+        wide = x if own in ("f32", "f64") else relax["astype"](x, dtype="f32")
+        x = relax["clip"](wide, -_LARGEST[dtype], _LARGEST[dtype])
+    elif dtype in _BELOW_A_BYTE and is_float(own):
+        x = relax["astype"](x, dtype="i32")
+    return relax["astype"](x, dtype=dtype)
