@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles each exported model once and compares it with onnxruntime, the dynamic ones at three sizes.
+
+python bench/models/compare.py build/models [name ...]         (exported by export.py; exit code 1 on a difference)
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import onnxruntime
+from relax_mlir.runtime import to_numpy
+from zoo import ZOO, Exported
+
+import relax_mlir as rx
+
+#: How far from onnxruntime: |a - b| <= TOLERANCE + TOLERANCE * |b|.
+TOLERANCE = 1e-4
+
+
+def main(folder: str, *names: str) -> int:
+    failed = 0
+    print(f"{'model':<24}{'sizes':<28}{'difference':>12}{'compile s':>11}{'ms':>9}{'onnxruntime':>13}")
+    for model in ZOO:
+        if not names or model.name in names:
+            failed += sum(not close for close in compare(model, Path(folder)))
+    print("all agree" if not failed else f"{failed} differ")
+    return 1 if failed else 0
+
+
+def compare(model: Exported, folder: Path) -> Iterator[bool]:
+    for suffix, variants in (("", model.sizes[:1]), ("_dynamic", model.sizes)):
+        path = folder / f"{model.name}{suffix}.onnx"
+        if not path.exists():
+            print(f"{path.name}: not exported", file=sys.stderr)
+            yield False
+            continue
+        start = time.perf_counter()
+        main_function = rx.compile(rx.from_onnx(path))["main"]
+        seconds = time.perf_counter() - start
+        session = _session(path)
+        for sizes in variants:
+            yield _compare_at(model, path.stem, sizes, main_function, session, seconds)
+
+
+def _compare_at(
+    model: Exported, name: str, sizes: dict[str, int], main_function: Any, session: Any, seconds: float
+) -> bool:
+    inputs = random_inputs(model, sizes)
+    expected = session.run(None, inputs)
+    given = list(inputs.values())
+    results = main_function(*given)
+    actual = [to_numpy(each) for each in (results if len(expected) > 1 else [results])]
+    close = all(map(_is_close, actual, expected))
+    worst = max(map(_difference, actual, expected))
+    ours, theirs = _milliseconds(lambda: main_function(*given)), _milliseconds(lambda: session.run(None, inputs))
+    told = " ".join(f"{key}={value}" for key, value in sizes.items())
+    verdict = "" if close else "  DIFFERS"
+    print(f"{name:<24}{told:<28}{worst:>12.1e}{seconds:>11.2f}{ours:>9.2f}{theirs:>13.2f}{verdict}", flush=True)
+    return close
+
+
+def random_inputs(model: Exported, sizes: dict[str, int]) -> dict[str, Any]:
+    random = numpy.random.default_rng(0)
+    made = {}
+    for each in model.inputs:
+        shape = model.shape(each, sizes)
+        drawn = random.integers(0, each.below, shape) if each.below else random.standard_normal(shape)
+        made[each.name] = drawn.astype(each.dtype)
+    return made
+
+
+def _session(path: Path) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def _is_close(actual: Any, expected: Any) -> bool:
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        return False
+    return bool(numpy.allclose(actual, expected, rtol=TOLERANCE, atol=TOLERANCE))
+
+
+def _difference(actual: Any, expected: Any) -> float:
+    if actual.shape != expected.shape:
+        return float("inf")
+    return float(numpy.max(numpy.abs(actual.astype("float64") - expected), initial=0.0))
+
+
+def _milliseconds(call: Any) -> float:
+    """The median of a few calls, within half a second."""
+    times: list[float] = []
+    while len(times) < 3 or (sum(times) < 0.5 and len(times) < 50):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[len(times) // 2] * 1e3
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    sys.exit(main(*sys.argv[1:]))

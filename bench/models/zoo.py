@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The models that are exported from torch, with random weights: what each is, what it takes, and at which sizes.
+
+Needs torch and transformers only when a model is built: their versions are in requirements.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+#: A size that only the run tells, with the largest that the exporter is told of.
+BATCH, SEQUENCE, FRAMES = "batch", "sequence", "frames"
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input: names in its sizes are those that vary in the dynamic variant."""
+
+    name: str
+    sizes: tuple[int | str, ...]
+    dtype: str = "float32"
+    #: Integers are drawn below this; `mask` inputs are ones.
+    below: int = 0
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model, its inputs, and the sizes: the first of `sizes` is what the static variant has."""
+
+    name: str
+    build: Callable[[], Any]
+    inputs: tuple[Input, ...]
+    outputs: tuple[str, ...]
+    sizes: tuple[dict[str, int], ...]
+    #: Exported by torch's older exporter, by tracing: the newer one fixes the number of an LSTM's steps.
+    is_traced: bool = False
+
+    def shape(self, given: Input, sizes: dict[str, int]) -> tuple[int, ...]:
+        return tuple(sizes[size] if isinstance(size, str) else size for size in given.sizes)
+
+
+def _picture_sizes(*batches: int) -> tuple[dict[str, int], ...]:
+    return tuple({BATCH: batch} for batch in batches)
+
+
+def _text_sizes(*sizes: tuple[int, int]) -> tuple[dict[str, int], ...]:
+    return tuple({BATCH: batch, SEQUENCE: sequence} for batch, sequence in sizes)
+
+
+def _frame_sizes(*sizes: tuple[int, int]) -> tuple[dict[str, int], ...]:
+    return tuple({BATCH: batch, FRAMES: frames} for batch, frames in sizes)
+
+
+def _logits(model: Any) -> Any:
+    """Only the logits of a model of transformers: its own results are dictionaries with much else."""
+    import torch
+
+    class Logits(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model.eval()
+
+        def forward(self, *inputs: Any) -> Any:
+            return self.model(*inputs).logits
+
+    return Logits().eval()
+
+
+def _resnet(layer: str, depths: list[int], hidden: list[int]) -> Any:
+    from transformers import ResNetConfig, ResNetForImageClassification
+
+    config = ResNetConfig(layer_type=layer, depths=depths, hidden_sizes=hidden, num_labels=1000)
+    return _logits(_with_spread_norms(ResNetForImageClassification(config)))
+
+
+def _with_spread_norms(model: Any) -> Any:
+    """Batch normalizations of a fresh model do nothing: theirs get numbers that do."""
+    import torch
+
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.running_mean.normal_(0, 0.1)
+            module.running_var.uniform_(0.5, 1.5)
+    return model
+
+
+def resnet18() -> Any:
+    return _resnet("basic", [2, 2, 2, 2], [64, 128, 256, 512])
+
+
+def resnet50() -> Any:
+    return _resnet("bottleneck", [3, 4, 6, 3], [256, 512, 1024, 2048])
+
+
+def mobilenet_v2() -> Any:
+    from transformers import MobileNetV2Config, MobileNetV2ForImageClassification
+
+    return _logits(_with_spread_norms(MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000))))
+
+
+def vit() -> Any:
+    from transformers import ViTConfig, ViTForImageClassification
+
+    return _logits(ViTForImageClassification(ViTConfig(num_labels=1000)))
+
+
+def bert() -> Any:
+    """BERT base with its classifier, ids and mask as inputs."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    model = BertForSequenceClassification(BertConfig()).eval()
+
+    class Classifier(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+            return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
+
+    return Classifier().eval()
+
+
+def gpt2() -> Any:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    return _causal(GPT2LMHeadModel(GPT2Config(use_cache=False)))
+
+
+def llama() -> Any:
+    """Four layers with rotary embeddings, RMSNorm and grouped queries."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=4096,
+        hidden_size=512,
+        intermediate_size=1376,
+        num_hidden_layers=4,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        max_position_embeddings=512,
+        use_cache=False,
+    )
+    return _causal(LlamaForCausalLM(config))
+
+
+def _causal(model: Any) -> Any:
+    import torch
+
+    class Causal(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model.eval()
+
+        def forward(self, input_ids: Any) -> Any:
+            return self.model(input_ids=input_ids, use_cache=False).logits
+
+    return Causal().eval()
+
+
+def lstm() -> Any:
+    """Two layers, both directions, and a projection of each step."""
+    import torch
+
+    class Tagger(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = torch.nn.LSTM(64, 128, num_layers=2, bidirectional=True, batch_first=True)
+            self.head = torch.nn.Linear(256, 32)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.lstm(x)[0])
+
+    return Tagger().eval()
+
+
+def detector() -> Any:
+    """A backbone, a head of boxes and scores for each place, and ONNX's NonMaxSuppression behind it."""
+    import torch
+
+    def block(inputs: int, outputs: int, stride: int) -> Any:
+        convolution = torch.nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        return torch.nn.Sequential(convolution, torch.nn.BatchNorm2d(outputs), torch.nn.SiLU())
+
+    class Detector(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            sizes = [3, 16, 32, 64, 64]
+            self.backbone = torch.nn.Sequential(*map(block, sizes, sizes[1:], [2] * 4))
+            self.boxes = torch.nn.Conv2d(64, 4, 1)
+            self.scores = torch.nn.Conv2d(64, 8, 1)
+
+        def forward(self, image: Any) -> Any:
+            features = self.backbone(image)
+            count = features.shape[2] * features.shape[3]
+            raw = self.boxes(features).flatten(2).transpose(1, 2)
+            places = torch.arange(count, dtype=torch.float32).view(1, -1, 1)
+            corner = raw[..., :2].sigmoid() + places * torch.tensor([0.07, 0.05])
+            boxes = torch.cat([corner, corner + raw[..., 2:].sigmoid() + 0.5], dim=-1)
+            scores = (self.scores(features).flatten(2) * 4).sigmoid()
+            return boxes, scores, _suppress(boxes, scores)
+
+    torch.manual_seed(1)
+    return _with_spread_norms(Detector()).eval()
+
+
+def _suppress(boxes: Any, scores: Any) -> Any:
+    """ONNX's NonMaxSuppression, which torch has no operator for: `translations` tells the exporter."""
+    import torch
+
+    return torch.ops.relax_zoo.suppress(boxes, scores)
+
+
+def translations() -> dict[Any, Any]:
+    """The operators of models here that the exporter does not know, with their ONNX."""
+    import onnxscript
+    import torch
+
+    library = torch.library.Library("relax_zoo", "DEF")
+    library.define("suppress(Tensor boxes, Tensor scores) -> Tensor")
+    _LIBRARIES.append(library)
+
+    @torch.library.register_fake("relax_zoo::suppress")
+    def shape_of(boxes: Any, scores: Any) -> Any:
+        return boxes.new_empty((torch.library.get_ctx().new_dynamic_size(), 3), dtype=torch.int64)
+
+    operators = onnxscript.opset18
+
+    def suppress(boxes: Any, scores: Any) -> Any:
+        limits = [operators.Constant(value_ints=[20]), *(operators.Constant(value_floats=[x]) for x in (0.45, 0.5))]
+        return operators.NonMaxSuppression(boxes, scores, *limits)
+
+    return {torch.ops.relax_zoo.suppress.default: suppress}
+
+
+#: Libraries of torch go with their objects.
+_LIBRARIES: list[Any] = []
+
+_PICTURE = (Input("pixel_values", (BATCH, 3, 224, 224)),)
+_SMALL_PICTURE = (Input("image", (BATCH, 3, 128, 128)),)
+_FRAMES = (Input("x", (BATCH, FRAMES, 64)),)
+_TOKENS = (Input("input_ids", (BATCH, SEQUENCE), "int64", 1000),)
+_MASKED = (*_TOKENS, Input("attention_mask", (BATCH, SEQUENCE), "int64", 2))
+
+ZOO: tuple[Exported, ...] = (
+    Exported("resnet18", resnet18, _PICTURE, ("logits",), _picture_sizes(1, 2, 5)),
+    Exported("resnet50", resnet50, _PICTURE, ("logits",), _picture_sizes(1, 2, 3)),
+    Exported("mobilenet_v2", mobilenet_v2, _PICTURE, ("logits",), _picture_sizes(1, 3, 4)),
+    Exported("bert", bert, _MASKED, ("logits",), _text_sizes((1, 128), (2, 37), (3, 16))),
+    Exported("gpt2", gpt2, _TOKENS, ("logits",), _text_sizes((1, 64), (2, 33), (3, 8))),
+    Exported("vit", vit, _PICTURE, ("logits",), _picture_sizes(1, 2, 3)),
+    Exported("llama", llama, _TOKENS, ("logits",), _text_sizes((1, 64), (2, 33), (3, 100))),
+    Exported("lstm", lstm, _FRAMES, ("tags",), _frame_sizes((1, 50), (3, 17), (2, 80)), is_traced=True),
+    Exported("detector", detector, _SMALL_PICTURE, ("boxes", "scores", "selected"), _picture_sizes(1, 2, 4)),
+)
