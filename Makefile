@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 MYPY_OPTIONS := --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/build/mypy-cache
 LIT := $(BIN)/lit -j$(JOBS) -sv --no-progress-bar
 
+# The models of bench/models and the environments that they need.
+MODELS := build/models
+
 # Setuptools' lenient editable install: new files are seen at once, and it works in the repository's root as well,
 # where the strict one finds only the front door. Its import hook costs 8 ms in `python -c pass`, less than 1 ms in
 # relax-opt, which imports what the hook imports. Type checkers cannot follow it: they get an installed copy.
@@ -16,14 +19,14 @@ TYPED_COPY := build/types
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-processes conformance lint format typecheck bench fuzz generate docs wheel clean distclean
-.PHONY: env env-dev
+.PHONY: env env-dev models bench-models
 .DELETE_ON_ERROR:
 
 help: ## print this list
 	@echo 'make TARGET [PYTHON=python3.12] [JOBS=8]'
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1#\2/p' $(MAKEFILE_LIST) | awk -F'#' '{printf "%-18s %s\n", $$1, $$2}'
 
-run: env ## set everything up, show a module after each pass, compile and run another one
+run: env ## set everything up, show a module after each pass, draw with a compiled loop, read handwritten digits
 	@$(BIN)/python examples/run.py
 
 test: env ## set everything up and run all tests
@@ -59,6 +62,21 @@ typecheck: env-dev ## mypy over the package, by its package names, and the scrip
 
 bench: env ## the benchmarks; their figures stand in bench/README.md
 	@set -e; for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+models: $(MODELS)/exported ## export models from torch with random weights: build/models (4 GB), in an environment of its own
+
+$(MODELS)/exported: bench/models/export.py bench/models/zoo.py $(MODELS)/env-export
+	@$(MODELS)/env-export/bin/python bench/models/export.py $(MODELS)
+	@touch $@
+
+$(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
+	@echo 'Installing what $< names into $@'
+	@rm -rf $@ && mkdir -p $(MODELS)
+	@'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
+
+bench-models: env models $(MODELS)/env-peers ## compare those models with onnxruntime, and compile times with other compilers
+	@$(BIN)/python bench/models/compare.py $(MODELS)
+	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
 
 fuzz: env ## mutate valid inputs for a minute and look for anything but a clean error
 	@$(BIN)/python test/fuzz/run.py --seconds 60

@@ -68,7 +68,7 @@ def build() -> Executable:
             add_packed_entry(module, signature)
         code = emit_object(module)
     names = ["unchecked", *(signature.name for signature in SIGNATURES)]
-    return Executable(Artifact(tuple({"name": name} for name in names), memoryview(code)))
+    return Executable(Artifact(tuple({"name": name} for name in names), (memoryview(code),)))
 
 
 def microseconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:

@@ -68,6 +68,30 @@ def locate(location: Any) -> tuple[str, int, int, str]:
     return "", 0, 0, name
 
 
+class Origin(NamedTuple):
+    """Where an operation comes from: a model's node with its operator, where the location tells, or `file:1:2`."""
+
+    name: str
+    operator: str = ""
+
+
+def origins(location: Any, depth: int = 64) -> list[Origin]:
+    """What a location names, in its order; a fused one names several."""
+    if depth == 0:
+        return []
+    if isinstance(location, ir.FusedLoc):
+        parts = [origin for part in location.locations for origin in origins(part, depth - 1)]
+        return list(dict.fromkeys(parts))
+    if isinstance(location, ir.CallSiteLoc):
+        return origins(location.callee, depth - 1)
+    if isinstance(location, ir.NameLoc):
+        child = location.child_loc
+        return [Origin(_quoted_name(location), _quoted_name(child) if isinstance(child, ir.NameLoc) else "")]
+    if isinstance(location, ir.FileLineColLoc):
+        return [Origin(f"{_quoted_name(location)}:{location.start_line}:{location.start_col}")]
+    return []
+
+
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(rb"\\([0-9A-F]{2}|\\)")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The only file that knows which wheel provides MLIR's Python bindings and under which root package.
+"""MLIR's Python bindings, whichever wheel provides them.
 
 Everything else says `from ..bindings.mlir import ir, passmanager, rewrite` and `dialect_module("func")`.
 """
@@ -7,29 +7,13 @@ Everything else says `from ..bindings.mlir import ir, passmanager, rewrite` and 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .errors import RelaxError
-
-# Upstream's own root first; torch-mlir's wheel carries the same bindings under another name.
-_ROOTS = ("mlir", "torch_mlir")
-
-
-def _find_root() -> str:
-    for root in _ROOTS:
-        spec = importlib.util.find_spec(root)
-        # Found as a folder, not by importing: `mlir` may be an unrelated or empty package.
-        if spec and any((Path(place) / "_mlir_libs").is_dir() for place in spec.submodule_search_locations or ()):
-            return root
-    raise RelaxError(
-        f"no MLIR Python bindings found (tried the packages {', '.join(_ROOTS)})",
-        notes=["install them with: pip install torch-mlir==20261001"],
-    )
+from .wheel import find_root
 
 
 def _import_without_numpy(name: str) -> ModuleType:
@@ -73,7 +57,7 @@ def _register_location_casters() -> None:
         register_type_caster(cls.static_typeid, cast)
 
 
-ROOT = _find_root()
+ROOT = find_root()
 ir: Any = _import_without_numpy(f"{ROOT}.ir")
 _register_elements_builders()
 passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")

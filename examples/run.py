@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `make run` shows: a module through passes, its IR in readable form after each; then one compiled and run."""
+"""What `make run` shows: a module through passes, readable after each; then what compiled programs do."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mandelbrot
+from digits import classify
 
 import relax_mlir as rx
 
@@ -29,7 +30,8 @@ def main() -> int:
     print(f"  relax-opt {path.parent.name}/{path.name} --pass-pipeline='{PIPELINE}' --mlir-print-ir-after-all\n")
     print("# examples/mandelbrot.py: a graph with a loop, compiled and run\n")
     mandelbrot.main()
-    return 0
+    print("\n# examples/digits/classify.py: an ONNX model from file to native code\n")
+    return classify.main()
 
 
 if __name__ == "__main__":

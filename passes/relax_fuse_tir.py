@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 from ..bindings.errors import RelaxError
 from ..bindings.legality import operations_in
 from .core.base import Pass
+from .core.journal import Journal
 from .core.registry import register_pass
 from .fuse.block import BlockGroups, Limits
 from .fuse.functions import FusedFunctions
+from .fuse.notes import note_kernels, note_not_fused
 from .inline.call_graph import UNITS, functions_in
 
 
@@ -35,13 +37,19 @@ class FuseTir(Pass):
                 raise RelaxError(f"{option}={value}: expected at least 1")
 
     def run(self, op: Any) -> None:
+        journal = Journal.active()
         functions = FusedFunctions(op)
         limits = Limits(self.max_ops, self.max_parameters, self.epilogues)
         graphs = [each for each in functions_in(op) if not any(unit in each.attributes for unit in UNITS)]
         for block in [block for function in graphs for block in _blocks_in(function)]:
-            for group, outputs, before in BlockGroups(block, functions.info, limits).find():
+            groups = BlockGroups(block, functions.info, limits, keeps_reasons=journal is not None)
+            found = groups.find()
+            if journal is not None:
+                note_not_fused(journal, groups.reasons_apart())
+            for group, outputs, before in found:
                 functions.replace(group, outputs, before)
         functions.remove_unused()
+        note_kernels(journal, op)
 
 
 def _blocks_in(function: Any) -> list[Any]:

@@ -9,13 +9,16 @@ from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion
 from ..bindings.errors import RelaxError
+from ..bindings.rewriting import Decline
 from ..dialects.core.dialect import find_op
 from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
+from .core.journal import Journal
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
 from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
+from .legalize.notes import LegalizationNotes
 from .legalize.rules import Rule, RuleFunction, rules_by_op
 from .legalize.targets import fallback_chain
 
@@ -48,13 +51,18 @@ class LegalizeOps(Pass):
     def run(self, op: Any) -> None:
         prim_funcs = PrimFuncs(op)
         conversion = Conversion(f"legalization for target '{self.target}'")
-        conversion.leave_alone(lambda inner: is_prim_func(inner) or inner.name == "builtin.module")
+        conversion.leave_alone(_is_opaque)
         conversion.illegal("relax")
         conversion.legal(*GRAPH_LEVEL, *self.skip_ops, *self._legal_on_target())
+        journal = Journal.active()
+        notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
         for name, rules in self._rules().items():
             for position, rule in enumerate(rules):
-                conversion.add(name, _pattern(rule, prim_funcs), priority=len(rules) - position, name=rule.label)
+                pattern = _pattern(rule, prim_funcs, notes)
+                conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
         conversion.run(op)
+        if notes is not None:
+            notes.finished(op)
 
     def _legal_on_target(self) -> list[str]:
         return sorted({name for target in fallback_chain(self.target) for name in target.legal})
@@ -68,13 +76,20 @@ class LegalizeOps(Pass):
         return rules
 
 
-def _pattern(rule: Rule, prim_funcs: PrimFuncs) -> Any:
+def _is_opaque(operation: Any) -> bool:
+    return is_prim_func(operation) or operation.name == "builtin.module"
+
+
+def _pattern(rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Any:
     function = with_known_sizes(rule.function)
 
     def legalize(op: Any, operands: list[Any], _: Any) -> Any:
-        values = function(op, operands, RuleBuilder(op, operands, prim_funcs))
+        builder = RuleBuilder(op, operands, prim_funcs)
+        values = function(op, operands, builder)
         if values is None:
             raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")
+        if notes is not None and not isinstance(values, Decline):
+            notes.taken(op.operation, rule, builder.called)
         return values
 
     legalize.__name__ = rule.function.__name__

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.errors import RelaxError
-from ..bindings.mlir import ir
+from ..bindings.mlir import ir, string_value
 from ..bindings.rewriting import Decline
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, is_prim_func, op_pattern
 from .core.base import Pass
+from .core.facts import ScheduleFact
+from .core.journal import Journal
 from .core.registry import register_pass
 from .legalize.targets import find_target
 from .schedule.named import apply_named_schedule, drop_named_schedules
@@ -45,18 +48,35 @@ class TirSchedule(Pass):
 
     def _schedule(self, module: Any, function: Any) -> None:
         if SCHEDULE in function.attributes:
+            named = str(function.attributes[SCHEDULE])
             apply_named_schedule(module, function)
+            _note(function, named, "the module", [])
             return
         target = ir.StringAttr(function.attributes[TARGET]).value if TARGET in function.attributes else self.target
         context = ScheduleContext(target, self.vector_bytes)
         pattern = op_pattern(function)
+        declined: list[dict[str, str]] = []
         for schedule in schedules_for(OpPattern.OPAQUE if pattern is None else pattern, target):
-            if not _declined(schedule.function, function, context):
+            decline = _declined(schedule.function, function, context)
+            if decline is None:
+                _note(function, schedule.function.__name__, schedule.place, declined)
                 return
+            declined.append({"schedule": schedule.label, "reason": decline.reason})
+        _note(function, "", "", declined)
 
 
-def _declined(schedule: Any, function: Any, context: ScheduleContext) -> bool:
+def _declined(schedule: Any, function: Any, context: ScheduleContext) -> Decline | None:
     try:
-        return isinstance(schedule(function, context), Decline)
-    except Decline:
-        return True
+        outcome = schedule(function, context)
+    except Decline as decline:
+        return decline
+    return outcome if isinstance(outcome, Decline) else None
+
+
+def _note(function: Any, schedule: str, place: str, declined: Sequence[dict[str, str]]) -> None:
+    """Tells which schedule took a PrimFunc, where somebody listens; none, where it becomes plain loops."""
+    journal = Journal.active()
+    if journal is not None:
+        pattern = op_pattern(function)
+        name = string_value(function.attributes["sym_name"])
+        journal.add(ScheduleFact(name, "" if pattern is None else pattern.attribute_text, schedule, place, declined))

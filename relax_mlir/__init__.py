@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from .passes.core.instruments import Instrument as Instrument
     from .passes.core.instruments import PrintIR as PrintIR
     from .passes.core.instruments import Timing as Timing
+    from .passes.core.journal import Journal as Journal
     from .passes.core.registry import all_passes as all_passes
     from .passes.core.registry import find_pass as find_pass
     from .passes.core.registry import register_pass as register_pass
+    from .passes.legalize import loops as loops
     from .pipeline import Decline as Decline
     from .pipeline import LegalizeOps as LegalizeOps
     from .pipeline import Pipeline as Pipeline
@@ -89,6 +91,7 @@ _EXPORTS = {
     # Passes: writing them, running them, watching them.
     "Callback": "passes.core.instruments",
     "Instrument": "passes.core.instruments",
+    "Journal": "passes.core.journal",
     "Pass": "passes.core.base",
     "Pipeline": "pipeline",
     "PrintIR": "passes.core.instruments",
@@ -124,6 +127,7 @@ _MODULES = {
     "tir": "dialects.tir",
     "attrs": "dialects.core.attributes",
     "runtime": "runtime",
+    "loops": "passes.legalize.loops",
 }
 
 

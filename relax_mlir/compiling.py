@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 
 from . import __version__, targets  # noqa: F401  # importing the package makes its targets known
 from .bindings.errors import RelaxError
 from .module import Module
 from .passes.core.instruments import Instrument
+from .passes.core.journal import Journal
 from .passes.core.stages import Stages
 from .passes.legalize.code import code_module, stages_of
+from .passes.legalize.code_options import code_options
 from .passes.legalize.target_options import parse_target
 from .runtime import Executable
 
@@ -22,18 +26,25 @@ def compile(
     pipeline: Stages | None = None,
     opt_level: int = 2,
     instruments: Iterable[Instrument] = (),
+    journal: Journal | None = None,
+    jobs: int | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
     The module stays as it is. The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
-    `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`.
+    `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes tell of their work is
+    written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
+    without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False).
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
     chosen = parse_target(target)
     code = code_module(chosen.name)
-    lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
-    artifact = code.build(lowered.owner, chosen, opt_level=opt_level, version=__version__)
+    options = code_options(jobs, cache, instruments)
+    with nullcontext() if journal is None else journal.recording():
+        lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
+        artifact = code.build(lowered.owner, chosen, opt_level=opt_level, version=__version__, options=options)
     return Executable(artifact, load_later=True)  # it may be for another machine
 
 

@@ -36,7 +36,7 @@ class Module:
         self._owner = owner
         self._entered: list[ExitStack] = []
         self._original: Module | None = None
-        weakref.finalize(self, drop, id(self.context))
+        self._forgetting = weakref.finalize(self, drop, id(self.context))
 
     @classmethod
     def parse(cls, source: str | bytes, name: str = "<string>", *, allow_unregistered: bool = False) -> Module:
@@ -64,6 +64,7 @@ class Module:
         copied = Module(owner)
         # What is remembered of the context is forgotten with its first owner.
         copied._original = self
+        copied._forgetting.detach()
         return copied
 
     @property

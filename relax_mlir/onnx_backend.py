@@ -8,7 +8,7 @@ from typing import Any
 
 from .bindings.errors import RelaxError
 from .compiling import compile
-from .frontends.onnx.inputs import Shape
+from .frontends.onnx.inputs import InputShape, declared_inputs, kind_of
 from .frontends.onnx.model import read_model
 from .onnx_import import from_onnx
 from .runtime import Executable, tensor, to_numpy
@@ -20,27 +20,87 @@ except ImportError:
 
 
 class OnnxBackendRep(BackendRep):
-    """A compiled model: `run(inputs)` takes arrays and gives arrays, by position and by the outputs' names."""
+    """A model: `run(inputs)` takes arrays and gives arrays, by position and by the outputs' names.
 
-    def __init__(self, executable: Executable, outputs: Sequence[str]):
-        self._executable = executable
-        self._tuple = namedtupledict("Outputs", list(outputs))
+    Sequences are lists of arrays. A model that takes sequences or optionals whose lengths and presence nobody told is
+    compiled when they are seen, once for each.
+    """
+
+    def __init__(self, source: Any, shapes: Mapping[str, InputShape], target: str):
+        model = read_model(source)
+        inputs = declared_inputs(model)
+        self._source, self._shapes, self._target = source, shapes, target
+        self._tuple = namedtupledict("Outputs", [output.name for output in model.proto.graph.output])
+        kinds = [kind_of(each.type) for each in inputs]
+        #: The places of inputs that may be lists or None; those of which callers tell it by what they pass, with names.
+        self._may_be_lists = [position for position, kind in enumerate(kinds) if kind in ("sequence", "optional")]
+        self._open = [
+            (position, inputs[position].name) for position in self._may_be_lists if inputs[position].name not in shapes
+        ]
+        self._count = len(inputs)
+        self._compiled: dict[tuple[Any, ...], Executable] = {}
+        if not self._open:
+            self._executable(())
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs for inputs in the model's order. One array stands for a list of one."""
         import numpy
 
-        given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-        results = self._executable["main"](*[_passed(numpy.asarray(each)) for each in given])
-        described = self._executable.signature("main")["outputs"]
-        several = [results] if len(described) == 1 else list(results)
-        arrays = [to_numpy(each, about.get("holds")) for each, about in zip(several, described, strict=True)]
-        return self._tuple(*arrays)
+        several = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+        given = [
+            _arrays(each) if position in self._may_be_lists else numpy.asarray(each)
+            for position, each in enumerate(several)
+        ]
+        if self._open and len(given) != self._count:
+            raise RelaxError(f"the model has {self._count} inputs, got {len(given)}")
+        executable = self._executable(tuple(_shape_of(given[position]) for position, _ in self._open))
+        results = executable["main"](*[_passed(each) for each in given])
+        described = executable.signature("main")["outputs"]
+        outputs = [results] if len(described) == 1 else list(results)
+        return self._tuple(*[_result(each, about) for each, about in zip(outputs, described, strict=True)])
+
+    def _executable(self, shapes: tuple[Any, ...]) -> Executable:
+        """The program for these shapes of the open inputs."""
+        if shapes not in self._compiled:
+            told = {name: shape for (_, name), shape in zip(self._open, shapes, strict=True)}
+            module = from_onnx(self._source, shapes={**self._shapes, **told})
+            self._compiled[shapes] = compile(module, self._target)
+        return self._compiled[shapes]
 
 
-def _passed(array: Any) -> Any:
+def _arrays(value: Any) -> Any:
+    """An input as an array, a list of arrays, or None."""
+    import numpy
+
+    if isinstance(value, (list, tuple)):
+        return [numpy.asarray(each) for each in value]
+    return None if value is None else numpy.asarray(value)
+
+
+def _shape_of(value: Any) -> Any:
+    """What `rx.from_onnx` is told of an input."""
+    if isinstance(value, list):
+        return tuple(each.shape for each in value)
+    return None if value is None else value.shape
+
+
+def _passed(value: Any) -> Any:
     """An array as a tensor; a copy of one that is read-only or does not lie in one piece."""
-    return tensor(array if array.flags.c_contiguous and array.flags.writeable else array.copy(order="C"))
+    if isinstance(value, list):
+        return [_passed(each) for each in value]
+    if value is None:
+        return None
+    return tensor(value if value.flags.c_contiguous and value.flags.writeable else value.copy(order="C"))
+
+
+def _result(value: Any, described: Mapping[str, Any]) -> Any:
+    """An output as an array, a list of arrays, or None."""
+    if value is None:
+        return None
+    if described["kind"] == "list":
+        items = described["items"]
+        return [_result(each, items[at] if at < len(items) else described["rest"]) for at, each in enumerate(value)]
+    return to_numpy(value, described.get("holds"))
 
 
 class OnnxBackend(Backend):
@@ -52,15 +112,14 @@ class OnnxBackend(Backend):
         model: Any,
         device: str = "CPU",
         *,
-        shapes: Mapping[str, Shape] | None = None,
+        shapes: Mapping[str, InputShape] | None = None,
         target: str = "llvm",
         **kwargs: Any,
     ) -> OnnxBackendRep:
         """Imports and compiles a model: a ModelProto, a path or bytes. `shapes` are those of `rx.from_onnx`."""
         if not cls.supports_device(device):
             raise RelaxError(f"there is no device '{device}': models run on the CPU")
-        names = [output.name for output in read_model(model).proto.graph.output]
-        return OnnxBackendRep(compile(from_onnx(model, shapes=shapes), target), names)
+        return OnnxBackendRep(model, shapes or {}, target)
 
     @classmethod
     def run_node(
@@ -95,19 +154,26 @@ def _distinct(node: Any, inputs: Sequence[Any]) -> list[Any]:
 
 def _model_of(node: Any, inputs: Sequence[Any], version: int | None) -> Any:
     """A model of this node alone."""
-    import numpy
     from onnx import ValueInfoProto, defs, helper
 
-    arrays = zip(dict.fromkeys(_names(node)), _distinct(node, inputs), strict=True)
-    infos = [(name, numpy.asarray(array)) for name, array in arrays]
-    graph = helper.make_graph(
-        [node],
-        node.op_type,
-        [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in infos
-        ],
-        [ValueInfoProto(name=name) for name in node.output if name],
-    )
+    values = zip(dict.fromkeys(_names(node)), _distinct(node, inputs), strict=True)
+    infos = [_info_of(name, value) for name, value in values]
+    outputs = [ValueInfoProto(name=name) for name in node.output if name]
+    graph = helper.make_graph([node], node.op_type, infos, outputs)
     opset = helper.make_opsetid(node.domain, version or defs.onnx_opset_version())
     return helper.make_model(graph, opset_imports=[opset])
+
+
+def _info_of(name: str, value: Any) -> Any:
+    """What a model says of an input: a list of arrays is a sequence. An empty one and None are of float32."""
+    import numpy
+    from onnx import TensorProto, helper
+
+    if value is None:
+        tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+        return helper.make_value_info(name, helper.make_optional_type_proto(tensor))
+    if isinstance(value, (list, tuple)) and all(isinstance(each, numpy.ndarray) for each in value):
+        dtype = helper.np_dtype_to_tensor_dtype(value[0].dtype) if value else TensorProto.FLOAT
+        return helper.make_tensor_sequence_value_info(name, dtype, None)
+    array = numpy.asarray(value)
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)

@@ -7,20 +7,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from .frontends.onnx.build import add_main
-from .frontends.onnx.inputs import Shape
-from .frontends.onnx.model import read_model
+from .frontends.onnx.inputs import InputShape
+from .frontends.onnx.model import errors_in, read_model
 from .frontends.onnx.problems import Problems
 from .module import Module
+from .passes.core.journal import timed
 
 
-def from_onnx(source: Any, *, shapes: Mapping[str, Shape] | None = None) -> Module:
+def from_onnx(source: Any, *, shapes: Mapping[str, InputShape] | None = None) -> Module:
     """The module of a model: a path, bytes or an onnx.ModelProto. Its function is `main`.
 
-    `shapes` gives inputs other shapes, None for a size that only the run tells: `{"x": (None, 3, 224, 224)}`.
+    `shapes` gives inputs other shapes, None for a size that only the run tells: `{"x": (None, 3, 224, 224)}`; a list of
+    shapes tells how many tensors a sequence has, None that an optional is left out.
     Raises one RelaxError that lists every node that cannot be imported.
     """
-    module, problems = Module(), Problems()
-    add_main(module.operation, read_model(source), shapes or {}, problems)
-    problems.check()
-    module.verify()
+    with timed("import"):
+        module, problems, model = Module(), Problems(), read_model(source)
+        with errors_in(model.path):
+            add_main(module.operation, model, shapes or {}, problems)
+            problems.check()
+            module.verify()
     return module

@@ -3,10 +3,10 @@
 
     header      64 bytes: magic, format version, bytes of manifest, of object code, of the file, digest
     manifest    JSON
-    object      the object file, 64-byte aligned
+    objects     object files, each 64-byte aligned and padded
     constants   each 64-byte aligned and padded, so that a mapping of the file is used as it is
 
-The digest (blake2b) is over header, manifest and object. Constants can be gigabytes: each has a CRC-32 in the
+The digest (blake2b) is over header, manifest and objects. Constants can be gigabytes: each has a CRC-32 in the
 manifest, more than twice as fast, which is enough against damage.
 """
 
@@ -49,7 +49,8 @@ class Artifact:
     """A compiled program: signatures of its functions, object code, constants, and what the code needs to run."""
 
     entries: tuple[dict[str, Any], ...]
-    object_code: memoryview
+    #: Object files, which refer to each other.
+    objects: tuple[memoryview, ...]
     constants: tuple[Constant, ...] = ()
     triple: str = ""
     features: tuple[str, ...] = ()
@@ -68,12 +69,17 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
         crc = zlib.crc32(_padding(data.nbytes), zlib.crc32(data))
         places.append(ConstantPlace(constant.name, constant.dtype, constant.shape, offset, data.nbytes, crc))
         offset += _padded(data.nbytes)
-    manifest = Manifest(artifact.entries, tuple(places), artifact.triple, artifact.features, artifact.version)
-    text, code = render_manifest(manifest), _bytes_of(artifact.object_code)
+    objects = [_bytes_of(each) for each in artifact.objects]
+    sizes = tuple(each.nbytes for each in objects)
+    manifest = Manifest(artifact.entries, sizes, tuple(places), artifact.triple, artifact.features, artifact.version)
+    text = render_manifest(manifest)
     head = HEADER_BYTES + len(text)
-    body: list[bytes | memoryview] = [text, _padding(head), code, _padding(code.nbytes)]
-    size = _padded(head) + _padded(code.nbytes) + offset
-    header = _HEADER.pack(MAGIC, FORMAT_VERSION, len(text), code.nbytes, size)
+    body: list[bytes | memoryview] = [text, _padding(head)]
+    for code in objects:
+        body += [code, _padding(code.nbytes)]
+    code_bytes = sum(map(_padded, sizes))
+    size = _padded(head) + code_bytes + offset
+    header = _HEADER.pack(MAGIC, FORMAT_VERSION, len(text), code_bytes, size)
     yield header + _digest([header, *body])
     yield from body
     for constant in artifact.constants:
@@ -108,7 +114,7 @@ def _parse(data: memoryview, verify_constants: bool) -> Artifact:
     if size != data.nbytes:
         raise ArtifactError(f"damaged: it has {data.nbytes} bytes, its header says {size}")
     code_start = _padded(HEADER_BYTES + manifest_bytes)
-    constants_start = code_start + _padded(code_bytes)
+    constants_start = code_start + code_bytes
     if constants_start > size:
         raise ArtifactError("damaged: its parts reach beyond its end")
     digest = _digest([data[: _HEADER.size], data[HEADER_BYTES:constants_start]])
@@ -118,12 +124,23 @@ def _parse(data: memoryview, verify_constants: bool) -> Artifact:
     constants = data[constants_start:]
     return Artifact(
         manifest.entries,
-        data[code_start : code_start + code_bytes],
+        tuple(_objects(manifest.object_sizes, data[code_start:constants_start])),
         tuple(_constants(manifest.constants, constants, verify_constants)),
         manifest.triple,
         manifest.features,
         manifest.version,
     )
+
+
+def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
+    start = 0
+    for size in sizes:
+        if start + _padded(size) > data.nbytes:
+            raise ArtifactError("damaged: its objects reach beyond the code")
+        yield data[start : start + size]
+        start += _padded(size)
+    if start != data.nbytes:
+        raise ArtifactError("damaged: the code goes on behind the last object")
 
 
 def _constants(places: Iterable[ConstantPlace], data: memoryview, verify: bool) -> Iterator[Constant]:

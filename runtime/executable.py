@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import difflib
+import functools
 import os
 import platform
-from collections.abc import Iterator
-from typing import Any
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .artifact import Artifact, read_artifact, write_artifact
 from .cpu import host_features
@@ -16,6 +18,9 @@ from .errors import ArtifactError, UnknownFunction
 from .memory import ConstantMemory
 from .printing import register_print
 from .python_errors import register_builtin_errors
+
+if TYPE_CHECKING:
+    from .profile import Profile
 
 _SET_CONSTANTS = "__relax_set_constants"
 
@@ -34,6 +39,7 @@ class Executable:
         self._artifact = artifact
         self._entries = {entry["name"]: entry for entry in artifact.entries}
         self._functions: dict[str, Any] = {}
+        self._profiling = threading.Lock()
         self._module: Any = None if load_later else _load(artifact)
 
     def __getitem__(self, name: str) -> Any:
@@ -61,6 +67,22 @@ class Executable:
         if name not in self._entries:
             raise UnknownFunction(self._unknown(name))
         return self._entries[name]
+
+    def profile(self, name: str, *arguments: Any, repeat: int = 20, warmup: int = 3) -> Profile:
+        """Calls a function so many times with and without clocks on, and tells what time each of its kernels takes.
+
+        One profile of a program at a time. Calls from other threads meanwhile are not in it.
+        """
+        from .profile import profile_calls
+
+        function, entry = self[name], self._entries[name]
+        if not self._profiling.acquire(blocking=False):
+            raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
+        try:
+            find = functools.partial(_find, self._module)
+            return profile_calls(entry, lambda: function(*arguments), find, repeat=repeat, warmup=warmup)
+        finally:
+            self._profiling.release()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes."""
@@ -102,13 +124,14 @@ def check_features(required: tuple[str, ...]) -> None:
 def _load(artifact: Artifact) -> Any:
     check_architecture(artifact.triple)
     check_features(artifact.features)
-    module = _load_object(artifact.object_code)
+    module = _load_objects(artifact.objects)
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact)
     return module
 
 
-def _load_object(code: memoryview) -> Any:
+def _load_objects(objects: Sequence[memoryview]) -> Any:
+    """One module of object files that refer to each other."""
     import tvm_ffi_orcjit
 
     register_builtin_errors()
@@ -116,7 +139,7 @@ def _load_object(code: memoryview) -> Any:
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.
-        return tvm_ffi_orcjit.default_session().load_module(bytes(code), cxx=os.devnull)
+        return tvm_ffi_orcjit.default_session().load_module([bytes(each) for each in objects], cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
         raise ArtifactError(f"the object code cannot be loaded: {_first_line(error)}") from None
 

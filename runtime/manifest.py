@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import ArtifactError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
@@ -32,6 +32,7 @@ class Manifest:
     """Everything but the code and the constants themselves."""
 
     entries: tuple[dict[str, Any], ...]
+    object_sizes: tuple[int, ...]
     constants: tuple[ConstantPlace, ...]
     triple: str
     features: tuple[str, ...]
@@ -46,6 +47,7 @@ def render_manifest(manifest: Manifest) -> bytes:
         "abi": list(ABI_VERSION),
         "target": {"triple": manifest.triple, "features": sorted(manifest.features)},
         "entries": list(manifest.entries),
+        "objects": list(manifest.object_sizes),
         "constants": [{**vars(place), "shape": list(place.shape)} for place in manifest.constants],
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
@@ -67,6 +69,7 @@ def parse_manifest(text: bytes) -> Manifest:
     target = _Fields(fields.get("target", dict), "target")
     return Manifest(
         tuple(_parse_entry(entry) for entry in fields.get("entries", list)),
+        _parse_sizes(fields.items("objects", int)),
         tuple(_parse_constant(place) for place in fields.get("constants", list)),
         target.get("triple", str),
         tuple(target.items("features", str)),
@@ -80,6 +83,12 @@ def _parse_entry(content: Any) -> dict[str, Any]:
     entry.items("inputs", dict)
     entry.items("outputs", dict)
     return dict(content)
+
+
+def _parse_sizes(sizes: list[int]) -> tuple[int, ...]:
+    if min(sizes, default=0) < 0:
+        raise ArtifactError("damaged: its manifest has a negative size")
+    return tuple(sizes)
 
 
 def _parse_constant(content: Any) -> ConstantPlace:

@@ -5,8 +5,11 @@
 `lit` gives this file the names `config` and `lit_config`.
 """
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 TEST_FOLDER = Path(__file__).resolve().parent
@@ -19,6 +22,10 @@ config.suffixes = [".mlir"]
 config.excludes = ["python", "Inputs"]
 config.test_source_root = str(TEST_FOLDER)
 config.test_exec_root = str(TEST_FOLDER.parent / "build" / "lit")
+# Compiled code is kept in a folder of this run: nothing stale helps a test, and the user's folder stays as it is.
+CACHE_FOLDER = tempfile.mkdtemp(prefix="relax-lit-cache-")
+atexit.register(shutil.rmtree, CACHE_FOLDER, ignore_errors=True)
+config.environment["RELAX_MLIR_CACHE"] = CACHE_FOLDER
 if "PYTHONPATH" in os.environ:
     config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import textwrap
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +14,7 @@ from ..bindings.errors import RelaxError
 from ..bindings.suggest import suggest
 
 _COLUMN = 34
+_NARROWEST = 40  # of a terminal that says something else, nobody can read a table
 _WIDTH = 66
 _LARGEST_NUMBER = 2**31 - 1
 
@@ -27,6 +30,14 @@ class Option(NamedTuple):
     default: Any = None
     #: The values that a text may have; all if there are none.
     choices: tuple[str, ...] = ()
+
+
+#: What every tool has.
+COMMON_OPTIONS = {
+    "traceback": Option("flag", "Information", "print Python's traceback with an error", default=False),
+    "version": Option("flag", "Information", "print the versions", default=False),
+    "help": Option("flag", "Information", "print this help", default=False),
+}
 
 
 class Arguments:
@@ -172,18 +183,53 @@ def write_text(stream: TextIO, text: str) -> None:
         raise RelaxError(f"cannot write to standard output: {error.strerror}") from None
 
 
-def parse_shapes(texts: Sequence[str] | None, *, unknown: bool) -> dict[str, tuple[int | str | None, ...]]:
-    """--shape x:1,3,224,224 as sizes by input; with `unknown`, `?` and names are sizes that only the run tells."""
-    shapes: dict[str, tuple[int | str | None, ...]] = {}
+def terminal_width(stream: TextIO) -> int | None:
+    """The columns that a table may have: a terminal's; None for a pipe or a file, where it is not to be cut."""
+    if not stream.isatty():
+        return None
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return None
+    return max(columns, _NARROWEST) if columns else None
+
+
+def parse_shapes(texts: Sequence[str] | None, *, unknown: bool) -> dict[str, Any]:
+    """--shape x:1,3,224,224 as sizes by input; with `unknown`, `?` and names are sizes that only the run tells.
+
+    Then also xs:[(2,3),(?,3)], a list of shapes for the tensors of a sequence, and x:- for an optional that is left
+    out: None.
+    """
+    shapes: dict[str, Any] = {}
     for text in texts or ():
         name, colon, sizes = text.rpartition(":")
         if not colon or not name:
             raise RelaxError(f"option --shape expects input:size,size,..., got '{text}'")
         if name in shapes:
             raise RelaxError(f"option --shape: input '{name}' is given twice")
-        words = [word.strip() for word in sizes.split(",")] if sizes.strip() else []
-        shapes[name] = tuple(_size(word, text, unknown) for word in words)
+        shapes[name] = _shape(sizes.strip(), text, unknown)
     return shapes
+
+
+_LISTED = r"\(([^()]*)\)|\?"  # a shape in a list; `?`: the one that the model tells
+
+
+def _shape(text: str, whole: str, unknown: bool) -> Any:
+    if text == "-" and unknown:
+        return None
+    if not text.startswith("["):
+        return _sizes(text, whole, unknown)
+    if not unknown:
+        raise RelaxError(f"option --shape: '{whole}': the tensors of a list are named x.0, x.1 and so on")
+    if not re.fullmatch(rf"\[((?:{_LISTED})(,\s*(?:{_LISTED}))*)?\]", text):
+        raise RelaxError(f"option --shape: expected a list of shapes as xs:[(2,3),(?,3)], got '{whole}'")
+    found = re.finditer(_LISTED, text)
+    return [None if each[0] == "?" else _sizes(each[1], whole, unknown) for each in found]
+
+
+def _sizes(text: str, whole: str, unknown: bool) -> tuple[int | str | None, ...]:
+    words = [word.strip() for word in text.split(",")] if text.strip() else []
+    return tuple(_size(word, whole, unknown) for word in words)
 
 
 def _size(word: str, text: str, unknown: bool) -> int | str | None:

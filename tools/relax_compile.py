@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TextIO
 
 from .opt.guard import run_guarded
@@ -28,12 +29,13 @@ def run(
 ) -> int:
     """Runs the tool on its arguments (without the program's name) and returns the exit code."""
     # Imported late, so that the guard has forked before MLIR is loaded.
+    from ..bindings.errors import RelaxError
     from .command_line import reporting_errors
-    from .compile.driver import EXPECTED_ERRORS, Driver
+    from .compile.start import start
 
     errors = stderr or sys.stderr
-    driver = Driver(stdin or sys.stdin, stdout or sys.stdout, errors)
-    return reporting_errors(_NAME, lambda: driver.run(argv), errors, EXPECTED_ERRORS, "--traceback" in argv)
+    work = partial(start, argv, stdin or sys.stdin, stdout or sys.stdout, errors)
+    return reporting_errors(_NAME, work, errors, [RelaxError], "--traceback" in argv)
 
 
 if __name__ == "__main__":

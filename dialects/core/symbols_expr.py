@@ -389,8 +389,19 @@ def extremum(kind: str, sizes: Iterable[Size]) -> Size:
     return kept[0] if len(kept) == 1 else _make_call(kind, tuple(kept))
 
 
+def is_cut(size: Size, whole: Size) -> bool:
+    """Whether a size is min(whole, other sizes of at least 1)."""
+    atom = _sole_atom(size)
+    if atom is None or atom.kind != "min" or whole not in atom.args:
+        return False
+    return all(each == whole or _at_least(each, 1) for each in atom.args)
+
+
 def _decides(kind: str, a: Size, b: Size) -> bool:
     """Whether b can be dropped beside a."""
+    inner = _sole_atom(b)
+    if inner is not None and {kind, inner.kind} == {"min", "max"} and a in inner.args:
+        return True  # max(n, min(n, 8)) is n
     return _at_least(b, a) if kind == "min" else _at_least(a, b)
 
 

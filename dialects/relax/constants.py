@@ -99,7 +99,9 @@ def _array(value: Any, dtype: Any) -> tuple[Any, str]:
         python_floats = array.dtype == numpy.float64 and not hasattr(value, "dtype")
         dtype = "float32" if python_floats else array.dtype
     name = DType().normalize(dtype)
-    return numpy.ascontiguousarray(array.astype(_storage_dtype(name))).reshape(array.shape), name
+    # What nobody can change is not copied: large constants are the caller's memory itself.
+    converted = array.astype(_storage_dtype(name), copy=array.flags.writeable)
+    return numpy.ascontiguousarray(converted).reshape(array.shape), name
 
 
 def _storage_dtype(name: str) -> Any:

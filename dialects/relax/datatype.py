@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversion of element types."""
+"""Element types changed: elements converted, or their bits taken for another type's."""
 
 from __future__ import annotations
 
 from ..core.attributes import DType
 from .dialect import op
-from .infer.dtypes import astype
+from .infer.dtypes import astype, bitcast
 
 op("astype", "x", attrs={"dtype": DType()}, infer=astype, doc="Each element converted to another type.")
+op("bitcast", "x", attrs={"dtype": DType()}, infer=bitcast, own=True,
+   doc="The same bits as elements of another type of as many bits; to bool: whether any bit is set.")  # fmt: skip

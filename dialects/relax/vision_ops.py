@@ -78,7 +78,11 @@ op(
         "sample_ratio": Int(-1, doc="samples in each direction; 0 or less: chosen by the region's size"),
         "aligned": Bool(False, doc="whether positions are shifted by half a pixel"),
         "layout": Str("NCHW", choices=("NCHW", "NHWC")),
-        "mode": Str("avg", choices=("avg", "max")),
+        "mode": Str(
+            "avg",
+            choices=("avg", "max", "max_share"),
+            doc="of a bin's samples, or (max_share) of the shares that the elements around each have in it",
+        ),
     },
     infer=roi_pooling,
     doc="Each region, interpolated to a fixed size.",

@@ -7,49 +7,61 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...bindings.context import load_dialects
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...dialects.core.codec import encode
-from ...dialects.core.function_attributes import ARGUMENT_NAME
+from ...dialects.core.function_attributes import ARGUMENT_NAME, RESULT_NAMES
+from ...dialects.core.groups import INPUT_GROUPS, LIST, RESULT_GROUPS, VALUE, Group, encode_groups
+from .forms import all_tensors, form_of
 from .importer import GraphImporter
-from .inputs import Shape, input_infos
+from .inputs import InputShape, Passed, passed_inputs
 from .model import Model
+from .notes import note_model
 from .problems import Problems
-from .values import Value
-
-#: On the function: the names of its results in the model.
-RESULT_NAMES = "relax.result_names"
+from .values import EmptyOptional, SequenceValue, Value
 
 
-def add_main(module: Any, model: Model, shapes: Mapping[str, Shape], problems: Problems) -> None:
+def add_main(module: Any, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
     """Adds the model's graph to a module; what cannot be imported is in `problems` afterwards, and nothing is added."""
     graph = model.proto.graph
-    infos = input_infos(model, shapes)
+    inputs = passed_inputs(model, shapes)
+    note_model(model.proto, inputs)
     context = module.context
     load_dialects(context, ("scf", "tensor"))
     with context, ir.Location.name(graph.name or "main"):
-        types = [encode(info, context) for info in infos.values()]
+        names = [name for each in inputs for name in each.names]
+        types = [encode(info, context) for each in inputs for info in each.infos]
         with ir.InsertionPoint(module.regions[0].blocks[0]):
-            function = ir.Operation.create(
-                "func.func", attributes=_attributes("main", list(infos), types, []), regions=1
-            )
+            function = ir.Operation.create("func.func", attributes=_attributes("main", names, types, []), regions=1)
         block = function.regions[0].blocks.append(*types)
         try:
             with ir.InsertionPoint(block):
-                results = _add_body(model, list(infos), list(block.arguments), problems)
+                outputs = _add_body(model, inputs, list(block.arguments), problems)
                 if problems.found:
                     raise _Incomplete
+                forms = [form_of(each) for each in outputs]
+                results = [value.ssa for value in all_tensors(forms, outputs)]
                 ir.Operation.create("func.return", operands=results)
+            _erase_unused_transpositions(block)
         except _Incomplete:
             function.erase()
             return
         except BaseException:
             function.erase()
             raise
-        attributes = _attributes("main", list(infos), types, [value.type for value in results])
+        attributes = _attributes("main", names, types, [value.type for value in results])
         function.attributes["function_type"] = attributes["function_type"]
-        names = [ir.StringAttr.get(output.name) for output in graph.output]
-        function.attributes[RESULT_NAMES] = ir.ArrayAttr.get(names)
+        result_names = [ir.StringAttr.get(output.name) for output in graph.output]
+        function.attributes[RESULT_NAMES] = ir.ArrayAttr.get(result_names)
+        _set_groups(function, INPUT_GROUPS, [each.group for each in inputs])
+        _set_groups(function, RESULT_GROUPS, [form.group for form in forms])
+
+
+def _erase_unused_transpositions(block: Any) -> None:
+    """Products read transposed matrices as they lie (see operators/products.py); no call is to turn them for nobody."""
+    for view in reversed(list(block.operations)):
+        operation = view.operation
+        if operation.name == "relax.permute_dims" and not any(True for _ in operation.result.uses):
+            operation.erase()
 
 
 class _Incomplete(Exception):
@@ -65,19 +77,27 @@ def _attributes(name: str, inputs: list[str], types: list[Any], results: list[An
     }
 
 
-def _add_body(model: Model, names: list[str], arguments: list[Any], problems: Problems) -> list[Any]:
+def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems: Problems) -> list[Any]:
     graph = model.proto.graph
     importer = GraphImporter(model, problems)
-    for name, argument in zip(names, arguments, strict=True):
-        importer.define(name, Value(ssa=argument))
+    rest = iter(arguments)
+    for each in inputs:
+        importer.define(each.name, _received(each, [Value(ssa=next(rest)) for _ in each.infos]))
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
     if problems.found:
         return []
-    return [_returned(importer.lookup(output.name), output.name) for output in graph.output]
+    return [importer.output(output.name) for output in graph.output]
 
 
-def _returned(value: Any, name: str) -> Any:
-    if not isinstance(value, Value):
-        raise RelaxError(f"output '{name}' is a sequence or an optional: only tensors can be returned")
-    return value.ssa
+def _received(passed: Passed, values: list[Value]) -> Any:
+    """What an input's name stands for."""
+    if passed.kind == LIST:
+        return SequenceValue(values, passed.dtype)
+    return values[0] if values else EmptyOptional()
+
+
+def _set_groups(function: Any, attribute: str, groups: list[Group]) -> None:
+    """Says how callers see arguments or results, unless it is one by one."""
+    if any(group.kind != VALUE or group.is_optional for group in groups):
+        function.attributes[attribute] = encode_groups(groups)

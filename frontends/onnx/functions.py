@@ -10,19 +10,35 @@ from .model import DEFAULT_DOMAINS, Model
 
 def expansion_of(node: Any, model: Model) -> Any:
     """The FunctionProto whose nodes stand for a node; None where nobody defines one."""
-    for function in model.proto.functions:
-        if function.name == node.op and function.domain == node.domain:
-            return _with_attributes(function, node)
-    return _defined_by_onnx(node)
+    function = own_function(node, model)
+    return _defined_by_onnx(node) if function is None else _with_attributes(function, node)
 
 
-def _defined_by_onnx(node: Any) -> Any:
+def own_function(node: Any, model: Model) -> Any:
+    """The model's own function that a node calls, if there is one."""
+    found = (each for each in model.proto.functions if each.name == node.op and each.domain == node.domain)
+    return next(found, None)
+
+
+def is_defined_by_onnx(node: Any) -> bool:
+    """Whether ONNX defines the node's operator as a function of others."""
+    schema = _schema_of(node)
+    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
+
+
+def _schema_of(node: Any) -> Any:
     import onnx
 
     domain = "" if node.domain in DEFAULT_DOMAINS else node.domain
     try:
-        schema = onnx.defs.get_schema(node.op, node.version, domain)
+        return onnx.defs.get_schema(node.op, node.version, domain)
     except onnx.defs.SchemaError:
+        return None
+
+
+def _defined_by_onnx(node: Any) -> Any:
+    schema = _schema_of(node)
+    if schema is None:
         return None
     if schema.has_function:
         return _with_attributes(schema.function_body, node, _defaults(schema))

@@ -3,19 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
-from .functions import expansion_of
+from ...bindings.suggest import suggest
+from .functions import expansion_of, own_function
 from .known import evaluate_known
-from .model import Model, versions_of
+from .model import DEFAULT_DOMAINS, Model, versions_of
 from .node import Node, Unsupported
-from .problems import Problem, Problems
+from .notes import noting
+from .problems import Problems, shown
 from .registry import find_converter
-from .tensors import array_of
+from .schemas import check_node
+from .teaching import lines_to_teach, unknown
+from .tensors import array_of, is_absurd
+from .unreached import problem_of, unreached_problems
 from .values import HELD, Value
+
+# How many functions of a model may be inside of each other.
+_DEEPEST_CALLS = 64
 
 
 class _Absent:
@@ -38,13 +47,18 @@ class GraphImporter:
         self._outer = outer
         self._region_of = region_of
         self._values: dict[str, Any] = {}
+        self._nodes: Sequence[Any] = ()
         #: The operator sets' versions; a function of the model has its own.
         self.opsets: dict[str, int] = dict(model.opsets) if outer is None else outer.opsets
         self._calls: tuple[str, ...] = () if outer is None else outer._calls
+        #: The name of the node whose function this is, where it is one.
+        self.within: str = "" if outer is None else outer.within
+        #: Where all nodes come from, in a function that is not the model's: nobody knows the names in it.
+        self._origin: Any = None if outer is None else outer._origin
 
     def define(self, name: str, value: Any) -> None:
         if name in self._values:
-            raise RelaxError(f"'{name}' is defined twice: names of a graph are unique")
+            raise RelaxError(f"'{shown(name)}' is defined twice: names of a graph are unique")
         self._values[name] = value
 
     def lookup(self, name: str) -> Any:
@@ -56,44 +70,78 @@ class GraphImporter:
             if self._region_of is not None and value is not None:
                 value = self._values[name] = value.inside(self._region_of)
             return value
-        raise RelaxError(f"nothing defines '{name}' before it is used: the graph is not in order, or has a cycle")
+        raise RelaxError(f"nothing defines '{shown(name)}'{self._hint(name)}")
+
+    def output(self, name: str) -> Any:
+        """What an output of the graph stands for."""
+        if not name:
+            raise RelaxError("an output of the graph has no name")
+        try:
+            return self.lookup(name)
+        except RelaxError as error:
+            raise RelaxError(f"output '{shown(name)}': {error.message}") from None
+
+    def _hint(self, name: str) -> str:
+        """What may be wrong where a name is not known, or not yet."""
+        later = next((proto for proto in self._nodes if name in proto.output), None)
+        if later is None:
+            return suggest(name, self._values)
+        maker = f"node '{shown(later.name)}' ({shown(later.op_type)})" if later.name else f"a {shown(later.op_type)}"
+        return f" before it is used: the graph is not in order, or has a cycle ({maker} defines it)"
 
     def add_initializers(self, graph: Any) -> None:
         passed = {each.name for each in graph.input if each.name in self._values}  # theirs are defaults
         for each in graph.initializer:
             if each.name not in passed:
-                self.define(each.name, Value(array=array_of(each, self.model.folder)))
+                self.define(each.name, Value(array=array_of(each, self.model.data)))
 
     def add_nodes(self, nodes: Sequence[Any]) -> None:
+        self._nodes = nodes
         for proto in nodes:
             self.add_node(proto)
 
     def add_node(self, proto: Any) -> None:
         """Defines what a node computes; where it cannot be imported, notes why and goes on."""
-        inputs = [self.lookup(name) if name else _ABSENT for name in proto.input]
+        inputs = [self._input(proto, index) for index in range(len(proto.input))]
         if any(value is None for value in inputs):
             outputs: list[Any] = [None] * len(proto.output)  # what it needs has been noted
+            for problem in unreached_problems(self.node_of(proto, inputs)):
+                self.problems.add(problem)
         else:
-            version = self.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
-            node = Node(proto, [None if value is _ABSENT else value for value in inputs], version, self)
-            with ir.Location.name(node.name):
+            node = self.node_of(proto, [None if value is _ABSENT else value for value in inputs])
+            with self._origin or _location_of(node), noting(node) as note:
                 outputs = self._convert(node)
+                note(outputs)
         for name, value in zip(proto.output, outputs, strict=False):
             if name:
-                self.define(name, value)
+                with _errors_of(proto):
+                    self.define(name, value)
+
+    def node_of(self, proto: Any, inputs: Sequence[Any]) -> Node:
+        """What a converter gets."""
+        version = self.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
+        return Node(proto, inputs, version, self)
+
+    def _input(self, proto: Any, index: int) -> Any:
+        with _errors_of(proto, f", input #{index}"):
+            return self.lookup(proto.input[index]) if proto.input[index] else _ABSENT
 
     def _convert(self, node: Node) -> list[Any]:
         try:
-            return self.convert(node)
+            check_node(node)
+            outputs = self.convert(node)
+            _check_sizes(outputs)
+            return outputs
         except Unsupported as problem:
-            self.problems.add(Problem(node.name, node.domain, node.op, node.version, problem.attribute, problem.reason))
+            self.problems.add(problem_of(node, problem))
         except RelaxError as error:
-            self.problems.add(Problem(node.name, node.domain, node.op, node.version, "", error.message))
+            self.problems.add(problem_of(node, Unsupported(error.message)))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             # What a converter did not foresee, as in a model that breaks ONNX's rules; its traceback is kept.
-            shown = ", ".join(_shown(value) for value in node.inputs)
-            text = f"its attributes or inputs ({shown}) are not what the operator takes"
-            raise RelaxError(f"node '{node.name}' ({node.op}): {text}: {type(error).__name__}: {error}") from error
+            given = ", ".join(_described(value) for value in node.inputs)
+            text = f"its attributes or inputs ({given}) are not what the operator takes"
+            found = Unsupported(f"{text}: {type(error).__name__}: {error}")
+            self.problems.add(problem_of(node, found, error))
         return [None] * node.output_count
 
     def convert(self, node: Node) -> list[Any]:
@@ -106,24 +154,59 @@ class GraphImporter:
             return as_values(converter.function(node))
         function = expansion_of(node, self.model)
         if function is None:
-            raise Unsupported("the front end does not know this operator (rx.register_onnx teaches it)")
+            raise Unsupported(unknown(node), help=lines_to_teach(node))
         return self._expand(node, function)
 
     def _expand(self, node: Node, function: Any) -> list[Any]:
         """The nodes of a function in the place of its call."""
-        call = f"{node.domain}.{node.op}"
-        if call in self._calls:
-            raise Unsupported("the function calls itself")
-        inner = GraphImporter(self.model, self.problems)
-        inner.opsets = {**self.opsets, **versions_of(function.opset_import)}
-        inner._calls = (*self._calls, call)
+        inner = self.inside(node, function)
         for name, value in zip(function.input, [*node.inputs, *[None] * len(function.input)], strict=False):
             inner.define(name, _ABSENT if value is None else value)
         inner.add_nodes(function.node)
         return [inner.lookup(name) for name in function.output][: node.output_count]
 
+    def inside(self, node: Node, function: Any) -> GraphImporter:
+        """What builds the nodes of a function that a node calls."""
+        call = f"{node.domain}.{node.op}"
+        if call in self._calls:
+            raise Unsupported("the function calls itself")
+        if len(self._calls) == _DEEPEST_CALLS:
+            raise Unsupported(f"functions call functions, more than {_DEEPEST_CALLS} deep")
+        inner = GraphImporter(self.model, self.problems)
+        inner.opsets = {**self.opsets, **versions_of(function.opset_import)}
+        inner._calls = (*self._calls, call)
+        inner.within = node.name
+        is_models = own_function(node, self.model) is not None
+        inner._origin = self._origin or (None if is_models else _location_of(node))
+        return inner
 
-def _shown(value: Any) -> str:
+
+def _location_of(node: Node) -> Any:
+    """The node's name, and its operator as `onnx.Conv`."""
+    domain = "onnx" if node.domain in DEFAULT_DOMAINS else node.domain
+    return ir.Location.name(node.name, ir.Location.name(f"{domain}.{node.op}"))
+
+
+@contextmanager
+def _errors_of(proto: Any, where: str = "") -> Iterator[None]:
+    """Names the node in errors that concern its inputs and outputs."""
+    try:
+        yield
+    except RelaxError as error:
+        name = proto.name or next((each for each in proto.output if each), "")
+        raise RelaxError(f"node '{shown(name)}' ({shown(proto.op_type)}){where}: {error.message}") from None
+
+
+def _check_sizes(outputs: Sequence[Any]) -> None:
+    """Refuses tensors that no memory holds where they are made, so that it is known who makes them."""
+    for value in outputs:
+        if isinstance(value, Value) and value.is_in_graph:
+            sizes = [size for size in value.shape or () if isinstance(size, int)]
+            if is_absurd(sizes):
+                raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
+
+
+def _described(value: Any) -> str:
     if not isinstance(value, Value):
         return "none" if value is None else "a sequence or an optional"
     return f"{value.dtype} of {'unknown rank' if value.shape is None else f'{value.rank} dimensions'}"

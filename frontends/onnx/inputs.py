@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What callers of a model pass: element types and shapes, those of the model or those that are asked for."""
+"""What callers of a model pass: element types and shapes, those of the model or those that are asked for.
+
+A sequence is a list of tensors, as many as `shapes` says; an optional is what it holds, or nothing.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...bindings.errors import RelaxError
+from ...dialects.core.groups import LIST, NOTHING, VALUE, Group
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, SymbolError, parse, sym
 from .dtypes import dtype_of
@@ -16,15 +20,48 @@ from .tensors import check_size
 
 #: None is a size that only the run tells, a string one that has this name.
 Shape = Sequence[int | str | None]
+#: Of a tensor; of each tensor of a sequence, None where it has the model's; None for an optional that is left out.
+InputShape = Shape | Sequence[Shape | None] | None
 
 
-def input_infos(model: Model, shapes: Mapping[str, Shape]) -> dict[str, TensorInfo]:
+class Passed(NamedTuple):
+    """What callers pass for an input, and what the graph's function has for it: one tensor, several, or none."""
+
+    name: str
+    kind: str
+    infos: tuple[TensorInfo, ...]
+    #: Of the tensors, those of an empty list too.
+    dtype: str
+
+    @property
+    def group(self) -> Group:
+        return Group(self.kind, len(self.infos), self.name)
+
+    @property
+    def names(self) -> list[str]:
+        """The function's arguments."""
+        if self.kind == LIST:
+            return [f"{self.name}.{index}" for index in range(len(self.infos))]
+        return [self.name] * len(self.infos)
+
+
+def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[Passed]:
     """The inputs that callers pass, with `shapes` in place of what the model says of theirs."""
+    inputs = declared_inputs(model)
+    _check_names(shapes, [each.name for each in inputs])
+    return [_passed(each, shapes) for each in inputs]
+
+
+def declared_inputs(model: Model) -> list[Any]:
+    """The model's inputs that have no value in the model."""
     graph = model.proto.graph
     constants = {each.name for each in graph.initializer}
-    inputs = [each for each in graph.input if each.name not in constants]
-    _check_names(shapes, [each.name for each in inputs])
-    return {each.name: _input_info(each, shapes.get(each.name)) for each in inputs}
+    return [each for each in graph.input if each.name not in constants]
+
+
+def kind_of(type_: Any) -> str:
+    """What a type of the model is: "tensor", "sequence", "optional", "map" and so on; "" where it says nothing."""
+    return (type_.WhichOneof("value") or "").removesuffix("_type")
 
 
 def _check_names(shapes: Any, names: list[str]) -> None:
@@ -38,21 +75,65 @@ def _check_names(shapes: Any, names: list[str]) -> None:
         raise RelaxError(f"'{twice}' is defined twice: names of a graph are unique")
 
 
-def _input_info(value: Any, shape: Shape | None) -> TensorInfo:
-    name, kind = value.name, value.type.WhichOneof("value")
-    if kind is None:
+def _passed(value: Any, shapes: Mapping[str, Any]) -> Passed:
+    name, type_ = value.name, value.type
+    if kind_of(type_) == "optional":
+        if name not in shapes:
+            raise RelaxError(
+                f"input '{name}' is an optional: tell whether it is passed, by its shape or None "
+                f"(shapes={{'{name}': None}}, --shape {name}:-)"
+            )
+        type_ = type_.optional_type.elem_type
+        if shapes[name] is None:
+            return Passed(name, NOTHING, (), "f32")
+    if kind_of(type_) == "sequence":
+        return _passed_list(name, type_.sequence_type.elem_type, shapes)
+    if name in shapes and shapes[name] is None:
+        raise RelaxError(f"shapes: input '{name}' is no optional: it cannot be left out (None)")
+    info = _tensor_info(name, name, type_, shapes.get(name), own_sizes=True)
+    return Passed(name, VALUE, (info,), info.dtype)
+
+
+def _passed_list(name: str, item: Any, shapes: Mapping[str, Any]) -> Passed:
+    if name not in shapes:
+        raise RelaxError(
+            f"input '{name}' is a sequence: tell how many tensors it has, by their shapes "
+            f"(shapes={{'{name}': [(2, 3), (None, 3)]}}, --shape '{name}:[(2,3),(?,3)]')"
+        )
+    given = shapes[name]
+    if not isinstance(given, (list, tuple)) or not all(
+        each is None or isinstance(each, (list, tuple)) for each in given
+    ):
+        raise RelaxError(
+            f"shapes: input '{name}' is a sequence: expected a list of shapes, as [(2, 3), (None, 3)], got {given!r}"
+        )
+    infos = [
+        _tensor_info(name, f"{name}_item{index}", item, shape, own_sizes=False) for index, shape in enumerate(given)
+    ]
+    return Passed(name, LIST, tuple(infos), _dtype(name, item))
+
+
+def _dtype(name: str, type_: Any) -> str:
+    kind = kind_of(type_)
+    if not kind:
         raise RelaxError(f"input '{name}' has no type")
-    if kind != "tensor_type":
-        raise RelaxError(f"input '{name}' is of kind {kind.removesuffix('_type')}: only tensors can be passed")
-    tensor = value.type.tensor_type
+    if kind != "tensor":
+        raise RelaxError(
+            f"input '{name}' holds values of kind {kind}: tensors, sequences and optionals of tensors can be passed"
+        )
     try:
-        dtype = dtype_of(tensor.elem_type)
+        return dtype_of(type_.tensor_type.elem_type)
     except RelaxError as error:
         raise RelaxError(f"input '{name}': {error.message}") from None
+
+
+def _tensor_info(name: str, label: str, type_: Any, shape: Shape | None, *, own_sizes: bool) -> TensorInfo:
+    """`label` begins the names of sizes without one; with `own_sizes` the model's name stands for a size of None."""
+    dtype, tensor = _dtype(name, type_), type_.tensor_type
     own = None
     if tensor.HasField("shape"):
-        own = [_dim(dim, f"{name}_{axis}") for axis, dim in enumerate(tensor.shape.dim)]
-    dims = own if shape is None else _asked_for(name, own, shape)
+        own = [_dim(dim, f"{label}_{axis}") for axis, dim in enumerate(tensor.shape.dim)]
+    dims = own if shape is None else _asked_for(name, label, own, shape, own_sizes)
     if dims is None:
         raise RelaxError(f"input '{name}' has no shape: give one (shapes={{'{name}': (...)}})")
     check_size(f"input '{name}'", [dim for dim in dims if isinstance(dim, int)])
@@ -72,19 +153,20 @@ def _symbol(name: str) -> str:
     return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
 
 
-def _asked_for(name: str, own: Sequence[Dim] | None, shape: Any) -> list[Dim]:
+def _asked_for(name: str, label: str, own: Sequence[Dim] | None, shape: Any, own_sizes: bool) -> list[Dim]:
     """A shape from `shapes`; of a size that is None the model may have a name already."""
     if not isinstance(shape, (list, tuple)):
         raise RelaxError(f"shapes: input '{name}': expected a tuple of sizes, got {shape!r}")
     if own is not None and len(shape) != len(own):
         raise RelaxError(f"shapes: input '{name}' has {len(own)} dimensions, got {tuple(shape)}")
-    return [_size(name, axis, size, own) for axis, size in enumerate(shape)]
+    kept = own if own_sizes else None
+    return [_size(name, f"{_symbol(label)}_{axis}", axis, size, kept) for axis, size in enumerate(shape)]
 
 
-def _size(name: str, axis: int, size: Any, own: Sequence[Dim] | None) -> Dim:
+def _size(name: str, fallback: str, axis: int, size: Any, own: Sequence[Dim] | None) -> Dim:
     if size is None:
         known = own is not None and not isinstance(own[axis], int)
-        return own[axis] if known and own is not None else sym(f"{_symbol(name)}_{axis}")
+        return own[axis] if known and own is not None else sym(fallback)
     try:
         found = parse(size) if isinstance(size, str) else size
     except SymbolError as error:

@@ -26,7 +26,7 @@ from .values import Value, known
 _Evaluator = Callable[[Node], "Value | list[Value]"]
 
 # An input that is not as it should be is what the operator's converter complains about.
-_REASONS = (NotKnown, NotExact, SymbolError, Unsupported, ArithmeticError, LookupError, ValueError)
+_REASONS = (NotKnown, NotExact, SymbolError, Unsupported, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 def evaluate_known(node: Node) -> list[Value] | None:

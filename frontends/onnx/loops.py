@@ -23,15 +23,18 @@ _BLOCK = 32
 
 
 class Turn(NamedTuple):
-    """What one turn of a loop makes. `goes_on` is None where only the count ends the loop."""
+    """What one turn of a loop makes. `goes_on` is None where only the count ends the loop.
 
-    states: list[Value]
+    States are tensors, in `forms.build_any_loop` sequences and optionals too.
+    """
+
+    states: list[Any]
     rows: list[Value]
     goes_on: Value | None = None
 
 
 #: `step(operation, index, states)`: builds a turn in a region of the operation.
-Step = Callable[[Any, Value, list[Value]], Turn]
+Step = Callable[[Any, Value, list[Any]], Turn]
 
 
 class Loop(NamedTuple):

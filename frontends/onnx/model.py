@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...bindings.errors import RelaxError
+from .large_data import read_without_large_data, take_large_data
+from .tensors import TensorData
+from .texts import check_texts
+
+# How the files begin that Git leaves in the place of large ones.
+_LFS = b"version https://git-lfs"
 
 #: The domain of ONNX's own operators, and its other name.
 DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -15,52 +23,79 @@ DEFAULT_DOMAINS = ("", "ai.onnx")
 
 @dataclass(frozen=True)
 class Model:
-    """A model, the versions of the operator sets that it was made for, and where its files lie."""
+    """A model, the versions of the operator sets that it was made for, and where its tensors' bytes are."""
 
     proto: Any
     opsets: dict[str, int]
-    folder: Path | None
+    data: TensorData
+    #: The PrimFuncs that converters have brought into the module, by what they were made of.
+    kernels: dict[Any, str] = field(default_factory=dict)
+    #: The file that it was read from, if it was.
+    path: str = ""
 
     def version(self, domain: str) -> int:
         """The version of a domain's operators."""
         return self.opsets.get("" if domain in DEFAULT_DOMAINS else domain, 1)
 
 
+@contextmanager
+def errors_in(path: str) -> Iterator[None]:
+    """Errors inside name the model's file, if there is one."""
+    try:
+        yield
+    except RelaxError as error:
+        if not path or error.location:
+            raise
+        raise RelaxError(error.message, location=path, notes=error.notes, diagnostics=error.diagnostics) from error
+
+
 def read_model(source: Any) -> Model:
     """A model from a path, bytes or a ModelProto. Raises RelaxError for what is none."""
+    if isinstance(source, Model):
+        return source
     try:
         import onnx
     except ImportError:
         raise RelaxError("reading ONNX models needs the package onnx: pip install relax-mlir[onnx]") from None
-    folder, what = None, "this"
+    folder, what, path = None, "this", ""
+    taken: dict[bytes, memoryview] = {}
     if isinstance(source, (str, Path)):
-        folder, what = Path(source).parent, str(source)
-        source = _bytes_of(Path(source))
-    proto = _parsed(source, what) if isinstance(source, (bytes, bytearray, memoryview)) else source
+        folder, what, path = Path(source).parent, str(source), str(source)
+        stripped, taken = _read(Path(source))
+        proto = _parsed(stripped, what)
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        stripped, taken = take_large_data(bytes(source))
+        proto = _parsed(stripped, what)
+    else:
+        proto = source
     if not isinstance(proto, onnx.ModelProto):
         raise RelaxError(f"a model is a path, bytes or an onnx.ModelProto, got {type(source).__name__}")
-    if not proto.HasField("graph"):
-        raise RelaxError("the model has no graph: is it an ONNX file?")
-    if not proto.graph.output:
-        raise RelaxError("the model's graph has no outputs: there is nothing to compile")
-    return Model(proto, _opsets(proto), folder)
+    with errors_in(path):
+        if not proto.HasField("graph"):
+            raise RelaxError("the model has no graph: is it an ONNX file?")
+        if not proto.graph.output:
+            raise RelaxError("the model's graph has no outputs: there is nothing to compile")
+        check_texts(proto)
+        return Model(proto, _opsets(proto), TensorData(folder, taken), path=path)
 
 
-def _bytes_of(path: Path) -> bytes:
+def _read(path: Path) -> tuple[bytes, dict[bytes, memoryview]]:
     try:
-        return path.read_bytes()
+        with path.open("rb", buffering=0) as file:
+            return read_without_large_data(file)
     except (OSError, ValueError) as error:
         raise RelaxError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from None
 
 
-def _parsed(data: Any, what: str) -> Any:
+def _parsed(data: bytes, what: str) -> Any:
     import onnx
     from google.protobuf.message import DecodeError
 
     try:
-        return onnx.load_model_from_string(bytes(data))
+        return onnx.load_model_from_string(data)
     except DecodeError:
-        raise RelaxError(f"{what} is no ONNX model: its protobuf is malformed") from None
+        notes = ["it is a pointer of Git LFS: `git lfs pull` fetches the model"] if data.startswith(_LFS) else []
+        raise RelaxError(f"{what} is no ONNX model: its protobuf is malformed", notes=notes) from None
 
 
 def versions_of(imports: Any) -> dict[str, int]:
@@ -72,6 +107,14 @@ def _opsets(proto: Any) -> dict[str, int]:
     import onnx
 
     versions = versions_of(proto.opset_import)
+    for each in proto.opset_import:
+        domain = "" if each.domain in DEFAULT_DOMAINS else each.domain
+        if each.version < 1:
+            raise RelaxError(f"the model is for opset {each.version} of {_named(domain)}: versions begin with 1")
+        if each.version != versions[domain]:
+            raise RelaxError(
+                f"the model is for opset {each.version} and for opset {versions[domain]} of {_named(domain)} at once"
+            )
     newest = onnx.defs.onnx_opset_version()
     if versions.get("", 1) > newest:
         raise RelaxError(
@@ -79,3 +122,7 @@ def _opsets(proto: Any) -> dict[str, int]:
             notes=["a newer onnx may know it: pip install -U onnx"],
         )
     return versions
+
+
+def _named(domain: str) -> str:
+    return f"domain '{domain or DEFAULT_DOMAINS[1]}'"

@@ -9,12 +9,12 @@ def leaky_relu(node):
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from ...dialects.core.symbols import SymExpr
-from .tensors import array_of
-from .values import SequenceValue, Value
+from .kernels import Kernel, call_kernel
+from .tensors import TensorData, array_of
+from .values import RunTimeSequence, SequenceValue, Value
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -22,10 +22,12 @@ _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5
 class Unsupported(Exception):
     """A node that cannot be imported, and why; `attribute` is the one at fault, where it is one."""
 
-    def __init__(self, reason: str, attribute: str = ""):
+    def __init__(self, reason: str, attribute: str = "", help: str = ""):
         super().__init__(reason)
         self.reason = reason
         self.attribute = attribute
+        #: What would make it one that can.
+        self.help = help
 
 
 class Node:
@@ -35,7 +37,9 @@ class Node:
         self.proto = proto
         self.op = proto.op_type
         self.domain = proto.domain
-        self.name = proto.name or (proto.output[0] if proto.output else proto.op_type)
+        name = proto.name or next((each for each in proto.output if each), proto.op_type)
+        #: As the model has it; in a function behind that of its call.
+        self.name = f"{graph.within}/{name}" if graph.within else name
         #: The version of the operator's domain that the model is for.
         self.version = version
         #: The importer of the graph around, for operators with graphs of their own.
@@ -73,6 +77,8 @@ class Node:
         """An input that must be a sequence."""
         held = self.held(index)
         if not isinstance(held, SequenceValue):
+            if isinstance(held, RunTimeSequence):
+                raise self.fail(f"input #{index} is a sequence whose length only the run tells: it must be known here")
             raise self.fail(f"input #{index} is not a sequence")
         return held
 
@@ -108,6 +114,16 @@ class Node:
             return None
         return tuple(int(size) for size in sizes if not isinstance(size, SymExpr))
 
+    # ---- calls ----
+
+    def call_tir(self, kernel: Kernel, arguments: Sequence[Any], results: Any) -> Any:
+        """Calls a hand-written PrimFunc: MLIR text of one, or a Python function that writes its loops (rx.loops).
+
+        The module gets it once. `results` is the type of the result, `node.value(0).info` for that of the first
+        input, or a list of several's; a kernel in Python has a memref for each argument, then for each result.
+        """
+        return call_kernel(kernel, arguments, results, self.graph.model.kernels)
+
     # ---- attributes ----
 
     def has_attribute(self, name: str) -> bool:
@@ -134,8 +150,8 @@ class Node:
 
     def array(self, name: str, default: Any = None) -> Any:
         """A tensor among the attributes, as an array."""
-        folder: Path | None = self.graph.model.folder
-        return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, folder))
+        data: TensorData = self.graph.model.data
+        return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, data))
 
     def subgraph(self, name: str) -> Any:
         """A GraphProto among the attributes."""

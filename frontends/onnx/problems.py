@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import NamedTuple
 
 from ...bindings.errors import RelaxError
@@ -17,10 +18,38 @@ class Problem(NamedTuple):
     version: int
     attribute: str
     reason: str
+    #: What would help, where that takes more than a line.
+    help: str = ""
+    #: Of an exception that a converter did not foresee; it keeps its traceback.
+    cause: Exception | None = None
 
     @property
     def operator(self) -> str:
         return f"{self.domain}.{self.op}" if self.domain else self.op
+
+
+def shown(name: str) -> str:
+    """A name as it may stand in a line: what cannot be printed, an end of line above all, by its escapes."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+
+
+_HEAD = ["operator", "opset", "nodes", "first node", "attribute", "reason"]
+
+
+def _lines(rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True)), row[5]]) for row in rows
+    ]
+
+
+def _paragraph(row: list[str], width: int) -> str:
+    operator, version, count, node, attribute, reason = row
+    where = f"{count} nodes, the first is '{node}'" if count != "1" else f"node '{node}'"
+    about = "" if attribute == "-" else f"attribute '{attribute}': "
+    texts = [(f"{operator}, opset {version}: {where}", "    "), (f"  {about}{reason}", "  ")]
+    lines = [textwrap.wrap(text, width, subsequent_indent=indent) for text, indent in texts]
+    return "\n".join(line for wrapped in lines for line in wrapped)
 
 
 class Problems:
@@ -32,23 +61,29 @@ class Problems:
     def add(self, problem: Problem) -> None:
         self.found.append(problem)
 
-    def table(self) -> str:
-        """One line for each operator and reason, the most frequent first, with the first node that has it."""
+    def table(self, width: int | None = None) -> str:
+        """One line for each operator and reason, the most frequent first, with the first node that has it.
+
+        Where that is wider than `width`, as a terminal may be narrow, a paragraph for each.
+        """
         groups: dict[tuple[str, int, str, str], list[str]] = {}
         for each in self.found:
             groups.setdefault((each.operator, each.version, each.attribute, each.reason), []).append(each.node)
-        rows = [("operator", "opset", "nodes", "first node", "attribute", "reason")]
+        rows = []
         for (operator, version, attribute, reason), nodes in sorted(groups.items(), key=lambda item: -len(item[1])):
-            rows.append((operator, str(version), str(len(nodes)), nodes[0], attribute or "-", reason))
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        return "\n".join(
-            "  ".join([*(cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True)), row[5]])
-            for row in rows
-        )
+            cells = (operator, str(version), str(len(nodes)), nodes[0], attribute or "-", reason)
+            rows.append([shown(cell) for cell in cells])
+        lines = _lines([_HEAD, *rows])
+        if width is None or max(map(len, lines)) <= width:
+            return "\n".join(lines)
+        return "\n".join(_paragraph(row, width) for row in rows)
 
     def check(self) -> None:
         """Raises one RelaxError for all of them."""
         if self.found:
             count = len(self.found)
             nodes = "1 node" if count == 1 else f"{count} nodes"
-            raise RelaxError(f"{nodes} of the model cannot be imported:\n{self.table()}")
+            # One operator's stands for those of the others.
+            helps = [each.help for each in self.found if each.help]
+            cause = next((each.cause for each in self.found if each.cause is not None), None)
+            raise RelaxError(f"{nodes} of the model cannot be imported:\n{self.table()}", notes=helps[:1]) from cause

@@ -73,6 +73,13 @@ def find_converter(domain: str, name: str, version: int) -> Converter | None:
     return versions[max(fitting)] if fitting else None
 
 
+def known_names(domain: str) -> list[str]:
+    """The operators of a domain that have a converter of any version."""
+    load_families()
+    domain = "" if domain in DEFAULT_DOMAINS else domain
+    return sorted(name for where, name in _CONVERTERS if where == domain)
+
+
 def all_converters() -> list[Converter]:
     """Every converter, sorted by domain, name and version."""
     load_families()

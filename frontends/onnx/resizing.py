@@ -6,7 +6,6 @@ Calculates in f32 as runtimes do, so that halves that decide about an element fa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -176,7 +175,7 @@ def _resampled(data: Any, x: Real, along: Along, settings: Settings, rank: int, 
     fraction = x - base
     steps = range(2) if settings.mode == "linear" else range(-1, 3)
     places = [base + step for step in steps]
-    weights = [1.0 - fraction, fraction] if settings.mode == "linear" else _cubic_weights(fraction, settings.cubic)
+    weights = [1.0 - fraction, fraction] if settings.mode == "linear" else cubic_weights(fraction, settings.cubic)
     if settings.excludes_outside:
         weights = _without_outside(weights, places, along)
     total = None
@@ -187,16 +186,20 @@ def _resampled(data: Any, x: Real, along: Along, settings: Settings, rank: int, 
     return total
 
 
-def _cubic_weights(fraction: Real, a: float) -> list[Real]:
+def cubic_weights(fraction: Real, a: float) -> list[Real]:
     """The cubic convolution kernel at the distances of four neighbours."""
+    near = [near_weight(distance, a) for distance in (fraction, 1.0 - fraction)]
+    return [far_weight(fraction + 1.0, a), *near, far_weight(2.0 - fraction, a)]
 
-    def near(t: Real) -> Real:
-        return ((a + 2) * t - (a + 3)) * t * t + 1.0
 
-    def far(t: Real) -> Real:
-        return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+def near_weight(t: Any, a: float) -> Any:
+    """The cubic convolution kernel at distances up to 1, of arrays or Reals."""
+    return ((a + 2) * t - (a + 3)) * t * t + 1.0
 
-    return [far(fraction + 1.0), near(fraction), near(1.0 - fraction), far(2.0 - fraction)]
+
+def far_weight(t: Any, a: float) -> Any:
+    """The same from 1 to 2; behind that it is 0."""
+    return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
 
 
 def _without_outside(weights: Sequence[Real], places: Sequence[Real], along: Along) -> list[Real]:
@@ -233,51 +236,3 @@ def _taken(data: Any, place: Real, along: Along) -> Any:
     last = last.tensor if isinstance(last, Real) else const(last, "f32")
     limited = relax["minimum"](relax["maximum"](place.tensor, const(0.0, "f32")), last)
     return relax["take"](data, relax["astype"](limited, dtype="i64"), axis=along.axis)
-
-
-def smoothed(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
-    """As `resized` with weights of all elements that a place of a smaller result covers; all sizes are numbers."""
-    info = info_of(data)
-    assert info.shape is not None
-    wide = info.dtype if info.dtype == "f64" else "f32"
-    result = data if info.dtype == wide else relax["astype"](data, dtype=wide)
-    axes = list(range(len(info.shape)))
-    for along in alongs:
-        order = [axis for axis in axes if axis != along.axis] + [along.axis]
-        table = const(_smooth_table(along, settings), wide)
-        product = relax["matmul"](relax["permute_dims"](result, axes=order), table)
-        result = relax["permute_dims"](product, axes=[order.index(axis) for axis in axes])
-    if wide == info.dtype:
-        return result
-    return relax["astype"](result if is_float(info.dtype) else relax["round"](result), dtype=info.dtype)
-
-
-def _smooth_table(along: Along, settings: Settings) -> Any:
-    """The weight of each element (rows) for each place of the result (columns)."""
-    import numpy
-
-    scale = along.count / along.size if along.scale is None else along.scale
-    narrow = min(scale, 1.0)
-    radius = math.ceil((1 if settings.mode == "linear" else 2) / narrow)
-    columns = numpy.arange(along.count, dtype="float64")
-    x = coordinates(columns, along, settings.coordinates)
-    taps = numpy.floor(x)[:, None] + numpy.arange(-radius, radius + 1)
-    distance = numpy.abs(taps - x[:, None]) * narrow
-    weights = _kernel(distance, settings)
-    if settings.excludes_outside:
-        weights = numpy.where((taps >= 0) & (taps < along.size), weights, 0.0)
-    weights /= weights.sum(axis=1, keepdims=True)
-    table = numpy.zeros((along.size, along.count))
-    rows = numpy.clip(taps, 0, along.size - 1).astype(int)
-    numpy.add.at(table, (rows, numpy.broadcast_to(columns.astype(int)[:, None], rows.shape)), weights)
-    return table
-
-
-def _kernel(distance: Any, settings: Settings) -> Any:
-    import numpy
-
-    if settings.mode == "linear":
-        return numpy.clip(1.0 - distance, 0.0, 1.0)
-    a, t = settings.cubic, distance
-    near, far = ((a + 2) * t - (a + 3)) * t * t + 1, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
-    return numpy.where(t <= 1, near, numpy.where(t < 2, far, 0.0))

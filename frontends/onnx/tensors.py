@@ -4,27 +4,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import mmap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...bindings.errors import RelaxError
+from ...dialects.core.infos import bit_width
 from .dtypes import dtype_of
 
-# What numpy itself knows; ONNX's library gives arrays of the others.
-_NATIVE = {
-    "f32": "<f4", "f64": "<f8", "f16": "<f2", "i1": "?", "i8": "i1", "i16": "<i2", "i32": "<i4", "i64": "<i8",
-    "ui8": "u1", "ui16": "<u2", "ui32": "<u4", "ui64": "<u8",
-}  # fmt: skip
 _EXTERNAL = 1  # TensorProto.EXTERNAL
 _MOST_ELEMENTS = 1 << 46
+# Where a tensor may have its elements in place of `raw_data`.
+_TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 
 
-def array_of(tensor: Any, folder: Path | None) -> Any:
-    """The elements of a TensorProto. `folder` is where files with external data lie; None where there is none.
+class TensorData:
+    """Where a model's tensors have their bytes, other than in themselves."""
 
-    Raises RelaxError where bytes and shape do not agree, or a path leaves the folder.
-    """
+    def __init__(self, folder: Path | None = None, taken: Mapping[bytes, memoryview] | None = None):
+        """`folder` is where files with external data lie; `taken` is what tokens stand for (see large_data)."""
+        self.folder = folder
+        self._taken = taken or {}
+        self._mapped: dict[Path, memoryview] = {}
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that tensors have been read from."""
+        return list(self._mapped)
+
+    def behind(self, raw: bytes) -> bytes | memoryview:
+        """What a tensor's `raw_data` stands for."""
+        return self._taken.get(raw, raw)
+
+    def file(self, path: Path) -> memoryview:
+        """The bytes of a file, mapped once for all tensors. Raises OSError or ValueError."""
+        if path not in self._mapped:
+            with path.open("rb") as file:
+                self._mapped[path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return self._mapped[path]
+
+
+def array_of(tensor: Any, data: TensorData) -> Any:
+    """The elements of a TensorProto. Raises RelaxError where bytes and shape do not agree, or a path is not allowed."""
     what = f"tensor '{tensor.name}'" if tensor.name else "a tensor"
     shape = tuple(tensor.dims)
     try:
@@ -32,63 +54,84 @@ def array_of(tensor: Any, folder: Path | None) -> Any:
     except RelaxError as error:
         raise RelaxError(f"{what}: {error.message}") from None
     check_size(what, shape)
+    if tensor.HasField("segment"):
+        raise RelaxError(f"{what} is a segment of a larger one: only whole tensors can be compiled")
     if tensor.data_location == _EXTERNAL:
-        return _mapped(tensor, what, dtype, shape, folder)
-    if tensor.HasField("raw_data") and dtype in _NATIVE:
-        return _from_bytes(tensor.raw_data, what, dtype, shape)
+        return _from_bytes(tensor, _external(tensor, what, dtype, shape, data), what, dtype, shape)
+    if tensor.HasField("raw_data"):
+        twice = next((field for field in _TYPED if len(getattr(tensor, field))), None)
+        if twice is not None:
+            raise RelaxError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one of them must be empty")
+        return _from_bytes(tensor, data.behind(tensor.raw_data), what, dtype, shape)
     return _decoded(tensor, what, shape)
 
 
 def check_size(what: str, shape: Sequence[int]) -> None:
     """Refuses sizes that no memory holds, whose product may not even be a number of 64 bits."""
-    if any(size < 0 for size in shape) or math.prod(shape) > _MOST_ELEMENTS:
+    if is_absurd(shape):
         raise RelaxError(f"{what} has the absurd shape {tuple(shape)}")
 
 
-def _from_bytes(data: bytes, what: str, dtype: str, shape: tuple[int, ...]) -> Any:
-    import numpy
+def is_absurd(shape: Sequence[int]) -> bool:
+    """Whether sizes are negative, or of more elements than any memory holds."""
+    return any(size < 0 for size in shape) or math.prod(shape) > _MOST_ELEMENTS
 
-    element = numpy.dtype(_NATIVE[dtype])
-    wanted = math.prod(shape) * element.itemsize
-    if len(data) != wanted:
-        raise RelaxError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(data)}")
-    return numpy.frombuffer(data, element).reshape(shape)
+
+def _byte_count(dtype: str, shape: tuple[int, ...]) -> int:
+    # A truth value has a byte of its own; other types of less than a byte are packed.
+    bits = 8 if dtype == "i1" else bit_width(dtype)
+    return (math.prod(shape) * bits + 7) // 8
+
+
+def _from_bytes(tensor: Any, raw: bytes | memoryview, what: str, dtype: str, shape: tuple[int, ...]) -> Any:
+    import numpy
+    from onnx import helper
+
+    wanted = _byte_count(dtype, shape)
+    if len(raw) != wanted:
+        raise RelaxError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(raw)}")
+    if dtype != "i1" and bit_width(dtype) < 8:
+        return _decoded(_with_bytes(tensor, raw), what, shape)
+    return numpy.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type)).reshape(shape)
+
+
+def _with_bytes(tensor: Any, raw: bytes | memoryview) -> Any:
+    """A TensorProto that holds its bytes itself, for what only ONNX's library can unpack."""
+    return type(tensor)(data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(raw))
 
 
 def _decoded(tensor: Any, what: str, shape: tuple[int, ...]) -> Any:
-    from onnx import numpy_helper
+    from onnx import helper, numpy_helper
 
     try:
-        return numpy_helper.to_array(tensor)
+        array = numpy_helper.to_array(tensor)
+        array.setflags(write=False)  # the graph's constant is this memory, without a copy
+        return array
     except (ValueError, TypeError) as error:
-        raise RelaxError(f"{what} of shape {shape} cannot be read: {error}") from None
+        field = helper.tensor_dtype_to_field(tensor.data_type)
+        held = f"its '{field}' has {len(getattr(tensor, field))} elements"
+        raise RelaxError(f"{what} of shape {shape} cannot be read: {held} ({error})") from None
 
 
-def _mapped(tensor: Any, what: str, dtype: str, shape: tuple[int, ...], folder: Path | None) -> Any:
-    import numpy
-
+def _external(tensor: Any, what: str, dtype: str, shape: tuple[int, ...], data: TensorData) -> memoryview:
+    """The bytes of a tensor that lie in another file."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
-    path = _inside(folder, entries.get("location", ""), what)
-    if dtype not in _NATIVE:
-        raise RelaxError(f"{what} of type {dtype} lies in another file: only {', '.join(_NATIVE)} are mapped")
-    element = numpy.dtype(_NATIVE[dtype])
-    size = math.prod(shape) * element.itemsize
+    path = _inside(data.folder, entries.get("location", ""), what)
+    size = _byte_count(dtype, shape)
     try:
+        if not path.is_file():
+            raise ValueError("there is no such file")
         offset = int(entries.get("offset", 0))
         length = int(entries.get("length", size))
         available = path.stat().st_size
+        if length != size or offset < 0 or offset + size > available:
+            raise RelaxError(
+                f"{what} of shape {shape} and type {dtype} needs {size} bytes from {offset}: "
+                f"{path} has {available}, the model says {length}"
+            )
+        # An empty file cannot be mapped.
+        return data.file(path)[offset : offset + size] if size else memoryview(b"")
     except (OSError, ValueError) as error:
-        raise RelaxError(f"{what}: its file {path} cannot be read: {error}") from None
-    if length != size or offset < 0 or offset + size > available:
-        raise RelaxError(
-            f"{what} of shape {shape} and type {dtype} needs {size} bytes from {offset}: "
-            f"{path} has {available}, the model says {length}"
-        )
-    if size == 0:
-        return numpy.zeros(shape, element)
-    try:
-        return numpy.memmap(path, element, "r", offset, shape)
-    except OSError as error:
         raise RelaxError(f"{what}: its file {path} cannot be read: {error}") from None
 
 

@@ -57,6 +57,11 @@ class Value:
         return self.info.rank
 
     @property
+    def is_in_graph(self) -> bool:
+        """Whether it is a tensor of the graph by now."""
+        return self._ssa is not None
+
+    @property
     def ssa(self) -> Any:
         """The value as a tensor in the graph."""
         if self._ssa is None:
@@ -104,6 +109,31 @@ class SequenceValue:
         return SequenceValue([item.inside(operation) for item in self.items], self.dtype)
 
 
+class RunTimeSequence:
+    """A sequence whose length only the run tells: some items, then any number of tensors of one rank.
+
+    These are joined: `data` has their elements one behind the other, a row of `rows` tells how many are one tensor's,
+    and then its shape.
+    """
+
+    def __init__(self, items: Iterable[Value], data: Value, rows: Value):
+        self.items: list[Value] = list(items)
+        self.data = data
+        self.rows = rows
+        self.dtype = data.dtype
+
+    @property
+    def rank(self) -> int:
+        """Of the tensors that are joined."""
+        shape = self.rows.shape
+        assert shape is not None and isinstance(shape[1], int)
+        return shape[1] - 1
+
+    def inside(self, operation: Any) -> RunTimeSequence:
+        items = [item.inside(operation) for item in self.items]
+        return RunTimeSequence(items, self.data.inside(operation), self.rows.inside(operation))
+
+
 class EmptyOptional:
     """An optional that holds nothing; one that holds something is that."""
 
@@ -111,8 +141,19 @@ class EmptyOptional:
         return self
 
 
+class RunTimeOptional:
+    """An optional of which only the run tells whether it holds something: `present`, a 0-D tensor, says it."""
+
+    def __init__(self, present: Value, held: Any):
+        self.present = present
+        self.held = held
+
+    def inside(self, operation: Any) -> RunTimeOptional:
+        return RunTimeOptional(self.present.inside(operation), self.held.inside(operation))
+
+
 #: What a name may stand for.
-HELD = (Value, SequenceValue, EmptyOptional)
+HELD = (Value, SequenceValue, RunTimeSequence, EmptyOptional, RunTimeOptional)
 
 
 def known(elements: Any, dtype: str = "i64") -> Value:

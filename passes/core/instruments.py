@@ -22,6 +22,12 @@ class Instrument:
     def pass_failed(self, name: str, op: Any) -> None:
         """Called when a pass has failed; the operation may be half transformed."""
 
+    def code_made(self, kernel: str, done: int, count: int) -> None:
+        """Called when native code of a kernel is there, made or found: the done-th piece of so many.
+
+        The name is empty for the code of the graph's functions, and of a small program as a whole.
+        """
+
 
 class Callback(Instrument):
     """Calls functions `(pass name, operation)` before and after each pass."""

@@ -17,6 +17,7 @@ from ...bindings.suggest import suggest
 from ...dialects.verification import verify_ir
 from .base import Pass
 from .instruments import Instrument
+from .journal import timed
 from .pipeline import Pipeline
 
 #: In a stage's text, what stands for the name of the target that is compiled for.
@@ -41,9 +42,10 @@ class Stage:
 
     def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
         """Lowers a module, in place, for a target of that name."""
-        self.pipeline(target, instruments=list(instruments), verify_each=self.verify_each).run(module)
-        if not self.verify_each:
-            verify_ir(module.operation, f"stage {self.name} produced invalid IR")
+        with timed(self.name):
+            self.pipeline(target, instruments=list(instruments), verify_each=self.verify_each).run(module)
+            if not self.verify_each:
+                verify_ir(module.operation, f"stage {self.name} produced invalid IR")
 
 
 def _stage(name: str, passes: Passes) -> Stage:

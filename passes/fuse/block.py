@@ -33,7 +33,9 @@ class Limits:
 class BlockGroups:
     """Groups the calls of one block, consumers with producers, as long as one place can be found for each group."""
 
-    def __init__(self, block: Any, infos: Callable[[str], PrimInfo | None], limits: Limits):
+    def __init__(
+        self, block: Any, infos: Callable[[str], PrimInfo | None], limits: Limits, *, keeps_reasons: bool = False
+    ):
         self._block = block
         self._limits = limits
         self._operations = [view.operation for view in block.operations]
@@ -42,6 +44,8 @@ class BlockGroups:
         self._group: dict[int, Group] = {}
         self._place: dict[int, int] = {}
         self._users_of: dict[Any, set[int]] = {}
+        #: For the positions of a producer and a consumer why they did not become one group when it was last tried.
+        self._reasons: dict[tuple[int, int], str] | None = {} if keeps_reasons else None
         self._symbols = self._symbol_positions()
         mutated = mutated_values(self._operations)
         for position, op in enumerate(self._operations):
@@ -67,31 +71,50 @@ class BlockGroups:
             for operand in self._operations[position].operands:
                 producer = self._position_of(operand)
                 if producer in self._group and self._group[producer] is not self._group[position]:
-                    changed = self._try(self._group[producer], self._group[position], more_outputs) or changed
+                    reason = self._try(self._group[producer], self._group[position], more_outputs)
+                    if self._reasons is not None:
+                        self._reasons[producer, position] = reason
+                    changed = changed or not reason
         return changed
 
-    def _try(self, producers: Group, consumers: Group, more_outputs: bool) -> bool:
-        """Makes one group of two. `more_outputs`: of the producers' results some may be stored nevertheless."""
+    def reasons_apart(self) -> dict[tuple[Any, Any], str]:
+        """For each two calls that stay apart, the producer and the consumer, why, if reasons are kept."""
+        return {
+            (self._operations[producer], self._operations[consumer]): reason
+            for (producer, consumer), reason in (self._reasons or {}).items()
+            if self._group[producer] is not self._group[consumer]
+        }
+
+    def _try(self, producers: Group, consumers: Group, more_outputs: bool) -> str:
+        """Makes one group of two, or says why not.
+
+        `more_outputs`: of the producers' results some may be stored nevertheless.
+        """
         if len(producers.all_members) + len(consumers.all_members) > self._limits.max_ops:
-            return False
+            return "there would be too many calls in one kernel"
         group = self._joined(producers, consumers)
         if group is None:
-            return False
+            return "one loop nest cannot do the work of both"
         outputs = self._outputs(group)
         if not outputs or not more_outputs and not producers.produced().keys().isdisjoint(outputs):
-            return False
-        is_sound = outputs_fit(group, outputs) and sizes_are_told(group, outputs) and not is_slowed_down(group)
-        if group.head is not None:
-            is_sound = is_sound and goes_on_in_place(group, outputs)
-        if not is_sound or len(group.inputs()) + len(outputs) > self._limits.max_parameters:
-            return False
+            return "what the first computes is needed elsewhere too"
+        if not outputs_fit(group, outputs):
+            return "the loops do not come by each element of the outputs once and in one order"
+        if not sizes_are_told(group, outputs):
+            return "what is left of the parameters does not tell all sizes"
+        if is_slowed_down(group):
+            return "functions like exp would take more time in these loops than storing what they compute"
+        if group.head is not None and not goes_on_in_place(group, outputs):
+            return "the second does not go on with the first one's result in its place"
+        if len(group.inputs()) + len(outputs) > self._limits.max_parameters:
+            return "the kernel would have too many parameters"
         place = self._new_place(group, outputs)
         if place is None:
-            return False
+            return "no place in the program is behind all that is read and before all that reads"
         for member in group.all_members:
             self._group[member.position] = group
             self._place[member.position] = place
-        return True
+        return ""
 
     def _joined(self, producers: Group, consumers: Group) -> Group | None:
         targets = {member.info.target for group in (producers, consumers) for member in group.all_members}

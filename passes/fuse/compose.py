@@ -224,18 +224,8 @@ def _replace_indices(generic: Any, place: Any) -> None:
         if op.name == "linalg.index":
             expression = place.results[op.attributes["dim"].value]
             with op.location, ir.InsertionPoint(op):
-                op.results[0].replace_all_uses_with(affine_value(expression, _Indices()))
+                op.results[0].replace_all_uses_with(affine_value(expression, linalg.index))
             op.erase()
-
-
-class _Indices(Sequence[Any]):
-    """The indices of the loops around, each made where it is needed."""
-
-    def __getitem__(self, loop: Any) -> Any:
-        return linalg.index(loop)
-
-    def __len__(self) -> int:
-        raise NotImplementedError
 
 
 def _move_body(generic: Any, block: Any) -> list[Any]:

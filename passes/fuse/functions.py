@@ -9,10 +9,12 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import TARGET, make_prim_func
+from ..core.journal import Journal
 from ..inline.call_graph import functions_in, remove_dead, symbol_name
-from ..legalize.builder import OPERATOR, PrimFuncs
+from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
 from .compose import group_body
 from .group import Group
+from .notes import note_fused
 from .prim_info import PrimInfo, prim_info
 
 # Names of functions are in symbols, profiles and messages.
@@ -38,11 +40,13 @@ class FusedFunctions:
     def replace(self, group: Group, outputs: Sequence[Any], before: Any) -> None:
         """One call in place of the members', before an operation."""
         calls = [member.call for member in group.all_members]
-        location = _fused_location(sorted(group.all_members, key=lambda member: member.position), before.context)
+        in_order = sorted(group.all_members, key=lambda member: member.position)
+        location = _fused_location(in_order, before.context)
         types = [value.type for value in outputs]
         with location, ir.InsertionPoint(before):
             name = self._made.get(_key(group, outputs), _name(group), lambda name: self._make(name, group, outputs))
             made = relax.ops["call_tir"](name, group.inputs(), types)
+        note_fused(Journal.active(), name, [member.call for member in in_order])
         for value, result in zip(outputs, _values(made), strict=True):
             value.replace_all_uses_with(result)
         for call in sorted(calls, key=lambda call: group.all_members[calls.index(call)].position, reverse=True):
@@ -53,7 +57,11 @@ class FusedFunctions:
         members = group.all_members
         inputs = [_parameter_type(group, value) for value in group.inputs()]
         results = [_parameter_type(group, value) for value in outputs]
-        attributes = {OPERATOR: ir.StringAttr.get("+".join(_in_order(group, "operator")))}
+        main = max(members, key=lambda member: member.info.pattern)
+        attributes = {
+            OPERATOR: ir.StringAttr.get("+".join(_in_order(group, "operator"))),
+            MAIN_OPERATOR: ir.StringAttr.get(main.info.main_operator),
+        }
         if members[0].info.target:
             attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
         with ir.InsertionPoint(self._module.regions[0].blocks[0]):

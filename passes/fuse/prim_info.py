@@ -10,12 +10,12 @@ from typing import Any
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
 from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, OpPattern, is_prim_func, op_pattern
-from ..legalize.builder import OPERATOR
+from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 from .maps import plain_dim
 
 # Whoever sets another attribute wants something of this very function.
 _KNOWN_ATTRIBUTES = frozenset({
-    "sym_name", "sym_visibility", "function_type", PRIM_FUNC, OP_PATTERN, NOALIAS, TARGET, OPERATOR,
+    "sym_name", "sym_visibility", "function_type", PRIM_FUNC, OP_PATTERN, NOALIAS, TARGET, OPERATOR, MAIN_OPERATOR,
 })  # fmt: skip
 _GENERIC_ATTRIBUTES = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
 _PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor", "tir"})
@@ -76,6 +76,12 @@ class PrimInfo:
         """What it computes, for people."""
         attributes = self.function.attributes
         return string_value(attributes[OPERATOR]) if OPERATOR in attributes else f"@{self.name}"
+
+    @property
+    def main_operator(self) -> str:
+        """The operator that takes the time, where it computes several."""
+        attributes = self.function.attributes
+        return string_value(attributes[MAIN_OPERATOR]) if MAIN_OPERATOR in attributes else self.operator
 
     @property
     def outputs(self) -> tuple[Any, ...]:

@@ -150,14 +150,14 @@ def narrow_to_code(x: Number, target: str, *, saturate: bool = False) -> Number:
 
 
 def constant_code(value: float, dtype: str) -> int:
-    """The bits of a number that a small type has; NaN is any of its NaNs."""
+    """The bits of the nearest number that a small type has, as text may have cut its digits; NaN is any of its NaNs."""
     layout = SMALL_FLOATS[dtype]
     if math.isnan(value):
         return layout.nan
     sign = layout.sign if math.copysign(1.0, value) < 0 else 0
     if math.isinf(value):
         return sign | layout.infinity
-    return sign | next(code for code in range(layout.largest + 1) if _value(code, layout) == abs(value))
+    return sign | min(range(layout.largest + 1), key=lambda code: abs(_value(code, layout) - abs(value)))
 
 
 def _value(code: int, layout: SmallFloat) -> float:

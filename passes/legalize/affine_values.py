@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ...bindings.mlir import ir
 from . import linalg, scalar
 
 
-def affine_value(expression: Any, dims: Sequence[Any]) -> Any:
-    """The index that an affine expression without symbols gives for these; divisors are positive numbers."""
+def affine_value(expression: Any, dim: Callable[[int], Any]) -> Any:
+    """The index that an affine expression without symbols gives, of dimensions `dim(n)`; divisors are positive."""
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineConstantExpr):
         return linalg.constant_index(expression.value)
     if isinstance(expression, ir.AffineDimExpr):
-        return dims[expression.position]
-    left, right = affine_value(expression.lhs, dims), affine_value(expression.rhs, dims)
+        return dim(expression.position)
+    left, right = affine_value(expression.lhs, dim), affine_value(expression.rhs, dim)
     if isinstance(expression, ir.AffineAddExpr):
         return scalar.add(left, right, "index")
     if isinstance(expression, ir.AffineMulExpr):

@@ -34,6 +34,8 @@ Body = Callable[..., Any]
 
 #: The operator that a PrimFunc computes, for messages.
 OPERATOR = "relax.operator"
+#: Of several, that which the others were fused with.
+MAIN_OPERATOR = "relax.main_operator"
 _ASSERT = "tir.assert"
 
 
@@ -76,6 +78,8 @@ class RuleBuilder:
         self.operands = list(operands)
         self._prim_funcs = prim_funcs
         self._count = 0
+        #: The PrimFuncs that are called, in their order.
+        self.called: list[str] = []
         #: Values that bodies may have in them, so that PrimFuncs are shared only where they are equal.
         self._read: list[Any] = []
 
@@ -183,6 +187,7 @@ class RuleBuilder:
                 set_op_pattern(function, OpPattern.OPAQUE)
 
         symbol = self._prim_funcs.get(key, symbol, make)
+        self.called.append(symbol)
         called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
         pairs = zip(called, wanted, infos, strict=True)
         return [value if have == info else self.cast(value, info) for value, info, have in pairs]
@@ -219,10 +224,7 @@ class RuleBuilder:
         return symbols
 
     def _parameter(self, info: Info, on_memrefs: bool) -> Any:
-        type_ = encode(parameter_info(info), self.op.context)
-        if not on_memrefs or not isinstance(info, TensorInfo):
-            return type_
-        return ir.MemRefType.get(type_.shape, type_.element_type, loc=ir.Location.unknown(self.op.context))
+        return parameter_type(info, self.op.context, on_memrefs=on_memrefs)
 
     def elementwise(self, body: Body, operands: Sequence[Any] | None = None, *, name: str = "") -> list[Any]:
         """Each element of the only result from the operands' elements there, broadcast: `body(*scalars)`."""
@@ -273,6 +275,14 @@ def _renamed(types: Sequence[str]) -> tuple[str, ...]:
         return name if name in ("min", "max") else names.setdefault(name, f"s{len(names)}")
 
     return tuple(_QUOTED.sub(lambda quoted: _SYMBOL.sub(number, quoted.group()), type_) for type_ in types)
+
+
+def parameter_type(info: Info, context: Any, *, on_memrefs: bool) -> Any:
+    """The MLIR type of a PrimFunc's parameter for a value of the graph."""
+    type_ = encode(parameter_info(info), context)
+    if not on_memrefs or not isinstance(info, TensorInfo):
+        return type_
+    return ir.MemRefType.get(type_.shape, type_.element_type, loc=ir.Location.unknown(context))
 
 
 def parameter_info(info: Info) -> Info:

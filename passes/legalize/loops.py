@@ -4,7 +4,7 @@
     def body(x, out):
         for_range(0, size(x, 0), lambda i: store(load(x, i), out, i))
 
-Sizes and bounds are numbers or index values.
+Sizes and bounds are numbers or index values; a value may be one of arithmetic (`number(load(x, i)) * 2`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.tir import dialect as tir
+from ..intrinsics.numbers import Number
 from . import linalg
 
 
 def index(value: int | Any) -> Any:
     """A number or an integer value as an index."""
+    value = _value(value)
     return linalg.constant_index(value) if isinstance(value, int) else linalg.as_index(value)
 
 
@@ -47,7 +49,7 @@ def load(buffer: Any, *indices: int | Any) -> Any:
 
 
 def store(value: Any, memref: Any, *indices: int | Any) -> None:
-    ir.Operation.create("memref.store", operands=[value, memref, *(index(each) for each in indices)])
+    ir.Operation.create("memref.store", operands=[_value(value), memref, *(index(each) for each in indices)])
 
 
 def copy(source: Any, target: Any) -> None:
@@ -61,7 +63,7 @@ def for_range(
     """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that."""
     bounds = [index(start), index(stop), index(step)]
     types = [value.type for value in carried]
-    op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *carried], regions=1)
+    op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *_values(carried)], regions=1)
     block = op.regions[0].blocks.append(ir.IndexType.get(), *types)
     with ir.InsertionPoint(block):
         ir.Operation.create("scf.yield", operands=_values(body(*block.arguments)))
@@ -97,7 +99,7 @@ def when(
     condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None, types: Sequence[Any] = ()
 ) -> list[Any]:
     """One of two bodies; with `types`, both return values of these."""
-    op = ir.Operation.create("scf.if", results=list(types), operands=[condition], regions=2)
+    op = ir.Operation.create("scf.if", results=list(types), operands=[_value(condition)], regions=2)
     for region, make in zip(op.regions, (then, otherwise), strict=True):
         if make is None:
             continue
@@ -149,4 +151,8 @@ def _i64() -> Any:
 def _values(returned: Any) -> list[Any]:
     if returned is None:
         return []
-    return list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    return [_value(each) for each in (returned if isinstance(returned, (list, tuple)) else [returned])]
+
+
+def _value(value: Any) -> Any:
+    return value.value if isinstance(value, Number) else value

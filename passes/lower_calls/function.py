@@ -18,9 +18,11 @@ from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
+from ..core.journal import Journal
 from ..legalize import linalg
 from . import memrefs, scalars
 from .memrefs import Extent, as_value
+from .notes import PlanNotes
 from .plan import Buffer, Plan, dims_of, make_plan, storage_bytes
 from .sizes import Sizes, plus, round_up
 
@@ -169,9 +171,18 @@ class FunctionLowering:
             self._values[argument] = scalars.received(value, info) if isinstance(info, ScalarInfo) else value
             self.define_dims(info, value)
         self._outputs = self._arguments[count:]
-        self.plan = make_plan(self.function, self.sizes.knows)
+        self._make_plan()
         self.owned.append([])
         self._make_arena()
+
+    def _make_plan(self) -> None:
+        journal = Journal.active()
+        if journal is None:
+            self.plan = make_plan(self.function, self.sizes.knows)
+            return
+        notes = PlanNotes(journal, self.name, _input_names(self.function, len(self._body.arguments)))
+        self.plan = make_plan(self.function, self.sizes.knows, notes.see)
+        notes.tell(self.plan)
 
     def define_dims(self, info: Info, value: Any) -> None:
         """The symbols in a tensor's type have the sizes of the memory."""

@@ -48,6 +48,7 @@ def as_value(extent: Extent) -> Any:
 
 def allocate(extents: Sequence[Extent], element: Any, what: str) -> Any:
     """New memory, which the caller gives back; a MemoryError at run time where there is none."""
+    bytes_at_least = byte_count(extents, element)
     dynamic = [extent for extent in extents if not isinstance(extent, int)]
     attributes = {
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(dynamic), 0]),
@@ -56,7 +57,7 @@ def allocate(extents: Sequence[Extent], element: Any, what: str) -> Any:
     memref = ir.Operation.create(
         "memref.alloc", results=[typed(extents, element)], operands=dynamic, attributes=attributes
     ).result
-    if dynamic or byte_count(extents, element) >= _CHECKED_BYTES:
+    if dynamic or bytes_at_least >= _CHECKED_BYTES:
         _require_memory(memref, extents, what)
     return memref
 

@@ -19,6 +19,7 @@ from .function import FunctionLowering, input_symbols, is_sized
 from .memrefs import as_value
 from .packed import PACKED
 from .plan import VIEWS
+from .sites import SITE, call_site
 from .views import match_cast, require_size, view
 
 Lower = Callable[[FunctionLowering, Any], None]
@@ -81,7 +82,8 @@ def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]
     types = list(ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value).inputs)
     passed = [_fitted(value, type_, op) for value, type_ in zip([*inputs, *outputs], types, strict=True)]
     reference = ir.FlatSymbolRefAttr.get(name)
-    ir.Operation.create("func.call", operands=passed, attributes={"callee": reference})
+    attributes = {"callee": reference, SITE: call_site(op, callee)}
+    ir.Operation.create("func.call", operands=passed, attributes=attributes)
 
 
 def _function(op: Any, name: str) -> Any:

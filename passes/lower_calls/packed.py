@@ -13,6 +13,7 @@ from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
 from ..legalize import linalg, loops
 from . import memrefs
 from .function import FunctionLowering
+from .sites import SITE, call_site
 from .views import match_sizes
 
 
@@ -82,6 +83,7 @@ def _packed(
         "func": ir.StringAttr.get(name or op.opview.func),
         "tir.dtypes": ir.ArrayAttr.get([ir.StringAttr.get(dtype) for dtype in dtypes]),
         "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(result.type) for result in results]),
+        SITE: call_site(op, None),
     }
     if text is not None:
         attributes["tir.text"] = ir.StringAttr.get(text)

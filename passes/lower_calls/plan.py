@@ -72,11 +72,13 @@ class Plan:
     fixed_bytes: int = 0
     #: Slots of symbolic size: the size of each in bytes.
     slots: list[SymExpr] = field(default_factory=list)
+    #: Whose memory a value has; values that are not in it have memory from elsewhere.
+    memory_of: dict[Any, Buffer] = field(default_factory=dict)
 
 
-def make_plan(function: Any, knows: Callable[[Any], bool]) -> Plan:
-    """`knows(dim)`: whether a size can be computed when the function begins."""
-    planner = _Planner(knows)
+def make_plan(function: Any, knows: Callable[[Any], bool], see: Callable[[int, Any], None] | None = None) -> Plan:
+    """`knows(dim)`: whether a size can be computed when the function begins; `see` is told positions."""
+    planner = _Planner(knows, see)
     block = function.regions[0].blocks[0]
     planner.visit(block, (block,))
     planner.choose_outputs(block)
@@ -87,12 +89,12 @@ def make_plan(function: Any, knows: Callable[[Any], bool]) -> Plan:
 
 
 class _Planner:
-    def __init__(self, knows: Callable[[Any], bool]):
+    def __init__(self, knows: Callable[[Any], bool], see: Callable[[int, Any], None] | None):
         self.plan = Plan()
         self._knows = knows
+        self._see = see
         self._position = 0
-        #: Whose memory a value has; values that are not in it have memory from elsewhere.
-        self._owner: dict[Any, Buffer] = {}
+        self._owner = self.plan.memory_of
         #: For each region operation around, buffers of outside that are read in it.
         self._read_inside: list[set[Buffer]] = []
 
@@ -103,6 +105,8 @@ class _Planner:
         for view in block.operations:
             op = view.operation
             self._position += 1
+            if self._see is not None:
+                self._see(self._position, op)
             for operand in op.operands:
                 self._use(operand, path)
             if op.regions:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversion of element types; passes/legalize/conversions.py says what it means for each pair."""
+"""Element types changed; passes/legalize/conversions.py says what a conversion means for each pair."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ...dialects.core.infos import is_bool, signless
+from ...dialects.relax import dialect as relax
+from ...passes.legalize import scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar
+from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
 
 
@@ -16,3 +19,23 @@ def astype(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if source == target:
         return operands[0]
     return builder.elementwise(lambda x: convert_scalar(x, source, target))
+
+
+@register_legalize("relax.bitcast")
+def bitcast(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    source, target = builder.dtype(operands[0]), builder.result_dtype()
+    if source == target:
+        return operands[0]
+    if is_bool(source) or is_bool(target):
+        return _by_byte(operands[0], source, target)
+    if signless(source) == signless(target):
+        return builder.elementwise(lambda x: x)
+    return builder.elementwise(lambda x: scalar.create("arith.bitcast", x, type_=element(target)))
+
+
+def _by_byte(x: Any, source: str, target: str) -> Any:
+    """A bool is a byte, 0 or 1; in PrimFuncs it is one bit."""
+    astype, bitcast = relax.ops["astype"], relax.ops["bitcast"]
+    if is_bool(source):
+        return bitcast(astype(x, dtype="ui8"), dtype=target)
+    return astype(bitcast(x, dtype="ui8"), dtype="i1")

@@ -40,7 +40,7 @@ def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         loops.nest(
             loops.sizes(x),
             lambda *place: loops.store(
-                loops.load(x, *place), output, *(affine_value(each, place) for each in expressions)
+                loops.load(x, *place), output, *(affine_value(each, place.__getitem__) for each in expressions)
             ),
         )
 

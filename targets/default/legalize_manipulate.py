@@ -10,7 +10,7 @@ from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
 from ...passes.legalize import contraction, linalg, loops, movement, scalar
-from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan, require_broadcast
+from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
@@ -24,10 +24,11 @@ def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     assert isinstance(result, TensorInfo)
     if operands[0].type == op.operation.results[0].type:
         return operands[0]
-    plan = broadcast_plan(builder.info(operands[0]), result)
+    own = builder.info(operands[0])
+    plan = broadcast_plan(own, result)
 
     def write(x: Any, output: Any) -> Any:
-        if any(isinstance(place, tuple) for place in plan):
+        if not is_proven(own, result):
             require_broadcast(x, linalg.sizes_of(output))
         return broadcast_generic([x], output, [plan], lambda value: value)
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -77,6 +79,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Bilinear samples on a grid in each bin; 0 where there are none."""
     layout = _LAYOUTS[op.layout]
     is_mean = op.mode == "avg"
+    mix = scalar.larger if op.mode == "max_share" else operator.add
 
     def bins(rois: Any, region: Any, axis: int, count: int) -> _Bins:
         start, end = (load_wide(rois, region, place) * op.spatial_scale for place in (1 + axis, 3 + axis))
@@ -107,7 +110,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
                 def add(i: Any, j: Any) -> None:
                     y, x = vertical.position(row, i), horizontal.position(column, j)
-                    _sample(data, layout, image, y, x, lambda c, value: put(c, value))
+                    _sample(data, layout, image, y, x, mix, lambda c, value: put(c, value))
 
                 def put(channel: Any, value: Number) -> None:
                     before = number(load(sums, channel))
@@ -133,8 +136,16 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.loops(body)
 
 
-def _sample(data: Any, layout: _Layout, image: Any, y: Number, x: Number, put: Callable[[Any, Number], None]) -> None:
-    """The data between its elements: `put(channel, value)` for each channel; 0 outside."""
+def _sample(
+    data: Any,
+    layout: _Layout,
+    image: Any,
+    y: Number,
+    x: Number,
+    mix: Callable[[Number, Number], Number],
+    put: Callable[[Any, Number], None],
+) -> None:
+    """The data between its elements: `put(channel, value)` for each channel, mixed of four shares; 0 outside."""
     height, width = size(data, layout.row), size(data, layout.column)
     channels = size(data, layout.channel)
     dtype = accumulator(str(data.type.element_type))
@@ -153,13 +164,13 @@ def _sample(data: Any, layout: _Layout, image: Any, y: Number, x: Number, put: C
             for column, weight_x in ((low_x, 1.0 - part_x), (high_x, part_x))
         ]
 
-        def mix(channel: Any) -> None:
-            terms = [
+        def of_channel(channel: Any) -> None:
+            shares = [
                 load_wide(data, *layout.at(image, channel, row, column)) * weight for row, column, weight in corners
             ]
-            put(channel, terms[0] + terms[1] + terms[2] + terms[3])
+            put(channel, functools.reduce(mix, shares))
 
-        for_range(0, channels, mix)
+        for_range(0, channels, of_channel)
 
     def outside() -> None:
         for_range(0, channels, lambda channel: put(channel, number(scalar.constant(0, element(dtype)))))

@@ -20,6 +20,9 @@ ANY_SIZE, ANY_PAYLOAD = 16, 8
 # A tensor object's DLTensor lies behind the object's header.
 OBJECT_HEADER = 24
 
+# An array object: where its items, one TVMFFIAny behind the other, are, and how many.
+SEQUENCE_DATA, SEQUENCE_SIZE = OBJECT_HEADER, OBJECT_HEADER + 8
+
 # Offsets in a DLTensor.
 DL_DATA, DL_DEVICE, DL_RANK, DL_DTYPE, DL_SHAPE, DL_STRIDES, DL_OFFSET, DL_SIZE = 0, 8, 16, 20, 24, 32, 40, 48
 

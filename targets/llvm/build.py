@@ -10,17 +10,24 @@ from ...bindings.errors import RelaxError
 from ...bindings.mlir import string_value
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import elements_bytes
+from ...passes.core.journal import timed
+from ...passes.legalize.code_options import CodeOptions
 from ...passes.legalize.target_options import ChosenTarget
 from ...runtime.artifact import Artifact, Constant
 from .code_target import code_target
-from .cross_object import emit_assembly, emit_cross_object
-from .object_file import emit_object
+from .cross_object import emit_assembly
+from .native_code import native_code
 from .passes.llvm_add_entries import ENTRIES
 from .passes.llvm_place_constants import CONSTANTS
 
 
-def build(module: Any, target: ChosenTarget, *, opt_level: int, version: str) -> Artifact:
-    """Native code of a module in the LLVM dialect, its constants and what is known of its functions."""
+def build(
+    module: Any, target: ChosenTarget, *, opt_level: int, version: str, options: CodeOptions | None = None
+) -> Artifact:
+    """Native code of a module in the LLVM dialect, its constants and what is known of its functions.
+
+    The module is taken apart.
+    """
     operation = module.operation
     if ENTRIES not in operation.attributes:
         raise RelaxError("the module has no functions to call from outside: the stage 'entries' did not run")
@@ -33,8 +40,11 @@ def build(module: Any, target: ChosenTarget, *, opt_level: int, version: str) ->
     constants = _constants(operation)
     _drop_notes(operation)
     machine = code_target(target)
-    code = emit_object(module, opt_level) if machine.is_host else emit_cross_object(module, machine, opt_level)
-    return Artifact(tuple(entries), memoryview(code), constants, machine.triple, machine.required, version)
+    with timed("code"):
+        objects = native_code(module, machine, opt_level, options or CodeOptions())
+    return Artifact(
+        tuple(entries), tuple(map(memoryview, objects)), constants, machine.triple, machine.required, version
+    )
 
 
 def assembly(module: Any, target: ChosenTarget, *, opt_level: int) -> str:

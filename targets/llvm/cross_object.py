@@ -26,6 +26,11 @@ def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
     Raises RelaxError where llvmlite is missing or the module is not compilable.
     """
     check_compilable(module, opt_level)
+    return cross_object_of_checked(module, target, opt_level)
+
+
+def cross_object_of_checked(module: Any, target: CodeTarget, opt_level: int) -> bytes:
+    """The object file of a module that is known to be compilable. Raises RelaxError where llvmlite is missing."""
     machine, code = _optimized(load_llvmlite(), module, target, opt_level)
     return bytes(machine.emit_object(code))
 

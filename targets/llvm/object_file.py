@@ -18,20 +18,35 @@ def emit_object(module: Any, opt_level: int = 3) -> bytes:
     Functions that the module only declares are found when the object is loaded. Raises RelaxError where the module
     holds anything but the LLVM dialect, or defines no function.
     """
-    defined = check_compilable(module, opt_level)
-    functions = _functions(module)
-    declared = [_name(function) for function in functions if not len(function.regions[0].blocks)]
+    check_compilable(module, opt_level)
+    return object_of_checked(module, opt_level)
+
+
+def object_of_checked(module: Any, opt_level: int) -> bytes:
+    """The object file of a module that is known to be compilable."""
+    defined = exported_functions(module)
+    declared = [_name(function) for function in _functions(module) if not len(function.regions[0].blocks)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
         compile_module(module, opt_level, defined[0], declared, path)
         return _read(path)
 
 
-def check_compilable(module: Any, opt_level: int) -> list[str]:
-    """The names of the functions that can be called from outside. Raises RelaxError for what is no native code."""
+def check_compilable(module: Any, opt_level: int) -> None:
+    """Raises RelaxError for what is no native code."""
+    check_level(opt_level)
+    _check_translatable(module.operation)
+    exported_functions(module)
+
+
+def check_level(opt_level: int) -> None:
+    """Raises RelaxError where there is no such level."""
     if opt_level not in range(4):
         raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
-    _check_translatable(module.operation)
+
+
+def exported_functions(module: Any) -> list[str]:
+    """The names of the functions that can be called from outside. Raises RelaxError where there are none."""
     defined = [_name(function) for function in _functions(module) if _is_exported(function)]
     if not defined:
         raise RelaxError("the module defines no function that can be called from outside: there is nothing to compile")

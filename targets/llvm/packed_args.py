@@ -8,6 +8,7 @@ from ...dialects.core.symbols import SymExpr
 from . import abi
 from .llvm_text import PTR, FunctionText
 from .packed_fail import fail, fail_dtype, fail_shape, fail_type, plain
+from .signature import ListInfo, NothingInfo, Passed
 from .size_code import Sizes
 
 Values = list[tuple[str, str]]  # (value, type) of what the kernel is called with
@@ -26,11 +27,39 @@ class ArgumentChecks:
         self._what = what
         self._agreements: list[tuple[SymExpr, str, str, str, str]] = []
 
-    def check(self, position: int, name: str, info: Info, args: str) -> Values:
+    def check(self, position: int, name: str, info: Passed, args: str) -> Values:
         """Checks one argument but for what depends on later ones."""
         named = f" '{plain(name)}'" if name else ""
         where = f"{plain(self._function)}: {self._what} #{position}{named}"
         slot = self._code.at(args, position * abi.ANY_SIZE)
+        if isinstance(info, NothingInfo):
+            self._require_kind(abi.NONE, f"{where} expected None, as the program was made without it, got %.*s", slot)
+            return []
+        return (
+            self._check_list(where, info, slot) if isinstance(info, ListInfo) else self._check_value(where, info, slot)
+        )
+
+    def _check_list(self, where: str, info: ListInfo, slot: str) -> Values:
+        """The tensors of a list, which keeps them for the time of the call: nobody can change an ffi.Array."""
+        code, count = self._code, len(info.items)
+        expected = f"{where} expected a list of {count} {'tensor' if count == 1 else 'tensors'}"
+        self._require_kind(abi.ARRAY, f"{expected}, got %.*s", slot)
+        array = code.load(slot, abi.ANY_PAYLOAD, PTR)
+        wanted, got = code.constant(count), code.load(array, abi.SEQUENCE_SIZE, "i64")
+        failure = fail(code, "value", f"{expected}, got a list of %lld", got)
+        code.require(code.compare("eq", got, wanted), failure)
+        items = code.load(array, abi.SEQUENCE_DATA, PTR)
+        values: Values = []
+        for index, item in enumerate(info.items):
+            values += self._check_value(f"{where} item #{index}", item, code.at(items, index * abi.ANY_SIZE))
+        return values
+
+    def _require_kind(self, kind: int, message: str, slot: str) -> None:
+        code = self._code
+        index = code.load(slot, 0, "i32")
+        code.require(code.compare("eq", index, code.constant(kind, "i32"), "i32"), fail_type(code, message, index))
+
+    def _check_value(self, where: str, info: Info, slot: str) -> Values:
         if isinstance(info, TensorInfo):
             return self._check_tensor(where, info, slot)
         return self._check_scalar(where, info, slot) if isinstance(info, ScalarInfo) else [(slot, PTR)]

@@ -14,19 +14,17 @@ from typing import Any
 
 from ...bindings.context import load_dialects
 from ...bindings.errors import RelaxError
-from ...dialects.core.infos import TensorInfo
+from ...dialects.core.infos import ObjectInfo, TensorInfo
 from ...dialects.core.symbols import Dim
 from . import abi
 from .llvm_text import PTR, FunctionText, call_text, check_function, merge
-from .packed_allocate import ALLOCATE, ALLOCATION
+from .packed_allocate import ALLOCATE
 from .packed_args import ArgumentChecks, Values, memref_values, row_major
-from .packed_call import global_function_text
 from .packed_fail import fail, plain
-from .packed_support import CALL_GLOBAL, RELEASE, SUPPORT
-from .signature import Result, Signature
+from .packed_lists import keep_if, make_array, make_list, support_text
+from .packed_support import RELEASE, SUPPORT
+from .signature import ListInfo, OptionalInfo, Result, Signature, single
 from .size_code import Sizes
-
-_MAKE_ARRAY = "ffi.Array"  # tvm-ffi's own function: an array of its arguments
 
 
 def add_packed_entry(module: Any, signature: Signature, *, alignment: int = 1) -> None:
@@ -72,17 +70,16 @@ class _Entry:
             values += checks.check(position, name, info, "%args")
         checks.check_agreement()
         # All sizes before any allocation: what fails here has nothing to give back.
-        shapes = [[sizes.compute(_known(size)) for size in _shape(info)] for info in signature.outputs]
-        results = self._results()
-        for position, info in enumerate(signature.outputs):
+        outputs = list(single(signature.outputs))
+        shapes = [[sizes.compute(_known(size)) for size in _shape(info)] for info in outputs]
+        results = self._slots(len(outputs))
+        for position, info in enumerate(outputs):
             values += self._make_result(position, info, shapes[position], results)
         self._kernel_types = [type_ for _, type_ in values]
         self._require_success(code.call(self.kernel, values, "i32"), results)
-        self._give(results)
+        self._give(self._grouped(results))
         declared = f'llvm.func @"{self.kernel}"({", ".join(self._kernel_types)}) -> i32'
-        allocation = ALLOCATION if any(isinstance(info, TensorInfo) for info in signature.outputs) else ""
-        arrays = global_function_text(_MAKE_ARRAY) if len(results) > 1 else ""
-        return "\n".join([SUPPORT, allocation, arrays, declared, code.render()])
+        return "\n".join([SUPPORT, support_text(signature.outputs), declared, code.render()])
 
     def _check_arity(self) -> None:
         code, names = self._code, [name for name, _ in self._signature.inputs]
@@ -93,14 +90,53 @@ class _Entry:
         message = f"{plain(self._signature.name)}: expected %lld {noun}{listed}, got %lld"
         code.require(code.compare("eq", got, wanted), fail(code, "type", message, wanted, got))
 
-    def _results(self) -> list[str]:
-        """A TVMFFIAny for each result, None at first, one behind the other."""
-        code, count = self._code, len(self._signature.outputs)
+    def _slots(self, count: int) -> list[str]:
+        """Places for as many TVMFFIAny, None at first, one behind the other."""
+        code = self._code
         block = code.stack(abi.ANY_SIZE * count)
-        results = [code.at(block, abi.ANY_SIZE * position) for position in range(count)]
-        for result in results:
-            code.store(code.constant(abi.NONE), "i64", result)
-        return results
+        slots = [code.at(block, abi.ANY_SIZE * position) for position in range(count)]
+        for slot in slots:
+            for offset in (0, abi.ANY_PAYLOAD):
+                code.store(code.constant(0), "i64", slot, offset)
+        return slots
+
+    def _grouped(self, results: list[str]) -> list[str]:
+        """What the caller gets: results as they are, arrays of those that make up a list, None."""
+        outputs = self._signature.outputs
+        if all(isinstance(info, (TensorInfo, ObjectInfo)) for info in outputs):
+            return results
+        code, given, first = self._code, self._slots(len(outputs)), 0
+        moved: list[tuple[str, str]] = []
+        spent: list[str] = []
+        flags: list[tuple[str, str]] = []
+        for position, (info, slot) in enumerate(zip(outputs, given, strict=True)):
+            own = results[first : first + len(list(single([info])))]
+            first += len(own)
+            if isinstance(info, OptionalInfo):
+                flags.append((own[0], slot))
+                info, own = info.held, own[1:]
+            if isinstance(info, ListInfo):
+                status = make_list(code, info, self._label(position), own, slot)
+                self._require_success(status, [*results, *given])
+                spent += own
+            else:
+                moved += [(each, slot) for each in own]
+        # From here on nothing fails.
+        for source, slot in moved:
+            self._move(source, slot)
+        for flag, slot in flags:
+            keep_if(code, flag, slot)
+        for result in (*spent, *(flag for flag, _ in flags)):
+            code.call(RELEASE, [(result, PTR)])
+        return given
+
+    def _label(self, position: int) -> str:
+        return f"{self._signature.name}: result #{position}"
+
+    def _move(self, source: str, slot: str) -> None:
+        code = self._code
+        for offset in (0, abi.ANY_PAYLOAD):
+            code.store(code.load(source, offset, "i64"), "i64", slot, offset)
 
     def _make_result(self, position: int, info: Result, sizes: list[str], results: list[str]) -> Values:
         """Allocates a tensor for a result; what the kernel gets for it."""
@@ -111,7 +147,7 @@ class _Entry:
         for index, size in enumerate(sizes):
             code.store(size, "i64", shape, 8 * index)
         arguments = [
-            (code.text(f"{self._signature.name}: result #{position}"), PTR),
+            (code.text(self._label(position)), PTR),
             (code.constant(len(sizes), "i32"), "i32"),
             (code.constant(abi.dlpack_dtype(info.dtype), "i32"), "i32"),
             (code.constant(abi.element_bytes(info.dtype)), "i64"),
@@ -138,14 +174,10 @@ class _Entry:
         """One result as it is, several as an array."""
         code = self._code
         if len(results) < 2:
-            words = [code.load(results[0], offset, "i64") for offset in (0, 8)] if results else [code.constant(0)] * 2
-            for index, word in enumerate(words):
-                code.store(word, "i64", "%result", 8 * index)
+            self._move(results[0] if results else self._slots(1)[0], "%result")
             code.line(f"llvm.return {code.constant(0, 'i32')} : i32")
             return
-        count = code.constant(len(results), "i32")
-        arguments = [(results[0], PTR), (count, "i32"), ("%result", PTR)]
-        status = code.call(f"{CALL_GLOBAL}.{_MAKE_ARRAY}", arguments, "i32")
+        status = make_array(code, results, "%result")
         for result in results:
             code.call(RELEASE, [(result, PTR)])
         code.line(f"llvm.return {status} : i32")

@@ -11,6 +11,7 @@ from .build import assembly as assembly
 from .build import build as build
 from .code_target import code_target
 from .lowering_passes import TO_LLVM
+from .native_code import prepare as prepare
 
 
 def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
@@ -27,7 +28,13 @@ STAGES = (
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
     _stage(
         "errors",
-        ("func.func(convert-linalg-to-loops)", "llvm-name-functions", "llvm-lower-packed", "llvm-lower-errors"),
+        (
+            "func.func(convert-linalg-to-loops)",
+            "llvm-name-functions",
+            "llvm-profile-kernels",
+            "llvm-lower-packed",
+            "llvm-lower-errors",
+        ),
         "what can fail returns a status",
     ),
     _stage(

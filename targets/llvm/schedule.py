@@ -21,6 +21,7 @@ from .machine import Machine, machine_for
 from .schedule_conv import plan_conv
 from .schedule_elementwise import in_place, plan_elementwise
 from .schedule_matmul import plan_matmul
+from .schedule_notes import note_loops, note_unscheduled
 from .schedule_reduction import plan_reduction
 from .structured import StructuredOp, analyze, collapse, structured_ops
 from .vector_body import check_body
@@ -61,7 +62,7 @@ def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) ->
         op = analyze(operation)
         check_body(op)
     except Decline as decline:
-        operation.attributes[UNSCHEDULED] = ir.StringAttr.get(decline.reason)
+        _leave(operation, decline.reason)
         return
     with ir.InsertionPoint(operation):
         try:
@@ -70,11 +71,17 @@ def _schedule_operation(operation: Any, machine: Machine, pending: list[Any]) ->
             try:
                 gone = _emit(in_place(op), _plan_for_collapsed(op, machine), operation)
             except Decline as decline:
-                operation.attributes[UNSCHEDULED] = ir.StringAttr.get(decline.reason)
+                _leave(operation, decline.reason)
                 return
     pending[:] = [each for each in pending if each not in gone]
     for each in gone:
         each.erase()
+
+
+def _leave(operation: Any, reason: str) -> None:
+    """Lets an operation become plain loops."""
+    operation.attributes[UNSCHEDULED] = ir.StringAttr.get(reason)
+    note_unscheduled(operation, reason)
 
 
 def _emit_with_producer(consumer: StructuredOp, machine: Machine) -> list[Any]:
@@ -109,6 +116,7 @@ def _emit(
         op, fills, initial = _without_fills(op, plan)
     collapsed = collapse(op)
     allow_fused_multiply_add(collapsed.op)
+    note_loops(collapsed.op, plan, None if epilogue is None else operation)
     reduces_lanes = plan.vector in collapsed.op.reductions
     found = combiners(collapsed.op) if reduces_lanes else []
     results = collapsed.restore(Nest(collapsed.op, plan, initial, found, epilogue).emit())
@@ -136,7 +144,7 @@ def _plan(op: StructuredOp, machine: Machine) -> Plan:
     reasons = []
     for plan in _PLANS:
         try:
-            return plan(op, machine)
+            return replace(plan(op, machine), name=plan.__name__.removeprefix("plan_"))
         except Decline as decline:
             reasons.append(decline.reason)
     raise Decline("; ".join(dict.fromkeys(reasons)))

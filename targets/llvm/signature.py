@@ -3,14 +3,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...bindings.errors import RelaxError
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
 from .abi import dlpack_name, element_bytes, padded_name
 
 Result = TensorInfo | ObjectInfo
+
+
+class ListInfo(NamedTuple):
+    """A list of tensors: the function that works has one argument or result for each."""
+
+    items: tuple[Any, ...]
+    #: Of results: what each of any number of further tensors is like, and the two results that they are made of.
+    rest: TensorInfo | None = None
+    joined: tuple[Result, ...] = ()
+
+
+class NothingInfo(NamedTuple):
+    """None stands here: what could have been passed or given was left out when the function was made."""
+
+
+class OptionalInfo(NamedTuple):
+    """A result that may be None: another result, a bool, tells whether it is there."""
+
+    present: Result
+    held: Result | ListInfo
+
+
+Passed = Info | ListInfo | NothingInfo
+Given = Result | ListInfo | NothingInfo | OptionalInfo
 
 _MOST_ARGUMENTS = 4096
 _HIGHEST_RANK = 64
@@ -25,20 +50,23 @@ class Signature:
     """
 
     name: str
-    inputs: tuple[tuple[str, Info], ...]
-    outputs: tuple[Result, ...]
+    inputs: tuple[tuple[str, Passed], ...]
+    outputs: tuple[Given, ...]
     #: The results' names for callers, or none.
     output_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name("function", self.name)
-        if max(len(self.inputs), len(self.outputs)) > _MOST_ARGUMENTS:
+        counted = [len(list(single(infos))) for infos in ([info for _, info in self.inputs], self.outputs)]
+        if max(len(self.inputs), len(self.outputs), *counted) > _MOST_ARGUMENTS:
             raise RelaxError(f"function '{self.name}' has more than {_MOST_ARGUMENTS} arguments or results")
         for position, (name, info) in enumerate(self.inputs):
             _check_name("argument", name)
-            _check_input(f"function '{self.name}', argument #{position} '{name}'", info)
-        for position, info in enumerate(self.outputs):
-            _check_output(f"function '{self.name}', result #{position}", info)
+            for each in single([info]):
+                _check_input(f"function '{self.name}', argument #{position} '{name}'", each)
+        for position, given in enumerate(self.outputs):
+            for each in single([given]):
+                _check_output(f"function '{self.name}', result #{position}", each)
         if len(self.output_names) not in (0, len(self.outputs)):
             raise RelaxError(
                 f"function '{self.name}' has {len(self.outputs)} results and {len(self.output_names)} names for them"
@@ -52,6 +80,18 @@ class Signature:
             "inputs": [{"name": name, **_describe(info)} for name, info in self.inputs],
             "outputs": [{**name, **_describe(info)} for name, info in zip(names, self.outputs, strict=True)],
         }
+
+
+def single(infos: Iterable[Any]) -> Iterable[Any]:
+    """What the function that works has arguments or results for, one after the other."""
+    for info in infos:
+        if isinstance(info, OptionalInfo):
+            yield info.present
+            yield from single([info.held])
+        elif isinstance(info, ListInfo):
+            yield from (*info.items, *info.joined)
+        elif not isinstance(info, NothingInfo):
+            yield info
 
 
 def _check_name(kind: str, name: str) -> None:
@@ -93,7 +133,14 @@ def _check_tensor(where: str, info: TensorInfo) -> None:
         raise RelaxError(f"{where}: {error.message}", notes=error.notes) from None
 
 
-def _describe(info: Info) -> dict[str, Any]:
+def _describe(info: Passed | Given) -> dict[str, Any]:
+    if isinstance(info, OptionalInfo):
+        return {**_describe(info.held), "optional": True}
+    if isinstance(info, ListInfo):
+        rest = {} if info.rest is None else {"rest": _describe(info.rest)}
+        return {"kind": "list", "items": [_describe(each) for each in info.items], **rest}
+    if isinstance(info, NothingInfo):
+        return {"kind": "nothing"}
     if isinstance(info, TensorInfo):
         sizes = [size if isinstance(size, int) else None if size is None else str(size) for size in info.shape or ()]
         padded = padded_name(info.dtype)

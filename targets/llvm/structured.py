@@ -11,6 +11,8 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...passes.legalize import linalg
 
+#: What no type can have as a size.
+_TOO_MANY = 1 << 63
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _WIDTHS = (8, 16, 32, 64)
 _FLOATS = ("f16", "bf16", "f32", "f64")
@@ -251,6 +253,9 @@ def collapse(op: StructuredOp) -> Collapsed:
     chains = _chains(op)
     if all(len(chain) == 1 for chain in chains):
         return Collapsed(op, op)
+    sizes = tuple(_product([op.sizes[dim] for dim in chain]) for chain in chains)
+    if any(size is not None and size >= _TOO_MANY for size in sizes):
+        return Collapsed(op, op)
     number = {dim: position for position, chain in enumerate(chains) for dim in chain}
     operands, accesses = [], []
     for value, access in zip(op.operands, op.accesses, strict=True):
@@ -261,7 +266,7 @@ def collapse(op: StructuredOp) -> Collapsed:
         op,
         operands=tuple(operands),
         accesses=tuple(accesses),
-        sizes=tuple(_product([op.sizes[dim] for dim in chain]) for chain in chains),
+        sizes=sizes,
         reductions=frozenset(number[dim] for dim in op.reductions),
     )
     return Collapsed(new, op)

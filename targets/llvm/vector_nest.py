@@ -43,6 +43,8 @@ class Plan:
     square: int | None = None
     #: What is copied to where it lies without gaps before it is read again and again.
     panel: Panel | None = None
+    #: What has made it, for people.
+    name: str = ""
 
 
 class Panel(NamedTuple):

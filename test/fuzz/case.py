@@ -21,22 +21,21 @@ from relax_mlir.tools.relax_opt import run
 
 INPUT = "input"  # the name of the input file in a case's folder
 OUTPUT = "output"  # and of the output file that command lines may name
-# Python is told to end first: what does not is stuck in MLIR.
-_PATIENCE_S, _TIMEOUT_S = 10, 15
-_MEMORY_BYTES = 4 << 30
+_GRACE_S = 5  # Python is told to end first: what does not is stuck in C++
 _SHOWN = 400
 
 _ERROR = re.compile(r"^(?:[^\n]*: )?error: [^\n]*", re.MULTILINE)
 _PLACED = re.compile(r".*:\d+:\d+: error: ", re.DOTALL)
-_CRASH = re.compile(r"^relax-opt: error: (?:MLIR crashed|was killed)[^\n]*", re.MULTILINE)
+_CRASH = re.compile(r"^[\w-]+: error: (?:MLIR crashed|was killed)[^\n]*", re.MULTILINE)
 
 
 class Case(NamedTuple):
-    """What to run: the input file's content and the arguments; `kind` says how it was made."""
+    """What to run: the input file's content and the arguments; `kind` says how it was made, `file` names the input."""
 
     kind: str
     data: bytes
     arguments: tuple[str, ...]
+    file: str = INPUT
 
 
 class Outcome(NamedTuple):
@@ -48,21 +47,31 @@ class Outcome(NamedTuple):
     errors: str
 
 
-def run_case(case: Case) -> Outcome:
+class Tool(NamedTuple):
+    """What runs cases in process, what is a problem with a case's exit code, messages and files, and its limits."""
+
+    name: str
+    run: Callable[[Sequence[str]], int]
+    problem: Callable[[Case, int, str, list[str]], str]
+    patience_s: float
+    memory_bytes: int
+
+
+def run_guarded_case(case: Case, tool: Tool) -> Outcome:
     """Runs the case as the command does: in a process of its own, under its guard."""
-    outcome = next(_outcomes([case], lambda arguments: run_guarded("relax-opt", lambda: run(arguments))))
-    return outcome
+    guarded = tool._replace(run=lambda arguments: run_guarded(tool.name, lambda: tool.run(arguments)))
+    return next(_outcomes([case], guarded))
 
 
-def run_cases(cases: Sequence[Case]) -> list[Outcome]:
+def run_cases(cases: Sequence[Case], tool: Tool) -> list[Outcome]:
     """Runs cases one after the other in one process without a guard, which is faster; a crash ends only one case."""
     outcomes: list[Outcome] = []
     while len(outcomes) < len(cases):
-        outcomes += _outcomes(cases[len(outcomes) :], run)
+        outcomes += _outcomes(cases[len(outcomes) :], tool)
     return outcomes
 
 
-def _outcomes(cases: Sequence[Case], tool: Callable[[Sequence[str]], int]) -> Iterator[Outcome]:
+def _outcomes(cases: Sequence[Case], tool: Tool) -> Iterator[Outcome]:
     """Outcomes from a new process, up to the first case that it dies of."""
     results, results_in_child = os.pipe()
     sys.stdout.flush()
@@ -75,10 +84,10 @@ def _outcomes(cases: Sequence[Case], tool: Callable[[Sequence[str]], int]) -> It
     try:
         with os.fdopen(results, "rb") as stream:
             for case in cases:
-                in_time = bool(select.select([stream], [], [], _TIMEOUT_S)[0])
+                in_time = bool(select.select([stream], [], [], tool.patience_s + _GRACE_S)[0])
                 line = stream.readline() if in_time else b""
                 if not line:
-                    yield _death(case, child, in_time)
+                    yield _death(tool, child, in_time)
                     return
                 yield Outcome(*json.loads(line))
         os.waitpid(child, 0)
@@ -86,24 +95,24 @@ def _outcomes(cases: Sequence[Case], tool: Callable[[Sequence[str]], int]) -> It
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _death(case: Case, child: int, in_time: bool) -> Outcome:
+def _death(tool: Tool, child: int, in_time: bool) -> Outcome:
     if not in_time:
         os.killpg(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if not in_time:
         # In Python the alarm would have come first.
-        return Outcome("", f"relax-opt: error: MLIR did not end in {_TIMEOUT_S} s", 1, "")
+        return Outcome("", f"{tool.name}: error: MLIR did not end in {tool.patience_s + _GRACE_S:.0f} s", 1, "")
     if code >= 0:
         return Outcome(f"the process ended with exit code {code}", "", code, "")
     # The guard would have told it as an error.
-    return Outcome("", f"relax-opt: error: MLIR crashed ({signal.Signals(-code).name})", 1, "")
+    return Outcome("", f"{tool.name}: error: MLIR crashed ({signal.Signals(-code).name})", 1, "")
 
 
-def _serve(cases: Sequence[Case], tool: Callable[[Sequence[str]], int], results: int) -> None:
+def _serve(cases: Sequence[Case], tool: Tool, results: int) -> None:
     """The rest of the child's life."""
     try:
         os.setsid()
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (tool.memory_bytes, tool.memory_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         folder = Path(tempfile.gettempdir()) / f"relax-fuzz-{os.getpid()}"
         with os.fdopen(results, "wb", buffering=0) as stream:
@@ -118,26 +127,26 @@ def _serve(cases: Sequence[Case], tool: Callable[[Sequence[str]], int], results:
         os._exit(70)
 
 
-def _run_here(case: Case, tool: Callable[[Sequence[str]], int]) -> Outcome:
-    Path(INPUT).write_bytes(case.data)
+def _run_here(case: Case, tool: Tool) -> Outcome:
+    Path(case.file).write_bytes(case.data)
     writing = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    for number, name, flags in ((0, INPUT, os.O_RDONLY), (1, "stdout", writing), (2, "stderr", writing)):
+    for number, name, flags in ((0, case.file, os.O_RDONLY), (1, "stdout", writing), (2, "stderr", writing)):
         descriptor = os.open(name, flags, 0o666)
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin, sys.stdout, sys.stderr = (_stream(0, "r"), _stream(1, "w"), _stream(2, "w"))
     signal.signal(signal.SIGALRM, _complain)
-    signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
+    signal.setitimer(signal.ITIMER_REAL, tool.patience_s)
     try:
-        code = tool(case.arguments)
+        code = tool.run(case.arguments)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     sys.stdout.flush()
     sys.stderr.flush()
     errors = Path("stderr").read_bytes().decode("utf-8", "replace")
-    left = sorted(path.name for path in Path().iterdir() if path.name not in (INPUT, "stdout", "stderr"))
+    left = sorted(path.name for path in Path().iterdir() if path.name not in (case.file, "stdout", "stderr"))
     crash = _CRASH.search(errors)
-    return Outcome(_problem(case, code, errors, left), crash.group() if crash else "", code, errors)
+    return Outcome(tool.problem(case, code, errors, left), crash.group() if crash else "", code, errors)
 
 
 def _stream(descriptor: int, mode: str) -> Any:
@@ -145,7 +154,7 @@ def _stream(descriptor: int, mode: str) -> Any:
 
 
 def _complain(number: int, frame: Any) -> None:
-    raise TimeoutError(f"no result after {_PATIENCE_S} s")
+    raise TimeoutError("no result in time")
 
 
 def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
@@ -175,3 +184,6 @@ def _left_behind(case: Case, code: int, left: list[str]) -> str:
     own = [name for name in left if name.startswith(".relax-opt") or case.kind != "command"]
     unexpected = [name for name in own if name != OUTPUT or code == 1]
     return f"left behind: {', '.join(unexpected)}" if unexpected else ""
+
+
+RELAX_OPT = Tool("relax-opt", lambda arguments: run(arguments), _problem, 10, 4 << 30)

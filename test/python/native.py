@@ -88,7 +88,7 @@ def artifact_for(
     module = module_for(text, signatures, constants=len(constants), **options)
     return Artifact(
         tuple(each.describe() for each in signatures),
-        memoryview(emit_object(module, opt_level)),
+        (memoryview(emit_object(module, opt_level)),),
         tuple(constants),
         host_triple(),
         tuple(sorted(host_features())),

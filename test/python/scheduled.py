@@ -89,7 +89,7 @@ def executable(
         )
         add_packed_entry(module, signature)
         code = emit_object(module, 2)
-    return Executable(Artifact((signature.describe(),), memoryview(code)))
+    return Executable(Artifact((signature.describe(),), (memoryview(code),)))
 
 
 def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays: Any, vector_bytes: int = 64) -> Any:

@@ -16,7 +16,7 @@ SPDX = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
 GOOD_TREE = {
     "relax_mlir/__init__.py": "from . import api, bindings\nimport relax_mlir.tools\n",
     "relax_mlir/api.py": "from .passes.inline import Inline\n",
-    "bindings/mlir.py": "import importlib\n\nir = importlib.import_module('torch_mlir.ir')\n",
+    "bindings/wheel.py": "import importlib\n\nir = importlib.import_module('torch_mlir.ir')\n",
     "bindings/errors.py": "import sys\n\nseen = sys.modules\n",
     "dialects/relax/ops.py": "from ...bindings.mlir import ir\nfrom ..core import table\n",
     "passes/inline.py": "from ..dialects.relax import ops\n\n\ndef run():\n    import numpy\n",
@@ -85,7 +85,7 @@ def test_wheel_root_is_named_by_the_shim_alone(tree: Path, file: str, code: str)
     assert status == 1
     assert len(lines) == 1
     assert lines[0].startswith(f"{file}:{len(code.splitlines()) + 1}:")
-    assert "only bindings/mlir.py names the MLIR wheel's root" in lines[0]
+    assert "only bindings/wheel.py names the MLIR wheel's root" in lines[0]
 
 
 @pytest.mark.parametrize(

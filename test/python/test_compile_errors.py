@@ -288,3 +288,16 @@ def test_all_levels_give_the_same() -> None:
     for other in results[1:]:
         for one, two in zip(results[0], other, strict=True):
             numpy.testing.assert_allclose(one, two, rtol=1e-6)
+
+
+# ---- sizes that are cut ----
+
+
+def test_a_size_against_itself_cut_to_a_limit() -> None:
+    """As position embeddings are: the first n rows of a table of 8, added to n rows."""
+    executable = built([rx.tensor(("n", 4)), rx.tensor(("min(n, 8)", 4))], relax.add)
+    for count in (0, 1, 5, 8):
+        x, table = floats(count, 4), floats(count, 4, seed=6)
+        numpy.testing.assert_array_equal(array(executable["main"](x, table)), x + table)
+    with pytest.raises(ValueError, match="operands do not broadcast: sizes 8 and 9 differ"):
+        executable["main"](floats(9, 4), floats(8, 4))

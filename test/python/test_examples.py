@@ -17,6 +17,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DIGITS = EXAMPLES / "digits"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,6 +44,42 @@ def test_the_mandelbrot_set_is_numpys() -> None:
         counts = numpy.from_dlpack(draw(*points, 25))
         assert (counts == example.with_numpy(*points, 25)).mean() > 0.98
     assert "@" in example.picture(example.with_numpy(*example.plane(40, 20), example.ITERATIONS))
+
+
+def test_custom_operators(capsys: pytest.CaptureFixture[str]) -> None:
+    example: Any = importlib.import_module("custom_operator")
+    example.main()
+    shown = capsys.readouterr().out
+    # First what the compiler says of them, then what they do.
+    assert shown.startswith("1 node of the model cannot be imported") and '@rx.register_onnx("example.meter"' in shown
+    assert "as with numpy: True" in shown
+    main = rx.compile(rx.from_onnx(example.model()))["main"]
+    for shape in ((1, 1), (2, 30), (3, 0)):
+        signal = numpy.random.default_rng(1).normal(size=shape).astype("float32")
+        numpy.testing.assert_allclose(numpy.from_dlpack(main(signal)), example.with_numpy(signal), atol=1e-6)
+
+
+def test_the_digits_are_read_as_onnxruntime_reads_them() -> None:
+    session = pytest.importorskip("onnxruntime", reason="onnxruntime is the oracle").InferenceSession(
+        DIGITS / "digits.onnx"
+    )
+    kept = numpy.load(DIGITS / "digits.npz")
+    pictures = (kept["pictures"][:, None] / 16).astype("float32")
+    main = rx.compile(rx.from_onnx(DIGITS / "digits.onnx"))["main"]
+    for count in (1, 3, len(pictures)):
+        probabilities = numpy.from_dlpack(main(pictures[:count]))
+        (expected,) = session.run(None, {"pictures": pictures[:count]})
+        numpy.testing.assert_allclose(probabilities, expected, atol=1e-5)
+    assert (probabilities.argmax(axis=1) == kept["labels"]).mean() > 0.98
+    assert sum(path.stat().st_size for path in DIGITS.iterdir() if path.is_file()) < 300_000
+
+
+def test_the_digits_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    example: Any = importlib.import_module("digits.classify")
+    assert example.main() == 0
+    shown = capsys.readouterr().out
+    assert "it is a 4" in shown and "@@" in shown
+    assert "Where the time of one picture goes" in shown and "nn.conv2d" in shown
 
 
 def softmax(axis: int) -> rx.Module:

@@ -6,9 +6,12 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
+import numpy
 import pytest
+from relax_mlir.dialects.core.cache import cache_of
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 SYMBOLIC = """\
 module {
@@ -184,3 +187,15 @@ def test_a_module_keeps_what_its_handles_point_into() -> None:
     gc.collect()
     assert all(str(module) == SYMBOLIC for module in modules)
     assert len({id(module.context) for module in modules}) == 20
+
+
+def test_a_copy_that_goes_leaves_the_originals_constants() -> None:
+    weights = numpy.arange(100_000, dtype="float32")
+    module = rx.Module()
+    with module.function("main", [rx.tensor((100_000,))]) as f:
+        f.returns(relax.add(*f, relax.const(weights)))
+    held = cache_of(module.context).resources
+    assert len(held) == 1
+    module.copy()
+    gc.collect()
+    assert cache_of(module.context).resources is held

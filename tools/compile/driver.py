@@ -5,29 +5,32 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from ... import Module, __version__, stages
+from ...bindings.disk_cache import DiskCache
 from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugin
-from ...bindings.text import print_asm
+from ...dialects.core.short_text import print_short
 from ...passes.core.stages import Stages
 from ...passes.legalize.code import code_module
+from ...passes.legalize.code_options import code_options
 from ...passes.legalize.target_options import ChosenTarget, parse_target
 from ...runtime.artifact import Artifact, write_artifact
 from ...runtime.errors import ArtifactError
-from ..command_line import Arguments, help_text, parse_shapes, write_text
+from ..command_line import Arguments, help_text, parse_shapes, terminal_width, write_text
 from ..opt.files import is_special, write_whole
-from .options import HELP_HEAD, OPTIONS, parse
-from .progress import Progress
+from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
+from .output import check_output
+from .program_cache import CachedProgram
+from .progress import KernelProgress, Progress
+from .reporting import Reporting
 
-#: What users cause, or the system: told on one line.
-EXPECTED_ERRORS = (RelaxError, ArtifactError)
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
-_ONNX, _MODULE = (".onnx", ".pb"), (".mlir", ".mlirbc")
+# Files of models that may become so many kernels that processes are started for them while the model is read.
+_LARGE_MODEL = 100_000
 
 
 class Driver:
@@ -36,9 +39,14 @@ class Driver:
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
 
-    def run(self, argv: Sequence[str]) -> int:
-        """The exit code. Raises RelaxError and ArtifactError."""
-        arguments = parse(argv)
+    def run(self, arguments: Arguments, cache: DiskCache | None = None, program: CachedProgram | None = None) -> int:
+        """The exit code. What is made is kept in the cache, as the program if it is one. Raises RelaxError."""
+        try:
+            return self._run(arguments, cache, program)
+        except ArtifactError as error:
+            raise RelaxError(str(error)) from None
+
+    def _run(self, arguments: Arguments, cache: DiskCache | None, program: CachedProgram | None) -> int:
         if arguments["help"] or arguments["version"]:
             write_text(self.stdout, help_text(HELP_HEAD, OPTIONS) if arguments["help"] else _version_text())
             return 0
@@ -48,9 +56,14 @@ class Driver:
         if arguments["check"]:
             return self._check(source, arguments)
         progress = Progress(self.stderr)
-        Compilation(arguments, self, progress).run(source)
+        compilation = Compilation(arguments, self, progress, cache)
+        compilation.run(source)
+        if program is not None:
+            program.keep(compilation.files)
         if arguments["v"]:
             self.stderr.write(progress.table())
+            if cache is not None and cache.problem:
+                self.stderr.write(f"note: {cache.problem}\n")
         return 0
 
     def _check(self, source: str, arguments: Arguments) -> int:
@@ -58,25 +71,44 @@ class Driver:
         if not _is_onnx(source):
             raise RelaxError("--check is for ONNX models: what a module holds needs no import")
         found = problems_of(source, parse_shapes(arguments["shape"], unknown=True))
-        write_text(self.stdout, f"{found.table()}\n" if found.found else f"{source}: all nodes can be imported\n")
+        table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
+        write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
 
 
 class Compilation:
     """From a file to a file."""
 
-    def __init__(self, arguments: Arguments, driver: Driver, progress: Progress) -> None:
+    def __init__(
+        self, arguments: Arguments, driver: Driver, progress: Progress, cache: DiskCache | None = None
+    ) -> None:
         self.arguments, self.driver, self.progress = arguments, driver, progress
         self.emit: str = arguments["emit"]
+        #: The files that the model has data in.
+        self.files: list[str] = []
+        self.code_options = code_options(
+            arguments["jobs"], cache or False, [KernelProgress(progress)], one_object=self.emit == "obj"
+        )
         # Made before anything is read: a misspelt target is told at once.
         self.target: ChosenTarget = parse_target(arguments["target"])
         self.stages: Stages = _stages_for(self.emit, arguments["target"])
         self._shapes = parse_shapes(arguments["shape"], unknown=True)
+        self._reporting = Reporting(arguments)
         self._saved = 0
 
     def run(self, source: str) -> None:
         self._prepare_output()
+        self._prepare_processes(source)
+        with self._reporting.recording():
+            artifact = self._run(source)
+        if artifact is not None and self._reporting.is_asked_for:
+            with self.progress.step("report"):
+                self._reporting.write(artifact, source)
+
+    def _run(self, source: str) -> Artifact | None:
+        """What was written, where it is a program."""
         self.progress.count = len(self.stages.stages) + (3 if self.emit in ("asm", "obj", "artifact") else 2)
+        self.progress.count += self._reporting.is_asked_for
         with self.progress.step("import"):
             module = self._import(source)
         self._save_ir("import", module)
@@ -86,29 +118,35 @@ class Compilation:
             self._save_ir(stage.name, module)
         if self.emit in ("relax", "tir", "llvm"):
             self._write(lambda: str(module).rstrip("\n") + "\n")
-        else:
-            self._write_code(module)
+            return None
+        return self._write_code(module)
 
     def _prepare_output(self) -> None:
         """Refuses before the work what could not be written after it."""
-        output, folder = self.arguments["o"], self.arguments["save-ir-dir"]
-        if output not in (None, "-"):
-            parent = os.path.dirname(os.path.realpath(output))
-            if not os.path.isdir(parent):
-                raise RelaxError(f"cannot write output file '{output}': there is no folder '{parent}'")
-            if os.path.isdir(output):
-                raise RelaxError(f"cannot write output file '{output}': it is a folder")
+        check_output(self.arguments["o"])
+        check_output(self.arguments["report"])
+        folder = self.arguments["save-ir-dir"]
         if folder is not None:
             try:
                 os.makedirs(folder, exist_ok=True)
             except OSError as error:
                 raise RelaxError(f"--save-ir-dir: cannot make folder '{folder}': {error.strerror}") from None
 
+    def _prepare_processes(self, source: str) -> None:
+        """Starts processes for the kernels of a large model: they are there when the kernels are."""
+        code = code_module(self.target.name)
+        if self.emit == "artifact" and hasattr(code, "prepare") and _size_of(source) >= _LARGE_MODEL:
+            code.prepare(self.code_options.jobs)
+
     def _import(self, source: str) -> Module:
         if _is_onnx(source):
             from ... import from_onnx
+            from ...frontends.onnx.model import read_model
 
-            return from_onnx(source, shapes=self._shapes)
+            model = read_model(source)
+            module = from_onnx(model, shapes=self._shapes)
+            self.files = [str(path) for path in model.data.files]
+            return module
         if self._shapes:
             raise RelaxError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
         parsed = Module.from_file(source) if source != "-" else Module.parse(_read_all(self.driver.stdin), "<stdin>")
@@ -118,13 +156,12 @@ class Compilation:
         folder = self.arguments["save-ir-dir"]
         if folder is None:
             return
-        limits = {"large_elements_limit": _SHOWN_ELEMENTS, "large_resource_limit": _SHOWN_ELEMENTS}
-        text = str(print_asm(module.operation, assume_verified=True, **limits))
+        text = print_short(module.operation, _SHOWN_ELEMENTS)
         path = os.path.join(folder, f"{self._saved:02}-{name}.mlir")
         write_whole(path, text.encode("utf-8", "surrogateescape"))
         self._saved += 1
 
-    def _write_code(self, module: Module) -> None:
+    def _write_code(self, module: Module) -> Artifact | None:
         code = code_module(self.target.name)
         level = self.arguments["O"]
         if self.emit == "asm":
@@ -133,15 +170,19 @@ class Compilation:
             with self.progress.step("code"):
                 text: str = code.assembly(module.owner, self.target, opt_level=level)
             self._write(lambda: text)
-            return
+            return None
         with self.progress.step("code"):
-            artifact = code.build(module.owner, self.target, opt_level=level, version=__version__)
+            artifact = code.build(
+                module.owner, self.target, opt_level=level, version=__version__, options=self.code_options
+            )
+        self._reporting.check(artifact)
         with self.progress.step("write"):
             path = self.arguments["o"]
             if self.emit == "obj":
-                write_whole(path, bytes(artifact.object_code))
+                write_whole(path, b"".join(artifact.objects))
             else:
                 _write_artifact(artifact, path)
+        return artifact
 
     def _write(self, text: Any) -> None:
         path = self.arguments["o"] or "-"
@@ -155,12 +196,13 @@ class Compilation:
 def problems_of(source: str, shapes: Any) -> Any:
     """What of a model cannot be imported."""
     from ...frontends.onnx.build import add_main
-    from ...frontends.onnx.model import read_model
+    from ...frontends.onnx.model import errors_in, read_model
     from ...frontends.onnx.problems import Problems
 
-    problems = Problems()
-    module = Module()
-    add_main(module.operation, read_model(source), shapes, problems)
+    problems, module, model = Problems(), Module(), read_model(source)
+    with errors_in(model.path):
+        add_main(module.operation, model, shapes, problems)
+        module.verify()
     return problems
 
 
@@ -172,13 +214,21 @@ def _stages_for(emit: str, target: str) -> Stages:
     return chosen.until("fuse") if emit == "tir" else chosen
 
 
+def _size_of(source: str) -> int:
+    """A file's size; nothing where there is none, which reading it tells better."""
+    try:
+        return os.stat(source).st_size
+    except (OSError, ValueError):
+        return 0
+
+
 def _is_onnx(source: str) -> bool:
     """Told by the file's name, as people tell it."""
     suffix = os.path.splitext(source)[1].lower()
-    if source == "-" or suffix in _MODULE:
+    if source == "-" or suffix in MODULE_SUFFIXES:
         return False
-    if suffix not in _ONNX:
-        known = ", ".join((*_ONNX, *_MODULE))
+    if suffix not in ONNX_SUFFIXES:
+        known = ", ".join((*ONNX_SUFFIXES, *MODULE_SUFFIXES))
         raise RelaxError(f"cannot tell what '{source}' is by its name: expected one that ends with {known}")
     return True
 

@@ -7,26 +7,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.errors import RelaxError
-from ..command_line import Arguments, Option, parse_arguments
+from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
-_GENERAL, _MODEL, _WATCH, _LIST = "Output", "Model", "Watching", "Information"
+_GENERAL, _MODEL, _SPEED, _WATCH = "Output", "Model", "Speed", "Watching"
 
 #: What --emit can make: text that may go to standard output, and bytes that need a file.
 TEXTS, FILES = ("relax", "tir", "llvm", "asm"), ("obj", "artifact")
+#: What the names of files end with.
+ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc")
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "write to this file; text goes to standard output without it", "file"),
     "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), assembly (asm, needs llvmlite), an object file (obj), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES)), "artifact", (*TEXTS, *FILES)),
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
     "O": Option("level", _GENERAL, "how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
-    "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; may be given for several inputs", "input:sizes"),
+    "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
+    "jobs": Option("number", _SPEED, "how many processes may compile kernels at once; as many as there are CPUs is the default", "n"),
+    "cache-dir": Option("text", _SPEED, "where programs and kernels are kept; the default is $RELAX_MLIR_CACHE, else relax-mlir in the user's cache folder", "folder"),
+    "no-cache": Option("flag", _SPEED, "compile all anew, and keep nothing", default=False),
+    "cache-info": Option("flag", _SPEED, "compile nothing, tell what is kept where", default=False),
+    "clear-cache": Option("flag", _SPEED, "compile nothing, remove what is kept", default=False),
     "save-ir-dir": Option("text", _WATCH, "write the module after each stage to this folder, large constants left out", "folder"),
+    "report": Option("text", _WATCH, "write a page that shows the graph from nodes to kernels, memory, times: one HTML file", "file.html"),
+    "report-shape": Option("list", _WATCH, "the sizes of an input for the times in the report, where only the run tells them", "input:sizes"),
     "v": Option("flag", _WATCH, "tell at the end how long each stage took", default=False),
     "load-plugin": Option("list", _WATCH, "import this Python module first: it registers operators, targets, ...", "module"),
-    "traceback": Option("flag", _WATCH, "print Python's traceback with an error", default=False),
-    "version": Option("flag", _LIST, "print the versions", default=False),
-    "help": Option("flag", _LIST, "print this help", default=False),
+    **COMMON_OPTIONS,
 }  # fmt: skip
 
 HELP_HEAD = (
@@ -43,14 +50,34 @@ HELP_HEAD = (
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
     arguments = parse_arguments(argv, OPTIONS)
-    if arguments["help"] or arguments["version"]:
+    if any(arguments[name] for name in ("help", "version", "cache-info", "clear-cache")):
         return arguments
     if len(arguments.files) != 1:
         given = ", ".join(arguments.files) or "none"
         raise RelaxError(f"expected one input file, model.onnx or module.mlir, got {given}")
+    if arguments["jobs"] == 0:
+        raise RelaxError("option --jobs expects at least 1")
+    if arguments["cache-dir"] == "":
+        raise RelaxError("option --cache-dir expects a folder")
     if arguments["O"] > 3:
         raise RelaxError(f"option -O expects 0 to 3, got {arguments['O']}")
     is_file = arguments["emit"] in FILES and not arguments["check"]
     if is_file and arguments["o"] in (None, "-"):
         raise RelaxError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
+    _check_report(arguments, is_file)
     return arguments
+
+
+def _check_report(arguments: Arguments, is_file: bool) -> None:
+    path = arguments["report"]
+    if path is None:
+        if arguments["report-shape"]:
+            raise RelaxError("--report-shape is for the times in a report: --report=<file.html> makes one")
+        return
+    if not is_file:
+        asked = "--check" if arguments["check"] else f"--emit={arguments['emit']}"
+        raise RelaxError(f"--report shows a whole compilation, and {asked} ends before there is code")
+    if path in ("", "-"):
+        raise RelaxError("--report needs a file to write: --report=<file.html>")
+    if path == arguments["o"]:
+        raise RelaxError(f"-o and --report name the same file, '{path}'")

@@ -15,7 +15,7 @@ PACKAGE = "relax_mlir"
 SPDX = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 MAX_LINES = 500
 WHEEL_ROOTS = frozenset({"mlir", "torch_mlir"})
-WHEEL_SHIM = Path("bindings/mlir.py")
+WHEEL_SHIM = Path("bindings/wheel.py")
 
 # What each folder of the package may import besides itself.
 _BELOW_PASSES = ("bindings", "dialects")

@@ -114,9 +114,9 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
 
 def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals]) -> None:
     def interrupt(signal_number: int, frame: Any) -> None:
-        # Once is enough: a second one would hit the cleaning up.
+        # Once is enough: a second one would hit the cleaning up. (Python complains where SIG_IGN meets what has come.)
         for number in held_back:
-            signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
     code = 1

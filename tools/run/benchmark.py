@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 
-def measure(call: Callable[[], object], repeat: int, warmup: int) -> list[float]:
+def measure(call: Callable[[], object], repeat: int = 100, warmup: int = 10) -> list[float]:
     """Seconds of each call, sorted."""
     for _ in range(warmup):
         call()

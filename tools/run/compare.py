@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...bindings.errors import RelaxError
+from .lists import spread_values
 from .outputs import aligned, number_text
 from .sizes import shape_text
 
@@ -37,7 +38,7 @@ def reference_outputs(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         values = session.run(names, {name: value for name, value in inputs.items() if name in taken})
     except Exception as error:  # its exceptions have no class in common
         raise RelaxError(f"onnxruntime cannot run '{path}': {(str(error).splitlines() or [''])[0]}") from None
-    return dict(zip(names, values, strict=True))
+    return dict(spread_values(dict(zip(names, values, strict=True))))
 
 
 def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: float) -> list[Difference]:

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ... import __version__
 from ...bindings.errors import RelaxError
-from ...runtime import ArtifactError, UnknownFunction, UnsupportedArray, load, tensor
+from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load, tensor
 from ..command_line import Arguments, help_text, parse_shapes, write_text
 from ..opt.guard import announce
 from . import benchmark, compare, outputs
 from .inputs import make_inputs
+from .lists import gathered_inputs, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
 
 #: What users cause, or the system: told on one line.
@@ -40,17 +42,21 @@ class Driver:
         announce(f"loading {path}")
         executable = load(path)
         entry = executable.signature(name)
-        inputs, notes = make_inputs(entry, arguments["input"] or (), shapes, arguments["random"])
+        values, notes = make_inputs(spread_inputs(entry), arguments["input"] or (), shapes, arguments["random"])
+        inputs = gathered_inputs(entry, values)
         for note in notes:
             self.stderr.write(f"relax-run: note: {note}\n")
         announce(f"running {name}")
         call = _caller(executable[name], name, inputs)
-        results = outputs.named_arrays(entry, call())
+        results, notes = outputs.named_arrays(entry, call())
+        for note in notes:
+            self.stderr.write(f"relax-run: note: {note}\n")
         self._show(results, arguments)
         self._keep(results, arguments)
         if arguments["benchmark"]:
-            seconds = benchmark.measure(call, arguments["repeat"], arguments["warmup"])
-            write_text(self.stdout, benchmark.report(seconds))
+            write_text(self.stdout, benchmark.report(benchmark.measure(call, **_counts(arguments))))
+        if arguments["profile"] or arguments["profile-json"] is not None:
+            self._profile(executable, name, inputs, arguments)
         return self._compare(inputs, results, arguments)
 
     def _show(self, results: Mapping[str, Any], arguments: Arguments) -> None:
@@ -65,6 +71,17 @@ class Driver:
         elif path is not None:
             (outputs.write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
 
+    def _profile(self, executable: Executable, name: str, inputs: Mapping[str, Any], arguments: Arguments) -> None:
+        from . import profile  # seldom needed
+
+        announce(f"profiling {name}")
+        with _failures_of(name):
+            found = executable.profile(name, *_passed(inputs), **_counts(arguments))
+        if arguments["profile"]:
+            write_text(self.stdout, profile.report(found, self.stdout))
+        if arguments["profile-json"] is not None:
+            profile.write_json(arguments["profile-json"], found)
+
     def _compare(self, inputs: Mapping[str, Any], results: Mapping[str, Any], arguments: Arguments) -> int:
         model = arguments["compare"]
         if model is None:
@@ -77,15 +94,39 @@ class Driver:
 
 def _caller(function: Callable[..., Any], name: str, inputs: Mapping[str, Any]) -> Callable[[], Any]:
     """Calls the function on the inputs. What fails in the program becomes a RelaxError."""
-    passed = [tensor(value) if hasattr(value, "shape") else value for value in inputs.values()]
+    passed = _passed(inputs)
 
     def call() -> Any:
-        try:
+        with _failures_of(name):
             return function(*passed)
-        except Exception as error:  # whatever the program and the functions that it calls raise
-            raise RelaxError(f"{name} failed: {type(error).__name__}: {error}") from error
 
     return call
+
+
+def _passed(inputs: Mapping[str, Any]) -> list[Any]:
+    return [_as_passed(value) for value in inputs.values()]
+
+
+def _as_passed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [tensor(each) for each in value]
+    return tensor(value) if hasattr(value, "shape") else value
+
+
+@contextmanager
+def _failures_of(name: str) -> Iterator[None]:
+    """What fails in the program becomes a RelaxError."""
+    try:
+        yield
+    except ArtifactError:
+        raise
+    except Exception as error:  # whatever the program and the functions that it calls raise
+        raise RelaxError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+
+def _counts(arguments: Arguments) -> dict[str, int]:
+    """Those of `repeat` and `warmup` that are given; the others are what a measurement takes by itself."""
+    return {name: arguments[name] for name in ("repeat", "warmup") if arguments[name] is not None}
 
 
 def _check_numpy() -> None:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...bindings.errors import RelaxError
@@ -78,11 +81,12 @@ def _named(path: str) -> dict[str, Any]:
     loaded = _load(path)
     if not hasattr(loaded, "files"):
         raise RelaxError(f"cannot read '{path}': it holds one array without a name: --input name={path}")
-    with loaded:
-        try:
-            return {name: loaded[name] for name in loaded.files}
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise RelaxError(f"cannot read '{path}': {_first_line(error)}") from None
+    with loaded, _reading(path):
+        arrays = {name: loaded[name] for name in loaded.files}
+    strange = next((name for name, array in arrays.items() if not hasattr(array, "dtype")), None)
+    if strange is not None:
+        raise RelaxError(f"cannot read '{path}': its '{strange}' is no array")
+    return arrays
 
 
 def _one(name: str, text: str, described: Mapping[str, Any]) -> Any:
@@ -108,12 +112,24 @@ def _number(name: str, text: str) -> Any:
 def _load(path: str) -> Any:
     import numpy
 
-    try:
+    with _reading(path):
         return numpy.load(path, allow_pickle=False)
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """What numpy and its helpers raise for files that are not there, or no arrays."""
+    try:
+        yield
     except OSError as error:
         raise RelaxError(f"cannot read '{path}': {error.strerror or _first_line(error)}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise RelaxError(f"cannot read '{path}': no .npy or .npz file: {_first_line(error)}") from None
+    except (
+        *(ValueError, EOFError, LookupError, SyntaxError, RuntimeError, tokenize.TokenError),
+        *(zipfile.BadZipFile, zlib.error),
+    ) as error:
+        raise RelaxError(
+            f"cannot read '{path}': no .npy or .npz file, or a damaged one: {_first_line(error)}"
+        ) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.errors import RelaxError
-from ..command_line import Arguments, Option, parse_arguments
+from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
-_INPUT, _OUTPUT, _TIME, _COMPARE, _LIST = "Inputs", "Outputs", "Times", "Comparison", "Information"
+_INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 
 OPTIONS: dict[str, Option] = {
     "function": Option("text", _INPUT, "the function to call; main is the default", "name", "main"),
@@ -20,13 +20,13 @@ OPTIONS: dict[str, Option] = {
     "output-dir": Option("text", _OUTPUT, "write each output to <name>.npy in this folder", "folder"),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
     "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
-    "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default", "n", 100),
-    "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default", "n", 10),
+    "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
+    "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),
+    "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile", "n"),
+    "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile", "n"),
     "compare": Option("text", _COMPARE, "run this ONNX model with onnxruntime on the same inputs; the exit code is 1 if the outputs differ", "model.onnx"),
     "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default", "t", 1e-4),
-    "traceback": Option("flag", _LIST, "print Python's traceback with an error", default=False),
-    "version": Option("flag", _LIST, "print the version", default=False),
-    "help": Option("flag", _LIST, "print this help", default=False),
+    **COMMON_OPTIONS,
 }  # fmt: skip
 
 HELP_HEAD = (
@@ -36,6 +36,7 @@ HELP_HEAD = (
     "",
     "  relax-run model.rxa --input x=x.npy --output out.npz",
     "  relax-run model.rxa --shape x:1,3,224,224 --benchmark --repeat 1000",
+    "  relax-run model.rxa --shape x:1,3,224,224 --profile",
     "  relax-run model.rxa --compare model.onnx",
 )
 

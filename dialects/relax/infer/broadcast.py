@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.opdef import Call
-from ...core.symbols import Dim, equal
+from ...core.symbols import Dim, equal, is_cut
 from .sizes import Shape, most_precise
 
 
@@ -16,6 +16,10 @@ def broadcast_dim(one: Dim, other: Dim) -> Dim:
         return other
     if equal(other, 1) is True or one == other:
         return one
+    for cut, whole in ((one, other), (other, one)):
+        # min(n, 512) against n: either both are the same, or the cut one is 512 and no 1, which does not broadcast.
+        if cut is not None and whole is not None and is_cut(cut, whole):
+            return whole
     # An unknown size or a symbol may turn out to be 1: only one that cannot be decides.
     decisive = [size for size in (one, other) if equal(size, 1) is False]
     if len(decisive) == 2 and equal(one, other) is False:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...core.infos import TensorInfo, is_bool, is_float, is_int
+from ...core.infos import TensorInfo, bit_width, is_bool, is_float, is_int
 from ...core.opdef import Call
 
 ELEMENT_CLASSES: dict[str, Callable[[str], bool]] = {"float": is_float, "int": is_int, "bool": is_bool}
@@ -39,3 +39,19 @@ def asked_dtype(call: Call, name: str, default: str, *classes: str) -> str:
 
 def astype(call: Call) -> TensorInfo:
     return call.x.with_dtype(asked_dtype(call, "dtype", call.x.dtype, *ANY))
+
+
+def bitcast(call: Call) -> TensorInfo:
+    dtype = asked_dtype(call, "dtype", call.x.dtype, *ANY)
+    check_dtype(call, "x", *ANY)
+    own, asked = _stored_bits(call.x.dtype), _stored_bits(dtype)
+    if own != asked:
+        raise call.fail(
+            f"{call.describe('dtype')} has {asked} bits and {call.describe('x')} {own}: bits stay as many as they are"
+        )
+    return call.x.with_dtype(dtype)
+
+
+def _stored_bits(dtype: str) -> int:
+    """A bool is a byte."""
+    return 8 if is_bool(dtype) else bit_width(dtype)

@@ -10,6 +10,7 @@ from ....dialects.core.infos import is_float
 from ....dialects.relax import dialect
 from ..dtypes import dtype_of
 from ..node import Node
+from ..powers_of_two import as_power_of_two
 from ..registry import register_onnx
 from ..values import Value
 
@@ -36,11 +37,19 @@ def constant(node: Node) -> Any:
 
 @register_onnx("", "Cast")
 def cast(node: Node) -> Any:
+    return _converted(node, _asked(node))
+
+
+@register_onnx("", "BitCast")
+def bit_cast(node: Node) -> Any:
+    return relax["bitcast"](node.tensor(0), dtype=_asked(node))
+
+
+def _asked(node: Node) -> str:
     try:
-        dtype = dtype_of(node.int("to", 0))
+        return dtype_of(node.int("to", 0))
     except RelaxError as error:
         raise node.fail(error.message, "to") from None
-    return _converted(node, dtype)
 
 
 @register_onnx("", "CastLike")
@@ -58,6 +67,8 @@ def _converted(node: Node, dtype: str) -> Any:
     own = node.value(0).dtype
     if own == dtype:
         return node.value(0)
+    if dtype == "f8E8M0FNU":
+        return as_power_of_two(node)
     x = node.tensor(0)
     if dtype in _LARGEST and node.int("saturate", 1):
         wide = x if own in ("f32", "f64") else relax["astype"](x, dtype="f32")

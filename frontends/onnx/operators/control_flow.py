@@ -10,6 +10,8 @@ from ....bindings.errors import RelaxError
 from ....bindings.mlir import ir
 from ....dialects.relax import dialect
 from ..dtypes import dtype_of
+from ..forms import all_tensors, build_any_loop, common_form, of_all
+from ..long_sequences import empty_sequences, mapped_at_run_time
 from ..loops import Loop, Turn, build_loop, of_length
 from ..node import Node
 from ..regions import (
@@ -24,7 +26,7 @@ from ..regions import (
 )
 from ..registry import register_onnx
 from ..tensors import array_of
-from ..values import SequenceValue, Value, known
+from ..values import RunTimeSequence, SequenceValue, Value, known
 from .run_time_sizes import size_along
 
 relax = dialect.ops
@@ -61,10 +63,15 @@ def _branches(node: Node, graphs: Sequence[Any]) -> list[Any]:
         for graph, region in zip(graphs, sketch.regions, strict=True):
             with ir.InsertionPoint(region.blocks.append()):
                 outputs.append(add_graph(node, graph, [], sketch))
-        infos = [
-            common_info(node, info_of(node, one), info_of(node, other)) for one, other in zip(*outputs, strict=True)
-        ]
+        forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
+        tensors = []
         for region, held in zip(sketch.regions, outputs, strict=True):
+            with ir.InsertionPoint(region.blocks[0]):
+                tensors.append(all_tensors(forms, held))
+        infos = [
+            common_info(node, info_of(node, one), info_of(node, other)) for one, other in zip(*tensors, strict=True)
+        ]
+        for region, held in zip(sketch.regions, tensors, strict=True):
             with ir.InsertionPoint(region.blocks[0]):
                 values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]
                 ir.Operation.create("scf.yield", operands=values)
@@ -74,7 +81,7 @@ def _branches(node: Node, graphs: Sequence[Any]) -> list[Any]:
             source.blocks[0].append_to(target)
     finally:
         sketch.erase()
-    return list(made.results)
+    return of_all(forms, [Value(ssa=result) for result in made.results])
 
 
 # ---- Loop ----
@@ -94,9 +101,9 @@ def loop(node: Node) -> Any:
         if starts is False or count == 0:
             return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
         if starts and count is not None and _can_unroll(node, body, count, has_sequences):
-            return _unrolled(node, body, count, states)
-        if has_sequences:
-            raise node.fail("a loop that carries a sequence needs a number of turns that the model tells")
+            unrolled = _unrolled(node, body, count, states)
+            if unrolled is not None:
+                return unrolled
         return _built(node, body, states, bool(starts))
     except Incomplete:
         return [None] * node.output_count
@@ -108,10 +115,12 @@ def _can_unroll(node: Node, body: Any, count: int, has_sequences: bool) -> bool:
     return count * len(body.node) <= _MOST_NODES and _always_goes_on(node, body)
 
 
-def _built(node: Node, body: Any, states: Sequence[Value], starts: bool) -> list[Any]:
+def _built(node: Node, body: Any, states: Sequence[Any], starts: bool) -> list[Any]:
     always = _always_goes_on(node, body)
+    if always and starts and not node.has(0):
+        raise node.fail("would never end: it has no number of turns, and its condition is always true")
 
-    def step(operation: Any, index: Value, held: list[Value]) -> Turn:
+    def step(operation: Any, index: Value, held: list[Any]) -> Turn:
         # A turn is made only where the condition holds.
         goes_on, *outputs = add_graph(node, body, [index, known(True, "i1"), *held], operation)
         return Turn(outputs[: len(held)], outputs[len(held) :], None if always else goes_on)
@@ -119,12 +128,13 @@ def _built(node: Node, body: Any, states: Sequence[Value], starts: bool) -> list
     count = scalar_of(node, node.value(0)) if node.has(0) else None
     condition = None if starts else scalar_of(node, node.value(1))
     made = Loop(node, step, count, condition, is_open=not always)
-    after, rows = build_loop(made, states)
+    after, rows = build_any_loop(made, states)
     turns = node.numbers(0) if made.is_counted else None
     return [*after, *of_length(rows, None if turns is None else max(turns[0], 0))]
 
 
-def _unrolled(node: Node, body: Any, count: int, states: Sequence[Any]) -> list[Any]:
+def _unrolled(node: Node, body: Any, count: int, states: Sequence[Any]) -> list[Any] | None:
+    """None where only the run tells whether there is another turn."""
     rows: list[list[Any]] = [[] for _ in body.output[1 + len(states) :]]
     for index in range(count):
         goes_on, *outputs = add_graph(node, body, [known(index), known(True, "i1"), *states])
@@ -133,7 +143,7 @@ def _unrolled(node: Node, body: Any, count: int, states: Sequence[Any]) -> list[
             row.append(held)
         decided = known_truth(goes_on)
         if decided is None:
-            raise node.fail("a loop that carries a sequence needs a condition that the model tells")
+            return None
         if not decided:
             break
     return [*states, *(_stacked(node, row) for row in rows)]
@@ -161,8 +171,10 @@ def _always_goes_on(node: Node, body: Any) -> bool:
 
     makers = {name: maker for maker in body.node for name in maker.output}
     name = body.output[0].name
-    while name in makers and makers[name].op_type in ("Identity", "Cast"):
-        name = makers[name].input[0]
+    passed: set[str] = set()  # of a body that breaks the rules, which may go round in a circle
+    while name in makers and makers[name].op_type in ("Identity", "Cast") and name not in passed:
+        passed.add(name)
+        name = next(iter(makers[name].input), "")
     if name in makers:
         constants = [each.t for each in makers[name].attribute if each.name == "value"]
         return makers[name].op_type == "Constant" and bool(constants) and _is_true(node, constants[0])
@@ -176,7 +188,7 @@ def _always_goes_on(node: Node, body: Any) -> bool:
 
 
 def _is_true(node: Node, tensor: Any) -> bool:
-    return bool(array_of(tensor, node.graph.model.folder).all())
+    return bool(array_of(tensor, node.graph.model.data).all())
 
 
 # ---- Scan ----
@@ -307,9 +319,12 @@ def _element(source: Any, index: Value, axis: int) -> Any:
 @register_onnx("", "SequenceMap")
 def sequence_map(node: Node) -> Any:
     """The body for each item of the first sequence; the other inputs are sequences alongside, or tensors for all."""
-    body, count = node.subgraph("body"), len(node.sequence(0).items)
+    body = node.subgraph("body")
     if body is None or len(body.input) != len(node.inputs):
         raise node.fail(f"must have a body with {len(node.inputs)} inputs")
+    if any(isinstance(held, RunTimeSequence) for held in node.inputs):
+        return _mapped_at_run_time(node, body)
+    count = len(node.sequence(0).items)
     others = [held for held in node.inputs if isinstance(held, SequenceValue)]
     if any(len(other.items) != count for other in others):
         raise node.fail("the sequences have different lengths")
@@ -320,8 +335,11 @@ def sequence_map(node: Node) -> Any:
         ]
     except Incomplete:
         return [None] * node.output_count
-    return (
-        [SequenceValue(items) for items in zip(*made, strict=True)]
-        if made
-        else [SequenceValue([]) for _ in body.output]
-    )
+    return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
+
+
+def _mapped_at_run_time(node: Node, body: Any) -> list[Any]:
+    try:
+        return mapped_at_run_time(node, body)
+    except Incomplete:
+        return [None] * node.output_count

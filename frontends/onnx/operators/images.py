@@ -11,8 +11,9 @@ from ....dialects.core.symbols import SymExpr, equal
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..resizing import Along, Real, Settings, real, resized, smoothed
+from ..resizing import Along, Real, Settings, real, resized
 from ..sizes import Size, as_shape, element, input_length, input_sizes, is_known, sizes_of
+from ..smoothing import smoothed
 
 relax = dialect.ops
 
@@ -165,8 +166,6 @@ def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias:
     if not changed:
         return node.value(0)
     if antialias and settings.mode != "nearest":
-        if not all(isinstance(each, int) for along in changed for each in (along.size, along.count)):
-            raise node.fail("antialiasing needs sizes that are known before the model runs", "antialias")
         return smoothed(node.tensor(0), changed, settings)
     by_image = _as_image(node, changed, settings)
     return resized(node.tensor(0), changed, settings) if by_image is None else by_image
@@ -253,4 +252,4 @@ def affine_grid(node: Node) -> Any:
 
 @register_onnx("", "ImageDecoder")
 def image_decoder(node: Node) -> Any:
-    raise node.fail("decode images before the model, and pass their pixels")
+    raise node.fail("image files are decoded before a model runs: cut this node off and pass its result, the pixels")

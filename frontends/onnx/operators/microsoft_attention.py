@@ -13,6 +13,7 @@ from ..regions import scalar_of
 from ..registry import register_onnx
 from ..values import Value
 from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
+from .products import shifted
 from .recurrent import part
 from .run_time_sizes import as_tensor, size_of
 
@@ -156,6 +157,21 @@ def attention(node: Node) -> Any:
     projected = relax["matmul"](node.tensor(0), node.tensor(1))
     if node.has(2):
         projected = relax["add"](projected, node.tensor(2))
+    return _attention_of(node, projected, mask=3, past=4, bias=5)
+
+
+@register_onnx(_DOMAIN, "QAttention")
+def quantized_attention(node: Node) -> Any:
+    """As Attention, of quantized input and weights."""
+    _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
+    sums = relax["matmul"](shifted(node, 0, 6), shifted(node, 1, 7), out_dtype="i32")
+    scale = relax["multiply"](node.tensor(3), node.tensor(4))
+    projected = relax["multiply"](relax["astype"](sums, dtype=node.value(3).dtype), scale)
+    return _attention_of(node, relax["add"](projected, node.tensor(2)), mask=5, past=8, bias=9)
+
+
+def _attention_of(node: Node, projected: Any, mask: int, past: int, bias: int) -> Any:
+    """Of queries, keys and values that stand side by side; the others are inputs' numbers."""
     width = sizes(projected)[2]
     if not isinstance(width, int):
         raise node.fail("the sizes of the weights must be known")
@@ -164,9 +180,9 @@ def attention(node: Node) -> Any:
         raise node.fail(f"must be three sizes whose sum is {width}", "qkv_hidden_sizes")
     parts = relax["split"](projected, indices_or_sections=[widths[0], widths[0] + widths[1]], axis=2)
     heads = [split_heads(node, each, _heads(node)) for each in parts]
-    past = [part(node.tensor(4), 0, each, each + 1, drop=True) for each in range(2)] if node.has(4) else None
-    mask = node.value(3) if node.has(3) else None
-    result, key, value = _attention(node, heads, mask, node.optional(5), past)
+    before = [part(node.tensor(past), 0, each, each + 1, drop=True) for each in range(2)] if node.has(past) else None
+    shown = node.value(mask) if node.has(mask) else None
+    result, key, value = _attention(node, heads, shown, node.optional(bias), before)
     return [result, relax["stack"](key, value, axis=0)] if node.output_count > 1 else result
 
 

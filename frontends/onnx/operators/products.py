@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.patterns import defining_op
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from ..node import Node
@@ -15,21 +16,43 @@ relax = dialect.ops
 
 @register_onnx("", "MatMul")
 def matmul(node: Node) -> Any:
-    return relax["matmul"](node.tensor(0), node.tensor(1))
+    left, right = node.tensor(0), node.tensor(1)
+    source = _matrix_before_transposition(right)
+    if source is None or not 1 <= (node.value(0).rank or 0) <= len(_LETTERS):
+        return relax["matmul"](left, right)
+    return _product(left, source, is_transposed=True)
+
+
+_LETTERS = "abcdefgh"
+
+
+def _matrix_before_transposition(value: Any) -> Any:
+    """What is transposed, where that is how a matrix was made; None where it was not."""
+    owner = defining_op(value, "relax.permute_dims")
+    return owner.operands[0] if owner is not None and value.type.rank == 2 and _is_turned(owner) else None
+
+
+def _is_turned(op: Any) -> bool:
+    return op.axes is None or [axis % 2 for axis in op.axes] == [1, 0]
 
 
 @register_onnx("", "Gemm")
 def gemm(node: Node) -> Any:
     """alpha * A @ B + beta * C, where A and B may be transposed and C may be missing."""
     dtype = node.value(0).dtype
-    left, right = (
-        relax["permute_dims"](node.tensor(index)) if node.int(name, 0) else node.tensor(index)
-        for index, name in enumerate(("transA", "transB"))
-    )
-    result = _scaled(node, relax["matmul"](left, right), "alpha", dtype)
+    left = relax["permute_dims"](node.tensor(0)) if node.int("transA", 0) else node.tensor(0)
+    result = _scaled(node, _product(left, node.tensor(1), bool(node.int("transB", 0))), "alpha", dtype)
     if not node.has(2):
         return result
     return relax["add"](result, _scaled(node, node.tensor(2), "beta", dtype))
+
+
+def _product(left: Any, right: Any, is_transposed: bool) -> Any:
+    """Weights that come transposed, as torch has them, are read as they lie: no call has to turn them round."""
+    if not is_transposed:
+        return relax["matmul"](left, right)
+    rows = _LETTERS[: left.type.rank - 1]
+    return relax["einsum"](left, right, subscripts=f"{rows}y,xy->{rows}x")
 
 
 def _scaled(node: Node, tensor: Any, name: str, dtype: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
 from .. import sizes
+from ..choosing import require
 from ..node import Node
 from ..registry import register_onnx
 from ..sizes import Size
@@ -89,10 +90,22 @@ def squeeze(node: Node) -> Any:
     axes = axes_of(node, since=13)
     if axes is None and node.has(1):
         return _squeeze_at_run_time(node)
-    shape = node.value(0).shape
-    if axes is None and (shape is None or any(equal(size, 1) is None for size in shape)):
-        raise node.fail("which dimensions go depends on sizes that only the run tells: give it axes", "axes")
-    return relax["squeeze"](node.tensor(0), axis=axes)
+    return relax["squeeze"](node.tensor(0), axis=_single_dimensions(node) if axes is None else axes)
+
+
+def _single_dimensions(node: Node) -> list[int]:
+    """Where sizes are 1. One that only the run tells must be another, or the result would have another rank."""
+    rank, shape = node.rank(0), node.value(0).shape
+    assert shape is not None
+    is_single = [equal(size, 1) for size in shape]
+    unsure = [axis for axis in range(rank) if is_single[axis] is None]
+    if unsure:
+        own = relax["take"](sizes.as_tensor(sizes.sizes_of(node.value(0))), const(unsure, "i64"), axis=0)
+        fewest = relax["min"](relax["abs"](relax["subtract"](own, const(1, "i64"))))
+        places = ", ".join(map(str, unsure))
+        text = f"without axes it keeps dimensions of unknown size (here {places}), but one of these is 1: give it axes"
+        require(node, relax["greater"](fewest, const(0, "i64")), text)
+    return [axis for axis in range(rank) if is_single[axis]]
 
 
 def _squeeze_at_run_time(node: Node) -> Any:

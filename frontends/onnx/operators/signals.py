@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms as products with tables of sines and cosines, for lengths known before the model runs."""
+"""Fourier transforms of signals and of their frames; weights for bands of a spectrum."""
 
 from __future__ import annotations
 
@@ -8,105 +8,78 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
+from .. import sizes
 from ..dtypes import dtype_of
+from ..fourier import Transform, along_run_time_axis, transformed
 from ..node import Node
 from ..registry import register_onnx
+from ..sizes import Size
 from ..values import Value
-from ..windows import info_of
 
 relax = dialect.ops
 
 
 @register_onnx("", "DFT")
 def dft(node: Node) -> Any:
-    rank = node.rank(0)
-    axis = (node.int("axis", 1) if node.version < 20 else _number(node, 2, "axis", -2)) % rank
-    size, parts = (node.value(0).shape or ())[axis], (node.value(0).shape or ())[-1]
-    if not isinstance(size, int) or parts not in (1, 2):
-        raise node.fail("the signal's length must be known before the model runs, and the last dimension be 1 or 2")
-    inverse, onesided = bool(node.int("inverse", 0)), bool(node.int("onesided", 0))
-    length = _number(node, 1, "dft_length", 2 * (size - 1) if inverse and onesided else size)
-    last = rank - 2
+    rank, parts = node.rank(0), (node.value(0).shape or ())[-1]
+    if parts not in (1, 2) or rank < 2:
+        raise node.fail("the last dimension must hold real parts (size 1), or real and imaginary ones (size 2)")
+
+    def transform_of(size: Size) -> Transform:
+        inverse, onesided = bool(node.int("inverse", 0)), bool(node.int("onesided", 0))
+        whole = sizes.times(sizes.minus(size, 1), 2) if inverse and onesided else size
+        return Transform(_size(node, 1, whole), parts, inverse, onesided)
+
+    if node.version >= 20 and node.has(2) and node.numbers(2) is None:
+        return along_run_time_axis(node.value(0), sizes.integers(node, 2), transform_of)
+    axis = node.int("axis", 1) if node.version < 20 else _size(node, 2, -2)
+    if not -rank <= axis < rank or axis % rank == rank - 1:
+        raise node.fail(f"axis {axis} must be one of the {rank - 1} in front of the last one", "axis")
+    axis %= rank
     order = [*(each for each in range(rank - 1) if each != axis), axis, rank - 1]
-    moved = node.tensor(0) if axis == last else relax["permute_dims"](node.tensor(0), axes=order)
-    result = _transformed(moved, size, parts, length, node.value(0).dtype, inverse, onesided)
-    return result if axis == last else relax["permute_dims"](result, axes=[order.index(each) for each in range(rank)])
+    is_last = axis == rank - 2
+    moved = node.tensor(0) if is_last else relax["permute_dims"](node.tensor(0), axes=order)
+    size = sizes.sizes_of(node.value(0))[axis]
+    result = transformed(moved, size, transform_of(size))
+    return result if is_last else relax["permute_dims"](result, axes=[order.index(each) for each in range(rank)])
 
 
-def _number(node: Node, index: int, name: str, default: int) -> int:
-    if not node.has(index):
-        return default
-    known = node.numbers(index)
-    if known is None:
-        raise node.fail(f"input '{name}' must be known before the model runs")
-    return known[0]
-
-
-def _transformed(data: Any, size: int, parts: int, length: int, dtype: str, inverse: bool, onesided: bool) -> Any:
-    """The transform along the last dimension but one; the last holds real and imaginary part."""
-    rank = _rank(data)
-    given = length // 2 + 1 if inverse and onesided else length
-    used = min(size, given)
-    if used < size:
-        data = relax["strided_slice"](data, axes=[rank - 2], begin=[0], end=[used])
-    table = _table(used, parts, length, inverse, onesided)
-    shape = _shape(data)
-    flat = relax["reshape"](data, (*shape[:-2], used * parts))
-    outputs = 1 if inverse and onesided else 2
-    product = relax["matmul"](flat, const(table, dtype))
-    return relax["reshape"](product, (*shape[:-2], table.shape[1] // outputs, outputs))
-
-
-def _table(used: int, parts: int, length: int, inverse: bool, onesided: bool) -> Any:
-    """From real and imaginary parts of each element to those of each frequency, one after the other."""
-    import numpy
-
-    frequencies = length // 2 + 1 if onesided and not inverse else length
-    places = numpy.outer(numpy.arange(used), numpy.arange(frequencies)) % length
-    turns = numpy.exp((2j if inverse else -2j) * math.pi * places / length)
-    if inverse:
-        turns = turns / length
-    if inverse and onesided:
-        # Each but the first stands for its mirror image, too, where that is another.
-        twice = [1.0 if place == 0 or 2 * place == length else 2.0 for place in range(used)]
-        turns = turns * numpy.array(twice)[:, None]
-    rows = numpy.stack([turns, 1j * turns], axis=1)[:, :parts]
-    columns = numpy.stack([rows.real, rows.imag], axis=-1)
-    if inverse and onesided:
-        columns = columns[..., :1]
-    return columns.reshape(used * parts, -1)
-
-
-def _rank(tensor: Any) -> int:
-    return len(_shape(tensor))
-
-
-def _shape(tensor: Any) -> tuple[Any, ...]:
-    return info_of(tensor).shape or ()
+def _size(node: Node, index: int, default: Size) -> Size:
+    """An input that is one size, or what it is where it is left out."""
+    return sizes.input_sizes(node, index)[0] if node.has(index) else default
 
 
 @register_onnx("", "STFT")
 def stft(node: Node) -> Any:
     """The transforms of frames that start step by step: [batch, frames, frequencies, 2]."""
-    import numpy
-
-    shape, dtype = node.value(0).shape, node.value(0).dtype
-    if shape is None or len(shape) not in (2, 3) or not isinstance(shape[1], int):
-        raise node.fail("the signal's length must be known before the model runs")
-    parts = shape[2] if len(shape) == 3 else 1
-    window = node.value(2).shape if node.has(2) else None
-    length = _number(node, 3, "frame_length", window[0] if window else shape[1])
-    step = _number(node, 1, "frame_step", 1)
-    if step < 1 or not isinstance(length, int) or not 1 <= length <= shape[1] or parts not in (1, 2):
+    shape = node.value(0).shape
+    parts = 1 if shape is None or len(shape) == 2 else shape[-1]
+    if shape is None or len(shape) not in (2, 3) or parts not in (1, 2):
+        raise node.fail("the signal must be [batch, length], or [batch, length, parts] with 1 or 2 parts")
+    batch, whole = sizes.sizes_of(node.value(0))[:2]
+    window = sizes.sizes_of(node.value(2))[0] if node.has(2) else whole
+    step, length = _size(node, 1, 1), _size(node, 3, window)
+    rest = sizes.minus(whole, length)
+    if any(isinstance(each, int) and each < least for each, least in ((step, 1), (length, 1), (rest, 0))):
         raise node.fail("step and length of frames must be positive and within the signal")
-    frames = (shape[1] - length) // step + 1
-    places = numpy.arange(frames)[:, None] * step + numpy.arange(length)
-    signal = relax["reshape"](node.tensor(0), (shape[0], shape[1], parts))
-    data = relax["take"](signal, const(places.astype("int64")), axis=1)
+    frames = sizes.plus(sizes.divided(rest, step), 1)
+    signal = sizes.reshaped(node.tensor(0), [batch, whole, parts])
+    data = relax["take"](signal, _places(frames, step, length), axis=1)
     if node.has(2):
         data = relax["multiply"](data, relax["expand_dims"](node.tensor(2), axis=[1]))
     onesided = bool(node.int("onesided", 1)) and parts == 1
-    return _transformed(data, length, parts, length, dtype, False, onesided)
+    data = sizes.stated(data, [batch, frames, length, parts])
+    return transformed(data, length, Transform(length, parts, False, onesided))
+
+
+def _places(frames: Size, step: Size, length: Size) -> Any:
+    """Where each element of each frame is: [frames, length]."""
+    if all(isinstance(each, int) for each in (frames, step, length)):
+        import numpy
+
+        return const((numpy.arange(frames)[:, None] * step + numpy.arange(length)).astype("int64"))
+    first = relax["multiply"](sizes.count_up(frames), sizes.as_tensor([step]))
+    return relax["add"](relax["expand_dims"](first, axis=[1]), sizes.count_up(length))
 
 
 @register_onnx("", "MelWeightMatrix")
@@ -116,8 +89,10 @@ def mel_weight_matrix(node: Node) -> Any:
 
     held = [node.constant(index) for index in range(5)]
     dtype = dtype_of(node.int("output_datatype", 1))
-    if any(each is None for each in held) or not is_float(dtype):
-        raise node.fail("all inputs must be known before the model runs, and the result be of floats")
+    if not is_float(dtype):
+        raise node.fail("the weights must be floats", "output_datatype")
+    if any(each is None for each in held):
+        return relax["astype"](_run_time_triangles(node), dtype=dtype)
     bands, length, rate, low, high = (each.ravel()[0] for each in held)
     mel_low, mel_high = (2595 * math.log10(1 + float(hertz) / 700) for hertz in (low, high))
     corners = numpy.arange(int(bands) + 2) * ((mel_high - mel_low) / (int(bands) + 2)) + mel_low
@@ -135,3 +110,50 @@ def _add_triangle(column: Any, low: int, center: int, high: int) -> None:
         column[place] = (place - low) / (center - low) if center > low else 1
     for place in range(center, min(high, len(column))):
         column[place] = (high - place) / (high - center)
+
+
+def _run_time_triangles(node: Node) -> Any:
+    """As the constant ones, where only the run tells some of the numbers: from each bin's distance to the corners."""
+    bands, length = (sizes.input_sizes(node, index)[0] for index in (0, 1))
+    rate, low, high = (relax["reshape"](relax["astype"](node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
+    low, high = _mel(low), _mel(high)
+    places = sizes.plus(bands, 2)
+    step = relax["divide"](relax["subtract"](high, low), _number(places))
+    corners = relax["add"](relax["multiply"](sizes.count_up(places, "f64"), step), low)
+    hertz = relax["multiply"](relax["subtract"](_power_of_ten(corners), const(1.0, "f64")), const(700.0, "f64"))
+    bins = relax["floor"](relax["divide"](relax["multiply"](_number(sizes.plus(length, 1)), hertz), rate))
+    starts, centers, ends = (_part(bins, first, bands) for first in range(3))
+    place = relax["expand_dims"](sizes.count_up(sizes.plus(sizes.divided(length, 2), 1), "f64"), axis=[1])
+    rising = _ratio(relax["subtract"](place, starts), relax["subtract"](centers, starts))
+    falling = _ratio(relax["subtract"](ends, place), relax["subtract"](ends, centers))
+    is_rising = _both("greater_equal", place, starts, "less_equal", place, centers)
+    is_falling = _both("greater_equal", place, centers, "less", place, ends)
+    weights = relax["where"](is_rising, rising, const(0.0, "f64"))
+    return relax["where"](is_falling, falling, weights)
+
+
+def _number(size: Size) -> Any:
+    return relax["astype"](sizes.as_tensor([size]), dtype="f64")
+
+
+def _mel(hertz: Any) -> Any:
+    ratio = relax["add"](relax["divide"](hertz, const(700.0, "f64")), const(1.0, "f64"))
+    return relax["multiply"](relax["log"](ratio), const(2595 / math.log(10), "f64"))
+
+
+def _power_of_ten(mel: Any) -> Any:
+    return relax["exp"](relax["multiply"](mel, const(math.log(10) / 2595, "f64")))
+
+
+def _part(bins: Any, first: int, count: Size) -> Any:
+    return sizes.sliced(Value(ssa=bins), {0: (first, sizes.plus(count, first), 1)})
+
+
+def _ratio(part: Any, whole: Any) -> Any:
+    """1 where the whole is nothing."""
+    is_nothing = relax["equal"](whole, const(0.0, "f64"))
+    return relax["where"](is_nothing, const(1.0, "f64"), relax["divide"](part, whole))
+
+
+def _both(first: str, one: Any, other: Any, second: str, left: Any, right: Any) -> Any:
+    return relax["logical_and"](relax[first](one, other), relax[second](left, right))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
+from ..columns import added_blocks
 from ..node import Node
 from ..registry import register_onnx
 from ..windows import kernel_of, per_dimension
@@ -50,8 +51,8 @@ def _corners(boxes: Any, dtype: str) -> Any:
 @register_onnx("", "RoiAlign")
 def roi_align(node: Node) -> Any:
     mode = node.string("mode", "avg")
-    if mode != "avg":
-        raise node.fail("only 'avg' is there: ONNX's 'max' is of corners before they are interpolated", "mode")
+    if mode not in ("avg", "max"):
+        raise node.fail(f"attribute 'mode' must be avg or max, got '{mode}'", "mode")
     default = "half_pixel" if node.version >= 16 else "output_half_pixel"
     coordinates = node.string("coordinate_transformation_mode", default)
     if coordinates not in ("half_pixel", "output_half_pixel"):
@@ -66,6 +67,8 @@ def roi_align(node: Node) -> Any:
         spatial_scale=scale,
         sample_ratio=node.int("sampling_ratio", 0),
         aligned=is_shifted,
+        # ONNX's maximum is of the corners' shares, before they are added up.
+        mode="max_share" if mode == "max" else mode,
     )
 
 
@@ -85,11 +88,11 @@ def col2im(node: Node) -> Any:
     import numpy
 
     image, block, shape = node.numbers(1), node.numbers(2), node.value(0).shape
-    if image is None or block is None:
-        raise node.fail("the shapes of image and block must be known before the model runs")
+    if shape is None or len(shape) != 3:
+        raise node.fail("the columns must be 3-D: [batch, channels * elements of a block, blocks]")
+    if image is None or block is None or len(block) > 3 or not isinstance(shape[1], int):
+        return added_blocks(node)
     count, taps = len(block), math.prod(block)
-    if count > 3 or shape is None or not isinstance(shape[1], int):
-        raise node.fail("there are images of 1, 2 and 3 dimensions, of a known number of channels")
     strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
     pads = per_dimension(node, "pads", 2 * count, 0)
     channels, dtype = shape[1] // taps, node.value(0).dtype

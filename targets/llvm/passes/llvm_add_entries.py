@@ -12,19 +12,22 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.function_attributes import RESULT_NAMES
+from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS, input_symbols, is_sized
 from ..abi import EXPORT_PREFIX
+from ..grouping import given_outputs, passed_inputs
 from ..packed_entry import add_packed_entry, kernel_name
 from ..signature import Result, Signature
 from .llvm_name_functions import NAME, name_in_program
+from .llvm_profile_kernels import PROFILE, profile_of
 
 #: On the module: for each entry what the manifest says of it, as JSON.
 ENTRIES = "relax.entries"
 #: Attributes that have served their purpose.
-_SPENT = (INPUTS, RESULTS, NAMES, NAME, RESULT_NAMES)
+_SPENT = (INPUTS, RESULTS, NAMES, NAME, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
 _INTERNAL = "#llvm.linkage<internal>"
 
 
@@ -39,7 +42,9 @@ class AddEntries(Pass):
     def run(self, op: Any) -> None:
         _refuse_nested(op)
         entries = [function for function in _functions(op) if INPUTS in function.attributes]
-        signatures = [signature_of(function) for function in entries if is_public(function)]
+        public = [function for function in entries if is_public(function)]
+        signatures = [signature_of(function) for function in public]
+        profiles = [profile_of(function) for function in public]
         for function in entries:
             _rename(op, function)
         for function in _functions(op):
@@ -50,7 +55,8 @@ class AddEntries(Pass):
             add_packed_entry(op, each)
         with op.context:
             before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
-            described = [ir.StringAttr.get(json.dumps(each.describe(), sort_keys=True)) for each in signatures]
+            contents = [{**each.describe(), **more} for each, more in zip(signatures, profiles, strict=True)]
+            described = [ir.StringAttr.get(json.dumps(content, sort_keys=True)) for content in contents]
             op.attributes[ENTRIES] = ir.ArrayAttr.get([*before, *described])
 
 
@@ -96,8 +102,12 @@ def signature_of(function: Any) -> Signature:
     results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
     names = [string_value(each) for each in attributes[NAMES]]
     outputs = [result_info(info, inputs) for info in results]
-    named_inputs = tuple(zip(names, inputs, strict=True))
-    return Signature(name_in_program(function), named_inputs, tuple(outputs), _result_names(function))
+    return Signature(
+        name_in_program(function),
+        passed_inputs(function, names, inputs),
+        given_outputs(function, results, outputs),
+        _result_names(function),
+    )
 
 
 def _result_names(function: Any) -> tuple[str, ...]:

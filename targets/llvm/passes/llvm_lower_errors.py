@@ -85,6 +85,8 @@ class _FailingFunction:
         self._failing = failing
         self._is_told = failing[_name(function)]
         self._where: Any = None
+        #: Where to go on failure, by the memory to give back.
+        self._exits: dict[tuple[Any, ...], Any] = {}
 
     def run(self) -> None:
         function = self._function
@@ -186,21 +188,40 @@ class _FailingFunction:
                     self._branch(op, rest)
 
     def _branch(self, op: Any, rest: Any) -> None:
-        """Goes on where all is well; else gives back memory and returns."""
+        """Goes on where all is well; else sets the error, gives back memory and returns."""
         operands = list(op.operands)
-        memory = [value for value in operands if _is_memory(value)]
-        failed = self._function.regions[0].blocks.append()
+        way_out = self._exit(tuple(value for value in operands if _is_memory(value)), op.location)
+        failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
             condition = operands[0] if op.name == _ASSERT else _equal_zero(operands[0])
             _conditional_branch(condition, rest, failed)
-        with ir.InsertionPoint(failed):
-            status = constant(-1, 32) if op.name == _STATUS else self._raise(op)
-            for value in memory:
-                _give_back(value)
-            ir.Operation.create("func.return", operands=[status])
+        if op.name == _ASSERT:
+            with ir.InsertionPoint(failed):
+                self._raise(op)
+                ir.Operation.create("cf.br", successors=[way_out])
         op.erase()
 
-    def _raise(self, op: Any) -> Any:
+    def _exit(self, owned: tuple[Any, ...], location: Any) -> Any:
+        """The block that gives memory back and returns. It gives back the last and leaves the others to theirs.
+
+        A block for each failure would give back the same again and again: as much code as failures times memory.
+        """
+        for count in range(len(owned) + 1):
+            if owned[:count] not in self._exits:
+                self._exits[owned[:count]] = self._add_exit(owned[:count], location)
+        return self._exits[owned]
+
+    def _add_exit(self, owned: tuple[Any, ...], location: Any) -> Any:
+        block = self._function.regions[0].blocks.append()
+        with ir.InsertionPoint(block), location:
+            if owned:
+                _give_back(owned[-1])
+                ir.Operation.create("cf.br", successors=[self._exits[owned[:-1]]])
+            else:
+                ir.Operation.create("func.return", operands=[constant(-1, 32)])
+        return block
+
+    def _raise(self, op: Any) -> None:
         numbers = [value for value in list(op.operands)[1:] if not _is_memory(value)]
         text = _cut(string_value(op.attributes["message"]))
         message = text.replace("%", "%%").replace("{}", "%lld")
@@ -208,7 +229,7 @@ class _FailingFunction:
         symbol = add_raise_at(self._module, kind, message)
         where = self._where if self._where is not None else self._text(_place_text(self._function, op.location))
         padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
-        return call(symbol, [where, *padded], ir.IntegerType.get_signless(32))
+        call(symbol, [where, *padded], ir.IntegerType.get_signless(32))
 
 
 def _require_way_out(op: Any) -> None:

@@ -13,7 +13,8 @@ from ....passes.core.registry import register_pass
 
 #: On a renamed function: the name that the program has for it.
 NAME = "relax.name"
-_PREFIX = "__relax_defined."
+#: Of all names that a program has given.
+PREFIX = "__relax_defined."
 #: The attributes that hold names, by operation.
 _REFERENCES = {
     "func.call": "callee",
@@ -35,7 +36,7 @@ class NameFunctions(Pass):
         names = {_name(each): each for each in _defined(op)}
         with op.context:
             for name, defined in names.items():
-                defined.attributes["sym_name"] = ir.StringAttr.get(_PREFIX + name)
+                defined.attributes["sym_name"] = ir.StringAttr.get(PREFIX + name)
                 if defined.name == "func.func":
                     defined.attributes[NAME] = ir.StringAttr.get(name)
             for inside in operations_in(op):
@@ -44,7 +45,7 @@ class NameFunctions(Pass):
 
 def _defined(module: Any) -> list[Any]:
     operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [op for op in operations if _is_defined(op) and not _name(op).startswith(_PREFIX)]
+    return [op for op in operations if _is_defined(op) and not _name(op).startswith(PREFIX)]
 
 
 def _is_defined(op: Any) -> bool:
@@ -59,14 +60,14 @@ def _refer(op: Any, names: dict[str, Any]) -> None:
         return
     name = str(op.attributes[held].value)
     if name in names:
-        op.attributes[held] = ir.FlatSymbolRefAttr.get(_PREFIX + name)
+        op.attributes[held] = ir.FlatSymbolRefAttr.get(PREFIX + name)
 
 
 def name_in_program(op: Any) -> str:
     """What the program calls a function or global."""
     if NAME in op.attributes:
         return string_value(op.attributes[NAME])
-    return _name(op).removeprefix(_PREFIX)
+    return _name(op).removeprefix(PREFIX)
 
 
 def _name(op: Any) -> str:

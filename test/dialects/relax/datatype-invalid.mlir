@@ -30,3 +30,11 @@ func.func @f() {
   %r = "relax.astype"(%c0) {dtype = i8} : (f32) -> tensor<i8>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error @+1 {{attribute 'dtype' (f64) has 64 bits and operand 'x' (tensor<4xf32>) 32: bits stay as many as they are}}
+  %r = "relax.bitcast"(%a) {dtype = f64} : (tensor<4xf32>) -> tensor<4xf64>
+  return
+}

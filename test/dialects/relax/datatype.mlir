@@ -14,3 +14,10 @@ func.func @astype_float8(%a: tensor<*xi8>) -> tensor<*xf8E4M3FN> {
   %r = "relax.astype"(%a) {dtype = f8E4M3FN} : (tensor<*xi8>) -> tensor<*xf8E4M3FN>
   return %r : tensor<*xf8E4M3FN>
 }
+
+// CHECK-LABEL: func.func @bitcast(
+// CHECK: "relax.bitcast"({{.*}}) {dtype = i32}{{.*}} -> tensor<?x4xi32, #relax.sym<["n", 4]>>
+func.func @bitcast(%a: tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xi32, #relax.sym<["n", 4]>> {
+  %r = "relax.bitcast"(%a) {dtype = i32} : (tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xi32, #relax.sym<["n", 4]>>
+  return %r : tensor<?x4xi32, #relax.sym<["n", 4]>>
+}

@@ -433,7 +433,7 @@ func.func @f(%a: tensor<1x3x8x8xf32>, %b: tensor<2x5xf32>) {
 // -----
 
 func.func @f(%a: tensor<1x3x8x8xf32>, %b: tensor<2x5xf32>) {
-  // expected-error @+1 {{attribute 'mode' expects one of 'avg', 'max', got 'mean'}}
+  // expected-error @+1 {{attribute 'mode' expects one of 'avg', 'max', 'max_share', got 'mean'}}
   %r = "relax.vision.roi_align"(%a, %b) {pooled_size = array<i64: 7>, spatial_scale = 1.0 : f64, mode = "mean"} : (tensor<1x3x8x8xf32>, tensor<2x5xf32>) -> tensor<2x3x7x7xf32>
   return
 }

@@ -32,7 +32,8 @@ def sample() -> Artifact:
         constant("nothing", numpy.zeros((0, 4), numpy.int8)),
         constant("scalar", numpy.array(7, numpy.int64)),
     ]
-    return Artifact((ENTRY,), memoryview(b"the object code" * 20), tuple(constants), "x-y", ("b", "a"), "0.1.0")
+    objects = (memoryview(b"the object code" * 20), memoryview(b""), memoryview(b"more"))
+    return Artifact((ENTRY,), objects, tuple(constants), "x-y", ("b", "a"), "0.1.0")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,8 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     before = sample()
     write_artifact(before, tmp_path / "a.rxa")
     after = read_artifact(tmp_path / "a.rxa")
-    assert (after.entries, bytes(after.object_code), after.triple) == (before.entries, b"the object code" * 20, "x-y")
+    assert (after.entries, after.triple) == (before.entries, "x-y")
+    assert list(map(bytes, after.objects)) == [b"the object code" * 20, b"", b"more"]
     assert (after.features, after.version) == (("a", "b"), "0.1.0")
     for old, new in zip(before.constants, after.constants, strict=True):
         assert (old.name, old.dtype, old.shape) == (new.name, new.dtype, new.shape)
@@ -100,18 +102,18 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> Non
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     ),
-    st.sampled_from(["format", "abi", "target", "entries", "constants", "relax_mlir"]),
+    st.sampled_from(["format", "abi", "target", "entries", "objects", "constants", "relax_mlir"]),
 )
 def test_any_manifest(tmp_path_factory: pytest.TempPathFactory, whole: bytes, value: Any, key: str) -> None:
     """With a digest that fits: what is read is an artifact or one error."""
-    manifest = {**manifest_of(whole), "constants": [], key: value}
+    manifest = {**manifest_of(whole), "objects": [1], "constants": [], key: value}
     path = tmp_path_factory.getbasetemp() / "manifest.rxa"
     path.write_bytes(with_manifest(json.dumps(manifest).encode()))
     try:
         artifact = read_artifact(path)
     except ArtifactError:
         return
-    assert artifact.constants == () and bytes(artifact.object_code) == b"c"
+    assert artifact.constants == () and list(map(bytes, artifact.objects)) == [b"c"]
 
 
 def manifest_of(whole: bytes) -> dict[str, Any]:
@@ -119,18 +121,23 @@ def manifest_of(whole: bytes) -> dict[str, Any]:
     return dict(json.loads(whole[HEADER_BYTES : HEADER_BYTES + length]))
 
 
-def with_manifest(manifest: bytes, version: int = 1) -> bytes:
+def with_manifest(manifest: bytes, version: int = 2) -> bytes:
     """A file with this manifest, one byte of code and no constants."""
     body = manifest + bytes(-(HEADER_BYTES + len(manifest)) % 64) + b"c" + bytes(63)
-    header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", version, len(manifest), 1, HEADER_BYTES + len(body))
+    header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", version, len(manifest), 64, HEADER_BYTES + len(body))
     return header + hashlib.blake2b(header + body, digest_size=32).digest() + body
+
+
+def with_objects(data: bytes, sizes: list[int]) -> bytes:
+    return with_manifest(json.dumps({**manifest_of(data), "objects": sizes, "constants": []}).encode())
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
         (lambda data: b"\x7fELF" + data[4:], "not an artifact: it does not begin like one"),
-        (lambda data: data[:8] + b"\x63" + data[9:], "its format version is 99, this release reads version 1"),
+        (lambda data: data[:8] + b"\x63" + data[9:], "its format version is 99, this release reads version 2"),
+        (lambda data: data[:8] + b"\x01" + data[9:], "its format version is 1, this release reads version 2"),
         (lambda data: data[:-64], "damaged: it has"),
         (lambda data: data + b"more", "damaged: it has"),
         (lambda data: data[:70] + b"?" + data[71:], "the checksum of manifest and code is wrong"),
@@ -138,6 +145,9 @@ def with_manifest(manifest: bytes, version: int = 1) -> bytes:
         (lambda data: b"", "not an artifact: too short"),
         (lambda data: with_manifest(b"[" * 100_000), "its manifest is not JSON"),
         (lambda data: with_manifest(b"[]"), "its manifest is no JSON object"),
+        (lambda data: with_objects(data, [65]), "its objects reach beyond the code"),
+        (lambda data: with_objects(data, []), "the code goes on behind the last object"),
+        (lambda data: with_objects(data, [-1]), "its manifest has a negative size"),
         (lambda data: with_manifest(json.dumps({**manifest_of(data), "abi": [9, 9]}).encode()), "tvm-ffi 9.9"),
     ],
 )
@@ -163,7 +173,7 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path.write_bytes(b"before")
     bad = Constant("odd", "float32", (2,), memoryview(numpy.zeros(4, numpy.float32)[::2]))
     with pytest.raises(ArtifactError, match="not contiguous"):
-        write_artifact(Artifact((ENTRY,), memoryview(b"code"), (bad,)), path)
+        write_artifact(Artifact((ENTRY,), (memoryview(b"code"),), (bad,)), path)
     assert path.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["kept.rxa"]
     with pytest.raises(ArtifactError, match="cannot be written: No such file"):

@@ -123,8 +123,8 @@ def test_an_unknown_function(artifact: Artifact) -> None:
     [
         ({"features": ("avx9000", "sse2")}, "this CPU lacks what the code was compiled for: avx9000"),
         ({"triple": "vax-unknown-vms"}, "the code is for vax-unknown-vms, this machine is "),
-        ({"object_code": memoryview(b"no object")}, "the object code cannot be loaded"),
-        ({"object_code": memoryview(b"")}, "the object code cannot be loaded"),
+        ({"objects": (memoryview(b"no object"),)}, "the object code cannot be loaded"),
+        ({"objects": (memoryview(b""),)}, "the object code cannot be loaded"),
         ({"constants": tuple(constants()[:1])}, "the code has 2 constants, got 1"),
         ({"constants": ()}, "the code has 2 constants, got 0"),
     ],

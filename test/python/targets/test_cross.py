@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -30,8 +31,8 @@ from relax_mlir import relax
 
 # What the process that loads an object supplies: the C library, its mathematics, tvm-ffi.
 SUPPLIED = set(
-    "malloc calloc aligned_alloc free memcpy memmove memset memcmp snprintf abort __relax_constants "
-    "_GLOBAL_OFFSET_TABLE_".split()
+    "malloc calloc aligned_alloc free memcpy memmove memset memcmp snprintf abort clock_gettime pthread_self "
+    "__relax_constants _GLOBAL_OFFSET_TABLE_".split()
 )
 MATHEMATICS = {
     name + suffix
@@ -177,11 +178,16 @@ def test_a_lesser_cpu_does_without_this_ones_instructions() -> None:
 
 
 def compiled_object(target: str, module: rx.Module | None = None, **options: Any) -> Any:
-    return read_object(code_of(rx.compile(module or perceptron(), target, **options)))
+    """What all object files of a program define together, and what they lack."""
+    found = [read_object(code) for code in code_of(rx.compile(module or perceptron(), target, **options))]
+    defined = frozenset[str]().union(*(each.defined for each in found))
+    undefined = frozenset[str]().union(*(each.undefined for each in found))
+    assert len({(each.machine, each.flags) for each in found}) == 1
+    return dataclasses.replace(found[0], defined=defined, undefined=undefined - defined)
 
 
-def code_of(executable: Executable) -> bytes:
-    return bytes(executable._artifact.object_code)
+def code_of(executable: Executable) -> list[bytes]:
+    return [bytes(each) for each in executable._artifact.objects]
 
 
 def conversions(source: str, *targets: str) -> rx.Module:

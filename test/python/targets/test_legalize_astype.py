@@ -234,3 +234,28 @@ def test_types_that_nobody_converts() -> None:
         f.returns(rx.relax.astype(*f, dtype="tf32"))
     with pytest.raises(rx.RelaxError, match="tf32 is not converted; possible are f16, bf16, f32, f64 and the f8"):
         rx.LegalizeOps(target="llvm")(module)
+
+
+# ---- the same bits ----
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_bits_as_those_of_every_type_of_the_size(size: int) -> None:
+    names = [name for name in [*INTS, *FLOATS, *SMALL_FLOATS] if numpy_type(name).itemsize == size and bits(name) > 6]
+    codes = numpy.random.default_rng(size).integers(0, 256, 37 * size, "uint8")
+    for source, target in zip(names, [*names[1:], names[0]], strict=True):
+        actual = run_op("relax.bitcast", codes.view(numpy_type(source)), symbols=[["n"]], dtype=target)
+        assert actual.dtype == numpy_type(target) and actual.tobytes() == codes.tobytes()
+
+
+def test_bits_join_what_is_around_them() -> None:
+    """The sign of a float by its bits, in one loop with arithmetic before and behind."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",), "f32")]) as f:
+        negated = rx.relax.bitcast(rx.relax.negative(*f), dtype="uint32")
+        sign = rx.relax.right_shift(negated, rx.relax.const(31, "ui32"))
+        f.returns(rx.relax.astype(sign, dtype="bool"))
+    assert str(rx.lower(module, pipeline=rx.stages().until("fuse"))).count('"relax.call_tir"') == 1
+    x = numpy.array([1.0, -0.0, 0.0, -numpy.inf], "float32")
+    result = to_numpy(rx.compile(module)["main"](tensor(x)))
+    numpy.testing.assert_array_equal(result, ~numpy.signbit(x))

@@ -50,8 +50,8 @@ def test_means(seed: int, height: int, width: int) -> None:
         numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
-def interpolated(image: Any, y: float, x: float) -> Any:
-    """The image at a position, for all channels."""
+def interpolated(image: Any, y: float, x: float, mode: str) -> Any:
+    """The image at a position, for all channels; or, not added up, the largest of the shares in it."""
     _, height, width = image.shape
     if y < -1 or x < -1 or y > height or x > width:
         return numpy.zeros(len(image))
@@ -59,9 +59,12 @@ def interpolated(image: Any, y: float, x: float) -> Any:
     top, left = int(y), int(x)
     bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
     y, x = y - top, x - left
-    above = image[:, top, left] * (1 - x) + image[:, top, right] * x
-    below = image[:, bottom, left] * (1 - x) + image[:, bottom, right] * x
-    return above * (1 - y) + below * y
+    shares = [
+        image[:, row, column] * down * across
+        for row, down in ((top, 1 - y), (bottom, y))
+        for column, across in ((left, 1 - x), (right, x))
+    ]
+    return numpy.max(shares, 0) if mode == "max_share" else numpy.sum(shares, 0)
 
 
 def sampled(data: Any, rois: Any, pooled: tuple[int, int], samples: int, *, is_aligned: bool, mode: str) -> Any:
@@ -78,7 +81,7 @@ def sampled(data: Any, rois: Any, pooled: tuple[int, int], samples: int, *, is_a
                 interpolated(data[int(image)], *(
                     start + (place + (part + 0.5) / count) * length
                     for start, place, part, count, length in zip(starts, bin_, parts, counts, lengths, strict=True)
-                ))
+                ), mode)
                 for parts in numpy.ndindex(*counts)
             ]  # fmt: skip
             if values:
@@ -87,7 +90,7 @@ def sampled(data: Any, rois: Any, pooled: tuple[int, int], samples: int, *, is_a
     return result
 
 
-@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize("mode", ["avg", "max", "max_share"])
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("is_aligned", [False, True])
 def test_layouts_and_modes(mode: str, layout: str, is_aligned: bool) -> None:

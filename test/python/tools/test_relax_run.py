@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,24 @@ def test_errors(arguments: list[str], message: str, program: Path, folder: Path)
     before = sorted(os.listdir())
     assert message in refused(*(program if each == "P" else each for each in arguments))
     assert sorted(os.listdir()) == before
+
+
+def test_input_files_that_are_damaged_anywhere(program: Path, folder: Path) -> None:
+    """numpy, zipfile and zlib each raise what they like."""
+    numpy.savez_compressed("packed.npz", x=numpy.load("x.npy"))
+    for name, options in (("x.npy", ["--input=x=damaged.npy"]), ("packed.npz", ["--input=damaged.npz"])):
+        whole = Path(name).read_bytes()
+        for place in range(0, len(whole), 3):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << (place % 8)
+            Path(f"damaged{Path(name).suffix}").write_bytes(changed)
+            code, _, errors = told(program, *options)
+            assert code == 0 or re.fullmatch(r"(relax-run: note: .*\n)*relax-run: error: (?!internal).*\n", errors), (
+                place
+            )
+    with zipfile.ZipFile("strange.npz", "w") as made:
+        made.writestr("x", b"no array")
+    assert "its 'x' is no array" in refused(program, "--input=strange.npz")
 
 
 def test_outputs_that_cannot_be_written(program: Path, folder: Path) -> None:

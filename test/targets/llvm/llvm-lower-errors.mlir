@@ -6,10 +6,15 @@
 // CHECK: cf.cond_br %{{.*}} weights([2000, 1]), ^[[GO:bb[0-9]+]], ^[[FAIL:bb[0-9]+]]
 // CHECK: ^[[GO]]:
 // CHECK: return %{{.*}} : i32
-// CHECK: ^[[FAIL]]:
-// CHECK: %[[STATUS:.*]] = llvm.call @__relax_raise_at.{{.*}}(%arg2, {{.*}}) : (!llvm.ptr, i64, i64, i64) -> i32
-// CHECK: memref.dealloc %[[TEMP]]
+// CHECK: ^[[END:bb[0-9]+]]:
+// CHECK: %[[STATUS:.*]] = arith.constant -1 : i32
 // CHECK: return %[[STATUS]] : i32
+// CHECK: ^[[OUT:bb[0-9]+]]:
+// CHECK: memref.dealloc %[[TEMP]]
+// CHECK: cf.br ^[[END]]
+// CHECK: ^[[FAIL]]:
+// CHECK: llvm.call @__relax_raise_at.{{.*}}(%arg2, {{.*}}) : (!llvm.ptr, i64, i64, i64) -> i32
+// CHECK: cf.br ^[[OUT]]
 func.func @take(%x: memref<?xf32>, %i: index) attributes {tir.prim_func, relax.operator = "relax.take"} {
   %c0 = arith.constant 0 : index
   %t = memref.alloc() : memref<4xf32>
@@ -29,6 +34,18 @@ func.func @take(%x: memref<?xf32>, %i: index) attributes {tir.prim_func, relax.o
 func.func @main(%x: memref<?xf32>, %i: index)
     attributes {relax.inputs = [], relax.results = [], relax.input_names = []} {
   func.call @take(%x, %i) : (memref<?xf32>, index) -> () loc("Gather_7"("model.onnx":3:1))
+  return
+}
+
+// What two failures give back alike is given back at one place.
+// CHECK-LABEL: func.func @twice(
+// CHECK-COUNT-2: memref.dealloc %alloc
+// CHECK-NOT: memref.dealloc
+func.func @twice(%ok: i1, %fine: i1) {
+  %t = memref.alloc() : memref<4xf32>
+  "tir.assert"(%ok) {message = "first", kind = "ValueError"} : (i1) -> ()
+  "tir.assert"(%fine) {message = "second", kind = "ValueError"} : (i1) -> ()
+  memref.dealloc %t : memref<4xf32>
   return
 }
 

@@ -44,3 +44,33 @@ def test_refuses_what_is_no_element_type(dtype):
 def test_refusals():
     assert "misses attribute 'dtype' (an element type)" in refusal("relax.astype", tensor(4))
     assert "'floot32' is not an element type" in refusal("relax.astype", tensor(4), "floot32")
+
+
+# ---- the same bits as another type ----
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("f32", "int32"),
+        ("ui8", "bool"),
+        ("i1", "uint8"),
+        ("i4", "float4_e2m1fn"),
+        ("bf16", "uint16"),
+        ("f32", "float32"),
+    ],
+)
+def test_bitcast_keeps_the_shape(source, target):
+    assert infer("relax.bitcast", tensor("n", None, 3, dtype=source), target) == [
+        tensor("n", None, 3, dtype={**NAMES, "int32": "i32", "uint16": "ui16"}[target])
+    ]
+    assert infer("relax.bitcast", unranked(source), target)[0].shape is None
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "bits"),
+    [("f32", "float64", "64 bits and"), ("i1", "int4", "4 bits and"), ("i64", "uint8", "8")],
+)
+def test_bitcast_keeps_the_number_of_bits(source, target, bits):
+    message = refusal("relax.bitcast", tensor(4, dtype=source), target)
+    assert f"has {bits}" in message and "bits stay as many as they are" in message

@@ -17,8 +17,14 @@ import relax_mlir as rx
 class Compared:
     """A compiled model: `Compared(model)(inputs)` fails where onnxruntime gives something else."""
 
-    def __init__(self, model: onnx.ModelProto, shapes: Mapping[str, Any] | None = None, rtol: float = 1e-4):
-        self.model, self.rtol = model, rtol
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        shapes: Mapping[str, Any] | None = None,
+        rtol: float = 1e-4,
+        atol: float = 1e-5,
+    ):
+        self.model, self.rtol, self.atol = model, rtol, atol
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
@@ -36,7 +42,9 @@ class Compared:
             wanted = numpy.asarray(expected[index])
             assert actual[index].dtype == wanted.dtype
             assert actual[index].shape == wanted.shape
-            numpy.testing.assert_allclose(actual[index], wanted, rtol=self.rtol, atol=1e-5)
+            # As floats: the differences of bytes wrap around.
+            pair = (each.astype("float64") for each in (actual[index], wanted))
+            numpy.testing.assert_allclose(*pair, rtol=self.rtol, atol=self.atol)
         return actual
 
 

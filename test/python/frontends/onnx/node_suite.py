@@ -95,6 +95,9 @@ def _same(actual: Any, expected: Any, case: Case, what: str) -> None:
         for index, (found, wanted) in enumerate(zip(actual, expected, strict=True)):
             _same(found, wanted, case, f"{what}[{index}]")
         return
+    if actual is None or expected is None:
+        assert actual is expected, f"{what} is {actual} instead of {expected}"
+        return
     assert actual.dtype == expected.dtype, f"{what} has type {actual.dtype} instead of {expected.dtype}"
     assert actual.shape == expected.shape, f"{what} has shape {actual.shape} instead of {expected.shape}"
     _same_values(actual, expected, case, what)

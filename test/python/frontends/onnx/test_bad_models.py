@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ import numpy
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from relax_mlir.frontends.onnx import registry
+from relax_mlir.frontends.onnx.problems import Problem, Problems
 
 import relax_mlir as rx
 
@@ -82,6 +86,22 @@ def test_files(tmp_path: Path) -> None:
     assert "text.onnx" in message(tmp_path / "text.onnx")
 
 
+def test_the_file_is_named(tmp_path: Path) -> None:
+    onnx.save(model([node("Abs", "q", name="n")]), tmp_path / "m.onnx")
+    assert message(tmp_path / "m.onnx") == f"{tmp_path / 'm.onnx'}: node 'n' (Abs), input #0: nothing defines 'q'"
+    (tmp_path / "pointer.onnx").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 97\n")
+    with pytest.raises(rx.RelaxError, match="git lfs pull"):
+        rx.from_onnx(tmp_path / "pointer.onnx")
+
+
+def test_opsets_that_are_none() -> None:
+    for version in (0, -4):
+        text = message(model([node("Abs")], opset_imports=[helper.make_opsetid("", version)]))
+        assert text == f"the model is for opset {version} of domain 'ai.onnx': versions begin with 1"
+    several = [helper.make_opsetid("", 7), helper.make_opsetid("ai.onnx", 20)]
+    assert "for opset 7 and for opset 20 of domain 'ai.onnx'" in message(model([node("Abs")], opset_imports=several))
+
+
 def test_a_newer_opset() -> None:
     newer = model([node("Abs")], opset_imports=[helper.make_opsetid("", 1000)])
     assert "the model is for opset 1000, the installed onnx" in message(newer)
@@ -91,8 +111,10 @@ def test_a_newer_opset() -> None:
 
 
 def test_names() -> None:
-    assert "nothing defines 'q'" in message(model([node("Abs", "q")]))
-    assert "nothing defines 'z'" in message(model([node("Abs")], outputs=["z"]))
+    assert message(model([node("Abs", "q")])) == "node 'y' (Abs), input #0: nothing defines 'q'"
+    assert message(model([node("Abs")], outputs=["z"])) == "output 'z': nothing defines 'z'"
+    assert message(model([node("Abs", "x", "hidden"), node("Abs", "hiden")])).endswith("; did you mean 'hidden'?")
+    assert "node 'y' (Neg): 'y' is defined twice" in message(model([node("Abs"), node("Neg")]))
     assert "defined twice" in message(model([node("Abs"), node("Neg")]))
     assert "defined twice" in message(model([node("Abs", "x", "x")], outputs=["x"]))
     assert "defined twice" in message(model([node("Abs")], inputs=[tensor_info("x"), tensor_info("x")]))
@@ -100,7 +122,8 @@ def test_names() -> None:
 
 
 def test_cycles_and_disorder() -> None:
-    cyclic = model([node("Add", "x b", "a"), node("Abs", "a", "b")], outputs=["b"])
+    cyclic = model([node("Add", "x b", "a"), node("Abs", "a", "b", name="second")], outputs=["b"])
+    assert "node 'a' (Add), input #1: " in message(cyclic) and "(node 'second' (Abs) defines it)" in message(cyclic)
     assert "nothing defines 'b' before it is used: the graph is not in order, or has a cycle" in message(cyclic)
     assert "nothing defines 'y'" in message(model([node("Add", "x y")]))
 
@@ -132,7 +155,7 @@ def test_element_types(dtype: int, name: str) -> None:
 
 def test_sequences_as_inputs() -> None:
     given = helper.make_tensor_sequence_value_info("x", FLOAT, None)
-    assert "input 'x' is of kind sequence: only tensors can be passed" in message(
+    assert "input 'x' is a sequence: tell how many tensors it has, by their shapes (shapes={'x': [" in message(
         model([node("Identity")], inputs=[given])
     )
 
@@ -169,11 +192,31 @@ def test_what_a_converter_does_not_foresee() -> None:
     assert "Det" in text
 
 
+@pytest.mark.parametrize("op, sizes", [("ConstantOfShape", [2**62]), ("Expand", [2**61, 2, 3]), ("Tile", [2**40] * 2)])
+def test_absurd_shapes_of_results(op: str, sizes: list[int]) -> None:
+    held = numpy_helper.from_array(numpy.array(sizes), "c")
+    made = model([node(op, "c" if op == "ConstantOfShape" else "x c", name="large")], initializers=[held])
+    assert re.search(rf"{op} +\d+ +1 +large +- +its result has the absurd shape", message(made))
+
+
 def test_absurd_shapes_of_results_are_refused_when_memory_is_asked_for() -> None:
-    sizes = numpy_helper.from_array(numpy.array([2**31, 2**31]), "c")
-    executable = rx.compile(rx.from_onnx(model([node("ConstantOfShape", "c")], inputs=[], initializers=[sizes])))
-    with pytest.raises(ValueError, match="too large"):
-        executable["main"]()
+    sizes = tensor_info("c", (2,), INT64)
+    executable = rx.compile(rx.from_onnx(model([node("ConstantOfShape", "c")], inputs=[sizes])))
+    with pytest.raises(MemoryError, match="bytes or more"):
+        executable["main"](numpy.array([2**31, 2**31]))
+
+
+def test_temporaries_of_absurd_size_together() -> None:
+    """Each of them may be: 2^44 elements. Only the operators between have results that the arena must hold."""
+    nodes = [node("Expand", "x s", "wide"), node("CumSum", "wide axis", "sums"), node("ReduceMax", "sums", "y")]
+    sizes = numpy_helper.from_array(numpy.array([2**44, 1]), "s")
+    axis = numpy_helper.from_array(numpy.array(0), "axis")
+    module = rx.from_onnx(
+        model(nodes, inputs=[tensor_info("x", (1, 1), TensorProto.DOUBLE)], initializers=[sizes, axis])
+    )
+    executable = rx.compile(module)
+    with pytest.raises(MemoryError):
+        executable["main"](numpy.ones((1, 1)))
 
 
 def test_operands_of_different_types() -> None:
@@ -197,6 +240,18 @@ def test_constants_whose_typed_data_is_too_short() -> None:
     assert "tensor 'c' of shape (2, 3)" in message(model([node("Identity", "c")], inputs=[], initializers=[small]))
     brain = constant(dtype=TensorProto.BFLOAT16, data=bytes(5))
     assert "tensor 'c' of shape (2, 3)" in message(model([node("Identity", "c")], inputs=[], initializers=[brain]))
+
+
+def test_constants_that_are_there_twice_or_in_part() -> None:
+    twice = constant()
+    twice.float_data.extend([1.0] * 6)
+    text = message(model([node("Identity", "c")], inputs=[], initializers=[twice]))
+    assert text == "tensor 'c' has its elements twice, in 'raw_data' and in 'float_data': one of them must be empty"
+    part = constant()
+    part.segment.end = 3
+    assert "is a segment of" in message(model([node("Identity", "c")], inputs=[], initializers=[part]))
+    wrong = TensorProto(name="c", data_type=FLOAT, dims=[2, 3], int64_data=[1] * 6)
+    assert "its 'float_data' has 0 elements" in message(model([node("Identity", "c")], inputs=[], initializers=[wrong]))
 
 
 def external(**entries: Any) -> Any:
@@ -237,6 +292,46 @@ def test_external_data_that_does_not_match(tmp_path: Path, entries: Any, expecte
     assert expected in message(tmp_path / "m.onnx")
 
 
+def test_external_data_in_a_pipe(tmp_path: Path) -> None:
+    """Nobody waits for what somebody may write."""
+    os.mkfifo(tmp_path / "data.bin")
+    onnx.save(external(location="data.bin"), tmp_path / "m.onnx")
+    assert "there is no such file" in message(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize(
+    "dtype, size", [(TensorProto.BFLOAT16, 12), (TensorProto.INT4, 3), (TensorProto.FLOAT8E5M2, 6)]
+)
+def test_external_data_of_narrow_types(tmp_path: Path, dtype: int, size: int) -> None:
+    source = external(location="data.bin")
+    source.graph.initializer[0].data_type = dtype
+    onnx.save(source, tmp_path / "m.onnx")
+    (tmp_path / "data.bin").write_bytes(bytes(size))
+    rx.from_onnx(tmp_path / "m.onnx")
+    (tmp_path / "data.bin").write_bytes(bytes(size - 1))
+    assert f"needs {size} bytes from 0" in message(tmp_path / "m.onnx")
+
+
+def test_external_data_that_overlaps_is_checked_for_each_tensor(tmp_path: Path) -> None:
+    source = external(location="data.bin", offset=8)
+    source.graph.initializer.append(external(location="data.bin").graph.initializer[0])
+    source.graph.initializer[1].name = "d"
+    onnx.save(source, tmp_path / "m.onnx")
+    (tmp_path / "data.bin").write_bytes(bytes(32))
+    rx.from_onnx(tmp_path / "m.onnx")
+    del source.graph.initializer[1].dims[:]
+    source.graph.initializer[1].dims.extend([2**40, 2**5])
+    onnx.save(source, tmp_path / "m.onnx")
+    assert f"needs {2**47} bytes from 0" in message(tmp_path / "m.onnx")
+
+
+def test_large_constants_whose_bytes_are_too_few() -> None:
+    text = message(
+        model([node("Identity", "c")], inputs=[], initializers=[constant(shape=(2, 3000), data=bytes(5000))])
+    )
+    assert text == "tensor 'c' of shape (2, 3000) and type f32 needs 24000 bytes, the model has 5000"
+
+
 def test_external_data_of_a_model_that_is_no_file() -> None:
     assert "give the model as a path" in message(external(location="data.bin"))
 
@@ -253,10 +348,50 @@ def test_all_unknown_operators_are_in_one_table() -> None:
     ]
     imports = [helper.make_opsetid("", 20), helper.make_opsetid("com.example", 3)]
     text = message(model(nodes, outputs=["b", "y"], opset_imports=imports))
-    assert text.startswith("2 nodes of the model cannot be imported:\n")
+    assert text.startswith("3 nodes of the model cannot be imported:\n")
     assert "com.example.Mystery  3      1      last" in text
-    assert "Unheard              20     1      a" in text
+    assert "Unheard              20     2      a" in text  # also the one that needs the other
     assert text.count("rx.register_onnx teaches it") == 2
+
+
+def test_unknown_operators_where_nothing_is_reached() -> None:
+    """Behind another one, in branches, in functions: each node is counted."""
+    inner = helper.make_graph([node("Unheard", "x", "t")], "inner", [], [helper.make_empty_tensor_value_info("t")])
+    nodes = [
+        node("Unheard", "x", "a"),
+        helper.make_node("If", ["a"], ["b"], then_branch=inner, else_branch=inner),
+        node("F", "a", "c", domain="mine", name="call"),
+        node("Transpose", "c", "d", permutation=[1, 0], name="turn"),
+        node("Abs", "d", "y"),
+    ]
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("mine", 1)]
+    made = model(nodes, outputs=["b", "y"], opset_imports=imports)
+    body = [node("Nope", "x", "t", name="inside"), node("Unheard", "t", "y")]
+    made.functions.append(helper.make_function("mine", "F", ["x"], ["y"], body, imports))
+    text = message(made)
+    assert text.startswith("6 nodes of the model cannot be imported:\n")
+    assert re.search(r"^Unheard +20 +4 +a +-", text, re.MULTILINE)
+    assert re.search(r"^Nope +20 +1 +call/inside", text, re.MULTILINE)
+    assert re.search(r"^Transpose +20 +1 +turn +permutation +Transpose .* has no attribute 'permutation'", text, re.M)
+
+
+def test_the_table_on_a_narrow_terminal() -> None:
+    problems = Problems()
+    problems.add(Problem("/encoder/layers.0/attention/MatMul", "com.example", "FancyAttention", 1, "", "is not known"))
+    problems.add(Problem("n", "", "Cast", 20, "to", "elements of type string cannot be compiled"))
+    assert all(len(line) <= 60 for line in problems.table(60).splitlines())
+    assert "Cast, opset 20: node 'n'\n  attribute 'to': elements of type string cannot be" in problems.table(60)
+    assert problems.table(200) == problems.table()
+
+
+def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(node: Any) -> Any:
+        raise KeyError("surprise")
+
+    monkeypatch.setitem(registry._CONVERTERS, ("", "Abs"), {1: registry.Converter("", "Abs", 1, broken, "here")})
+    with pytest.raises(rx.RelaxError, match=r"2 nodes of the model(.|\n)*KeyError: 'surprise'") as caught:
+        rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
+    assert isinstance(caught.value.__cause__, KeyError)
 
 
 def test_a_domain_without_a_version() -> None:
@@ -270,9 +405,61 @@ def test_attributes() -> None:
     assert "Concat" in message(model([node("Concat", "x x", axis=7)]))
 
 
+def test_attributes_and_values_that_the_operator_does_not_have() -> None:
+    assert "no attribute 'aksis'; did you mean 'axis'?" in message(model([node("Softmax", aksis=0)]))
+    assert "attribute 'to' is missing" in message(model([node("Cast")]))
+    assert "it has 2 inputs, and may have 1" in message(model([node("Abs", "x x")]))
+    assert "it has 2 outputs, and may have 1" in message(model([node("Abs", "x", "y z")]))
+    rx.from_onnx(model([node("Abs", __note="internal names are nobody's business")]))
+
+
+def test_names_that_are_no_text() -> None:
+    whole = model([node("Abs", name="n@me")]).SerializeToString()
+    text = message(whole.replace(b"n@me", b"n\xffme"))
+    assert text == "the model's protobuf is malformed: a node's name is b'n\\xffme', which is not UTF-8"
+
+
+def test_names_with_ends_of_lines() -> None:
+    text = message(model([node("Una\nware'\"", name="two\nlines")]))
+    assert "Una\\nware'\"" in text and "two\\nlines" in text and "two\nlines" not in text
+    compile("def f(rx):\n" + "\n".join(f"  {line}" for line in text.split("teach it")[-1].splitlines()[1:]), "", "exec")
+
+
 def test_missing_inputs() -> None:
     assert "input #1 is missing" in message(model([node("Add", "x")]))
     assert "input #0 is missing" in message(model([helper.make_node("Abs", [], ["y"])]))
+
+
+# ---- loops and functions ----
+
+
+def looped(outputs: str, *nodes: Any, inputs: str = "count ") -> Any:
+    given = [tensor_info("turn", (), INT64), tensor_info("on", (), TensorProto.BOOL)]
+    results = [helper.make_empty_tensor_value_info(each) for each in outputs.split()]
+    body = helper.make_graph(list(nodes), "body", given, results)
+    loop = helper.make_node("Loop", inputs.split(" "), ["y"], body=body, name="loop")
+    return model([loop], inputs=[tensor_info("x"), tensor_info("count", (), INT64)])
+
+
+def test_a_condition_that_needs_itself() -> None:
+    text = message(looped("again z", node("Identity", "again", "again"), node("Abs", "x", "z")))
+    assert "node 'again' (Identity), input #0: nothing defines 'again'" in text
+
+
+def test_a_loop_that_would_never_end() -> None:
+    nodes = node("Identity", "on", "again"), node("Abs", "x", "z")
+    assert "would never end" in message(looped("again z", *nodes, inputs=" "))
+    rx.from_onnx(looped("again z", *nodes))
+
+
+def test_functions_inside_of_functions_without_end() -> None:
+    made = model([node("F0", domain="mine")], opset_imports=[helper.make_opsetid("mine", 1)])
+    for index in range(200):
+        body = [node(f"F{index + 1}", domain="mine")]
+        made.functions.append(
+            helper.make_function("mine", f"F{index}", ["x"], ["y"], body, [helper.make_opsetid("mine", 1)])
+        )
+    assert "functions call functions, more than 64 deep" in message(made)
 
 
 # ---- shapes= ----

@@ -99,7 +99,7 @@ _OLD: list[tuple[str, int, list[Any], dict[str, Any], list[Any]]] = [
 def test_old_version(case: tuple[str, int, list[Any], dict[str, Any], list[Any]], are_lists_known: bool) -> None:
     op, version, arrays, attributes, expected = case
     if op == "Tile" and not are_lists_known:
-        pytest.skip("the axis must be known")
+        pytest.skip("Tile's axis, an input before version 6, must be a constant")
     names = [f"x{index}" for index in range(len(arrays))]
     results = [f"y{index}" for index in range(len(expected))]
     model = _one_node(
@@ -177,10 +177,18 @@ def test_a_reshape_to_sizes_of_the_run_is_more_than_a_type() -> None:
     numpy.testing.assert_array_equal(rx.OnnxBackend.prepare(model).run([x])[0], x.reshape(2, 3))
 
 
+def test_squeezed_without_axes() -> None:
+    """Dimensions go that are 1 in any case; one that is found to be 1 when the model runs would change the rank."""
+    prepared = _prepared([helper.make_node("Squeeze", ["x"], ["y"])], ("n", 1, "m", 1), {})
+    x = numpy.arange(6, dtype="float32").reshape(2, 1, 3, 1)
+    numpy.testing.assert_array_equal(prepared.run([x])[0], x[:, 0, :, 0])
+    with pytest.raises(AssertionError, match=r"dimensions of unknown size .here 0, 2., but one of these is 1: give it"):
+        prepared.run([x[:1]])
+
+
 @pytest.mark.parametrize(
     ("node", "words"),
     [
-        (helper.make_node("Squeeze", ["x"], ["y"]), "give it axes"),
         (helper.make_node("Flatten", ["x"], ["y"], axis=3), "axis 3 is out of range for 2 dimensions"),
         (helper.make_node("Split", ["x"], ["y", "z"], num_outputs=3), "there are 3 parts, but 2 outputs"),
         (helper.make_node("Pad", ["x", "pads"], ["y"], mode="mirror"), "must be one of constant, reflect, edge, wrap"),

@@ -88,9 +88,24 @@ def test_antialiasing() -> None:
     for mode, outside in itertools.product(("linear", "cubic"), (0, 1)):
         settings = {"mode": mode, "antialias": 1, "exclude_outside": outside if mode == "cubic" else 0}
         resize(real(1, 2, 17, 16), [1, 1, 0.3, 0.5], symbolic=False, **settings)
-    model = one_node("Resize", {"x": real(1, 2, 4, 4), "r": None, "s": real(4)}, antialias=1, mode="linear")
-    with pytest.raises(rx.RelaxError, match="antialiasing needs sizes that are known before the model runs"):
-        rx.from_onnx(model)
+
+
+def test_antialiasing_with_scales_of_the_run() -> None:
+    """Scales larger and smaller than 1, from one compilation."""
+    x, scales = real(1, 2, 17, 16), numpy.array([1, 1, 0.25, 0.5], "float32")
+    inputs = {"x": x, "r": None, "s": scales}
+    compared = Compared(one_node("Resize", inputs, opset=19, symbolic=False, mode="linear", antialias=1))
+    for factors in (scales, numpy.array([1, 1, 2, 0.5], "float32")):
+        compared(x, factors)
+
+
+@pytest.mark.parametrize("outside", [0, 1])
+def test_antialiasing_of_images_of_any_size(outside: int) -> None:
+    inputs = {"x": real(1, 2, 17, 16), "r": None, "s": numpy.array([1, 1, 1, 0.4], "float32")}
+    model = one_node("Resize", inputs, opset=19, mode="cubic", antialias=1, exclude_outside=outside)
+    compared = Compared(with_constants(model, {"s": inputs["s"]}))
+    for x in (inputs["x"], real(2, 1, 3, 9)):
+        compared(x)
 
 
 def test_first_versions() -> None:
@@ -130,5 +145,5 @@ def test_refusals() -> None:
         rx.from_onnx(model)
     with pytest.raises(rx.RelaxError, match="either input 'scales' or input 'sizes'"):
         rx.from_onnx(one_node("Resize", {"x": real(1, 1, 2, 2)}))
-    with pytest.raises(rx.RelaxError, match="decode images before the model"):
+    with pytest.raises(rx.RelaxError, match="decoded before a model runs"):
         rx.from_onnx(one_node("ImageDecoder", {"x": numpy.zeros(3, "uint8")}, opset=20))

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+import onnx
+import onnx.parser
 import pytest
 from against_onnxruntime import Compared, one_node
 from fixed_inputs import with_constants
@@ -96,6 +98,41 @@ def test_gemm() -> None:
     model = one_node("Gemm", {"a": byte(2, 2, dtype="int32"), "b": byte(2, 2, dtype="int32")}, alpha=0.5)
     with pytest.raises(rx.RelaxError, match=r"Gemm .* alpha .* must be whole for integers, got 0.5"):
         rx.from_onnx(model)
+
+
+@pytest.mark.parametrize("leading", ["", "n, ", "n, m, "])
+def test_no_call_turns_weights_that_come_transposed(leading: str) -> None:
+    """As exporters of torch's linear layers write them."""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        linear (float[{leading}30] x) => (float[{leading}20] y) {{
+            t = Transpose <perm = [1, 0]> (w)
+            y = MatMul (x, t)
+        }}"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(real(20, 30), "w"))
+    assert "permute_dims" not in str(rx.from_onnx(model))
+    Compared(model)(real(*(3, 2)[: leading.count(",")], 30))
+    # Who else wants it gets it.
+    model.graph.output.append(onnx.helper.make_tensor_value_info("t", 1, (30, 20)))
+    assert str(rx.from_onnx(model)).count("permute_dims") == 1
+    Compared(model)(real(*(3, 2)[: leading.count(",")], 30))
+
+
+def test_transpositions_that_products_cannot_take_in() -> None:
+    x, batch, square = real(4, 20), real(2, 20, 20), real(20, 20)
+    for perm, weight in (([0, 1], square), ([0, 2, 1], batch), ([1, 2, 0], batch)):
+        nodes = [onnx.helper.make_node("Transpose", ["w"], ["t"], perm=perm)]
+        nodes.append(onnx.helper.make_node("MatMul", ["x", "t"], ["y"]))
+        infos = [onnx.helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", (4, 20)), ("y", None))]
+        held = [onnx.numpy_helper.from_array(weight, "w")]
+        graph = onnx.helper.make_graph(nodes, "g", infos[:1], infos[1:], held)
+        opset = [onnx.helper.make_opsetid("", 17)]
+        Compared(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8))(x)
+
+
+def test_gemm_reads_transposed_weights_as_they_lie() -> None:
+    model = one_node("Gemm", {"a": real(5, 30), "b": real(20, 30)}, transB=1)
+    assert "permute_dims" not in str(rx.from_onnx(model))
 
 
 def test_what_cannot_be_known() -> None:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a model's file to something that runs, with another compiler: python peers.py onnxruntime|tvm|iree model.onnx"""
+
+from __future__ import annotations
+
+import sys
+
+
+def onnxruntime(path: str) -> None:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def tvm(path: str) -> None:
+    """As TVM's own tutorial compiles a model for a CPU, without tuning, and keeps it as a library."""
+    import os
+    import tempfile
+
+    import onnx
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
+
+    cpu = tvm.get_global_func("target.llvm_get_system_cpu")
+    module = from_onnx(onnx.load(path), keep_params_in_input=False)
+    built = tvm.compile(module, target=tvm.target.Target({"kind": "llvm", "mcpu": cpu()}))
+    with tempfile.TemporaryDirectory() as folder:
+        built.export_library(os.path.join(folder, "model.so"))
+    assert isinstance(built, relax.VMExecutable)
+
+
+def iree(path: str) -> None:
+    import os
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        imported, compiled = os.path.join(folder, "model.mlir"), os.path.join(folder, "model.vmfb")
+        tools = os.path.dirname(sys.executable)
+        importer = [os.path.join(tools, "iree-import-onnx"), path, "-o", imported]
+        subprocess.run([*importer, "--opset-version", "17"], check=True, capture_output=True)
+        options = ["--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu"]
+        options += ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O2"]
+        compiler = [os.path.join(tools, "iree-compile"), imported, *options, "-o", compiled]
+        subprocess.run(compiler, check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    {"onnxruntime": onnxruntime, "tvm": tvm, "iree": iree}[sys.argv[1]](sys.argv[2])

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Results kept in a folder by the hash of what they were made of. Many processes may use it at once.
+
+    <folder>/<format>/<kind>/<two digits>/<key>    the data, then a check of them
+    <folder>/<format>/written                      a byte for each block written since the last tidying
+
+A damaged entry counts as none. What was used longest ago goes before the limit is reached. A folder that cannot be
+written is no error: `problem` tells why nothing is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from .errors import RelaxError
+
+FORMAT = "1"
+DEFAULT_LIMIT = 4 << 30
+FOLDER_VARIABLE, LIMIT_VARIABLE = "RELAX_MLIR_CACHE", "RELAX_MLIR_CACHE_SIZE"
+
+_CHECK_BYTES = 32
+_CHUNK = 1 << 20
+_BLOCK = 4096
+_NEW = ".new-"
+# What a process that died has left behind is surely no longer written to.
+_ABANDONED_S = 3600
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+class Entry(NamedTuple):
+    """A file of the cache."""
+
+    used: float
+    size: int
+    kind: str
+    path: str
+
+
+def default_folder() -> str:
+    """Where results are kept unless told otherwise."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    if chosen:
+        return chosen
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "relax-mlir")
+
+
+def default_limit() -> int:
+    """How many bytes may be kept. Raises RelaxError where the variable holds no size."""
+    text = os.environ.get(LIMIT_VARIABLE, "").strip()
+    if not text:
+        return DEFAULT_LIMIT
+    digits, unit = (text[:-1], _UNITS.get(text[-1].lower(), 0)) if text[-1].isalpha() else (text, 1)
+    if not (unit and digits.isascii() and digits.isdecimal()):
+        raise RelaxError(f"{LIMIT_VARIABLE}={text}: expected a size like 500M or 4G")
+    return int(digits) * unit
+
+
+class DiskCache:
+    """Bytes by kind and key; keys are hexadecimal hashes of everything that the bytes depend on."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None, limit: int | None = None) -> None:
+        self.folder = os.path.abspath(default_folder() if folder is None else os.fspath(folder))
+        self.limit = default_limit() if limit is None else limit
+        #: Why something could not be kept; empty while all is well.
+        self.problem = ""
+        self._root = os.path.join(self.folder, FORMAT)
+
+    def get(self, kind: str, key: str) -> bytes | None:
+        """What is kept under a key; None where nothing is, or it is damaged."""
+        with self._checked(kind, key) as found:
+            return None if found is None else bytes(found[1])
+
+    def put(self, kind: str, key: str, data: bytes) -> None:
+        """Keeps bytes, or notes why not."""
+        with memoryview(data) as view:
+            self._keep(kind, key, view, lambda target: _write_all(target, view))
+
+    def copy_out(self, kind: str, key: str, path: str) -> bool:
+        """Writes what is kept under a key to a file, whole or not at all; False where nothing is.
+
+        Raises OSError where the file cannot be written.
+        """
+        with self._checked(kind, key) as found:
+            if found is None:
+                return False
+            source, data = found
+            with _replacing(path, ".relax-", durable=True) as target:
+                _copy(source, target, len(data))
+            return True
+
+    def copy_in(self, kind: str, key: str, path: str) -> None:
+        """Keeps a file's content, or notes why not."""
+        try:
+            with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+                source = file.fileno()
+                with memoryview(mapped) as view:
+                    self._keep(kind, key, view, lambda target: _copy(source, target, len(view)))
+        except (OSError, ValueError) as error:
+            self._note(error)
+
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """For each kind how many entries there are, and their bytes."""
+        found: dict[str, tuple[int, int]] = {}
+        for entry in self._entries():
+            count, size = found.get(entry.kind, (0, 0))
+            found[entry.kind] = count + 1, size + entry.size
+        return dict(sorted(found.items()))
+
+    def clear(self) -> None:
+        """Removes all entries. Raises RelaxError where that is not allowed."""
+        try:
+            for entry in list(self._entries()):
+                _remove(entry.path)
+            _remove(os.path.join(self._root, "written"))
+        except OSError as error:
+            raise RelaxError(f"cannot empty the cache in '{self.folder}': {error.strerror}") from None
+
+    # ---- reading ----
+
+    def _path(self, kind: str, key: str) -> str:
+        return os.path.join(self._root, kind, key[:2], key)
+
+    @contextlib.contextmanager
+    def _checked(self, kind: str, key: str) -> Iterator[tuple[int, memoryview] | None]:
+        """An entry's open file, and its data; None where there is none that is whole."""
+        path = self._path(kind, key)
+        with contextlib.ExitStack() as opened:
+            try:
+                file = opened.enter_context(open(path, "rb"))
+                mapped = opened.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            except (OSError, ValueError):
+                yield None
+                return
+            whole = opened.enter_context(memoryview(mapped))
+            data = opened.enter_context(whole[: max(len(whole) - _CHECK_BYTES, 0)])
+            if whole[len(data) :] != _check(data):
+                # It may be in a folder that cannot be written.
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+                yield None
+                return
+            with contextlib.suppress(OSError):
+                os.utime(path)  # the time of its last use
+            yield file.fileno(), data
+
+    # ---- writing ----
+
+    def _keep(self, kind: str, key: str, data: memoryview, write: Callable[[int], None]) -> None:
+        path = self._path(kind, key)
+        if len(data) > self.limit // 4:
+            return  # not worth all that it would drive out
+        try:
+            # Nobody else's: code from here is run.
+            os.makedirs(self._root, mode=0o700, exist_ok=True)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with _replacing(path, _NEW) as target:
+                write(target)
+                _write_all(target, memoryview(_check(data)))
+            self._count(len(data))
+        except OSError as error:
+            self._note(error)
+
+    def _note(self, error: Exception) -> None:
+        reason = getattr(error, "strerror", None) or str(error)
+        self.problem = self.problem or f"nothing is kept in '{self.folder}': {reason}"
+
+    def _count(self, size: int) -> None:
+        """Tidies up before the limit can be reached; to look at all entries each time would take long."""
+        with open(os.path.join(self._root, "written"), "ab") as file:
+            file.write(b"." * (size // _BLOCK + 1))
+            blocks = file.tell()
+        if blocks * _BLOCK > self.limit // 16:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Removes what was used longest ago until an eighth is free."""
+        with contextlib.suppress(FileNotFoundError):
+            os.truncate(os.path.join(self._root, "written"), 0)
+        entries = sorted(self._entries(with_unfinished=True))
+        total = sum(entry.size for entry in entries)
+        abandoned = time.time() - _ABANDONED_S
+        for entry in entries:
+            is_unfinished = os.path.basename(entry.path).startswith(_NEW)
+            if is_unfinished and entry.used > abandoned:
+                continue
+            if is_unfinished or total > self.limit // 8 * 7:
+                _remove(entry.path)
+                total -= entry.size
+
+    def _entries(self, *, with_unfinished: bool = False) -> Iterator[Entry]:
+        for kind in _subfolders(self._root):
+            for part in _subfolders(kind.path):
+                for file in _scan(part.path):
+                    if file.name.startswith(_NEW) and not with_unfinished:
+                        continue
+                    with contextlib.suppress(FileNotFoundError):
+                        status = file.stat(follow_symlinks=False)
+                        size = -(-status.st_size // _BLOCK) * _BLOCK
+                        yield Entry(status.st_mtime, size, kind.name, file.path)
+
+
+def _subfolders(path: str) -> list[os.DirEntry[str]]:
+    return [entry for entry in _scan(path) if entry.is_dir(follow_symlinks=False)]
+
+
+def _scan(path: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _remove(path: str) -> None:
+    """Another process may have been faster."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _check(data: memoryview) -> bytes:
+    """Tells damage, at several gigabytes a second."""
+    sums = [zlib.crc32(data[start : start + _CHUNK]) for start in range(0, len(data), _CHUNK)]
+    text = f"{FORMAT} {len(data)} {sums}"
+    return hashlib.blake2b(text.encode(), digest_size=_CHECK_BYTES).digest()
+
+
+@contextlib.contextmanager
+def _replacing(path: str, prefix: str, *, durable: bool = False) -> Iterator[int]:
+    """A new file that takes the place of another at the end, or goes."""
+    temporary = os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
+    target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            yield target
+            if durable:
+                os.fsync(target)
+        finally:
+            os.close(target)
+        os.replace(temporary, path)
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def _write_all(target: int, data: memoryview) -> None:
+    written = 0
+    while written < len(data):
+        written += os.write(target, data[written:])
+
+
+def _copy(source: int, target: int, size: int) -> None:
+    """The first bytes of a file, by the kernel; some file systems only note that both are the same."""
+    done = 0
+    try:
+        while done < size:
+            done += _moved(os.copy_file_range(source, target, size - done, done))
+    except (AttributeError, OSError):
+        # Not between these file systems, or not on this system.
+        while done < size:
+            done += _moved(os.sendfile(target, source, done, size - done))
+
+
+def _moved(count: int) -> int:
+    if count == 0:
+        raise OSError(5, "the file has become shorter")
+    return count

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs functions in a few clean processes, which are kept for the next work and end with this one.
+
+They are started by the interpreter's own command, not forked: threads and what the program has imported do not matter,
+and a crash in C++ ends one of them, not the program.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from ..errors import RelaxError
+from .messages import receive, send
+
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from {package}.worker import main; main({preloaded!r})"
+_GRACE_S = 5.0
+_CAUSES: dict[int, str] = {signal.SIGKILL: "was killed (out of memory?)"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of a module, `package.module:name`, that makes bytes of bytes and of arguments that JSON can hold."""
+
+    function: str
+    data: bytes
+    arguments: dict[str, Any]
+    #: For messages: what it works on, `kernel 'matmul'`.
+    what: str
+    #: Where that comes from; empty where nothing is known.
+    place: str = ""
+
+
+#: Gets the place of a call in the list, what it has made, and in how many seconds.
+Done = Callable[[int, bytes, float], None]
+
+
+class Worker:
+    """One process."""
+
+    def __init__(self, preloaded: str = "") -> None:
+        """Starts the process. Raises OSError where the system has none to give."""
+        # What it prints goes to a file: nobody has to read that while it works.
+        if not sys.executable:
+            raise OSError(errno.ENOENT, "the interpreter's command is not known")
+        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the worker
+        path = [each for each in sys.path if isinstance(each, str)]
+        program = _PROGRAM.format(path=path, package=__package__, preloaded=preloaded)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._printed,
+            )  # fmt: skip
+        except OSError:
+            self._printed.close()
+            raise
+        self.call: Call | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def answers(self) -> Any:
+        return self._process.stdout
+
+    def begin(self, call: Call) -> None:
+        """Gives the process work. Raises RelaxError where it has died."""
+        self.call = call
+        try:
+            send(self._process.stdin, {"function": call.function, "arguments": call.arguments}, call.data)  # type: ignore[arg-type]
+        except OSError:
+            raise self._death(call) from None
+
+    def finish(self) -> tuple[bytes, float]:
+        """Waits for the answer, and how long it took. Raises RelaxError: the function's, or that the process died."""
+        call = self.call
+        assert call is not None
+        try:
+            answer, data = receive(self.answers)
+        except EOFError:
+            raise self._death(call) from None
+        self.call = None
+        if "error" in answer:
+            raise RelaxError(f"{call.what}: {answer['error']}", location=call.place, notes=answer["notes"])
+        return data, float(answer["seconds"])
+
+    def end(self) -> None:
+        """Ends the process at once and waits until it has ended."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._printed):
+            # What it was not told any more is of no use to it.
+            with contextlib.suppress(OSError):
+                stream.close()  # type: ignore[union-attr]
+
+    def _death(self, call: Call) -> RelaxError:
+        try:
+            # It is about to: its pipes are closed.
+            code = self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._printed.seek(0)
+        printed = self._printed.read(4000).decode("utf-8", "replace").strip().splitlines()
+        how = _CAUSES.get(-code) or (f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with {code}")
+        telling = [line for line in printed if line.startswith("LLVM ERROR")][:1] or printed[-1:]
+        notes = [f"it printed: {line[:200]}" for line in telling]
+        return RelaxError(f"{call.what}: the process that made its code {how}", location=call.place, notes=notes)
+
+
+class Pool:
+    """Workers of this process. Several threads may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
+        self._owner = os.getpid()
+
+    def prepare(self, count: int, preloaded: str = "") -> None:
+        """Starts workers that will be needed soon, with a module that they will need; failures are told later."""
+        with contextlib.suppress(OSError):
+            self._give_back(self._take(count, preloaded))
+
+    def idle_count(self) -> int:
+        """How many workers wait for work."""
+        with self._lock:
+            return len(self._idle) if self._owner == os.getpid() else 0
+
+    def run(self, calls: Sequence[Call], jobs: int, done: Done) -> None:
+        """Runs the calls in their order on so many workers; `done` gets each result as it comes.
+
+        Raises RelaxError for the first that fails, OSError where no process can be started; none goes on then, and
+        none after an interruption.
+        """
+        workers = self._take(min(jobs, len(calls)))
+        try:
+            self._run(workers, calls, done)
+        except BaseException:
+            for worker in workers:
+                worker.end()
+            raise
+        self._give_back(workers)
+
+    def _run(self, workers: Sequence[Worker], calls: Sequence[Call], done: Done) -> None:
+        waiting = iter(enumerate(calls))
+        current: dict[Worker, int] = {}
+        with selectors.DefaultSelector() as selector:
+            for worker, (index, call) in zip(workers, waiting, strict=False):
+                current[worker] = index
+                worker.begin(call)
+                selector.register(worker.answers, selectors.EVENT_READ, worker)
+            while current:
+                for key, _ in selector.select():
+                    worker = key.data
+                    data, seconds = worker.finish()
+                    finished = current.pop(worker)
+                    following = next(waiting, None)
+                    if following is None:
+                        selector.unregister(worker.answers)
+                    else:
+                        current[worker] = following[0]
+                        worker.begin(following[1])
+                    done(finished, data, seconds)
+
+    def end(self) -> None:
+        """Ends the workers that wait."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        if self._owner == os.getpid():
+            for worker in idle:
+                worker.end()
+
+    def _take(self, count: int, preloaded: str = "") -> list[Worker]:
+        with self._lock:
+            if self._owner != os.getpid():
+                # After a fork they are the parent's. Kept, lest they are ended.
+                _strangers.extend(self._idle)
+                self._idle, self._owner = [], os.getpid()
+            taken, self._idle = self._idle[:count], self._idle[count:]
+        usable = [worker for worker in taken if worker.is_alive]
+        try:
+            while len(usable) < count:
+                usable.append(Worker(preloaded))
+        except BaseException:
+            self._give_back(usable)
+            raise
+        return usable
+
+    def _give_back(self, workers: Sequence[Worker]) -> None:
+        with self._lock:
+            self._idle += workers
+
+
+_strangers: list[Worker] = []
+_pool: Pool | None = None
+
+
+def process_pool() -> Pool:
+    """The workers that all of this process shares. They are ended at its exit."""
+    global _pool
+    if _pool is None:
+        _pool = Pool()
+        atexit.register(_pool.end)
+    return _pool

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The only file that knows which wheel provides MLIR's Python bindings and under which root package."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+from .errors import RelaxError
+
+# Upstream's own root first; torch-mlir's wheel carries the same bindings under another name.
+_ROOTS = ("mlir", "torch_mlir")
+
+
+def find_root() -> str:
+    """The root package of the bindings. Raises RelaxError where there are none."""
+    for root in _ROOTS:
+        # Found as a folder, not by importing: `mlir` may be an unrelated or empty package.
+        if library_folders(root):
+            return root
+    raise RelaxError(
+        f"no MLIR Python bindings found (tried the packages {', '.join(_ROOTS)})",
+        notes=["install them with: pip install torch-mlir==20261001"],
+    )
+
+
+def library_folders(root: str) -> list[str]:
+    """Where the shared libraries of a root package lie; nothing where it is none."""
+    spec = importlib.util.find_spec(root)
+    places = (os.path.join(place, "_mlir_libs") for place in (spec and spec.submodule_search_locations) or ())
+    return [place for place in places if os.path.isdir(place)]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the importer tells a journal: the model, and what each of its nodes became."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...dialects.core.infos import bit_width
+from ...passes.core.facts import ModelFact, NodeFact, type_text
+from ...passes.core.journal import Journal
+from .dtypes import dtype_of
+from .inputs import Passed
+from .node import Node
+from .values import Value
+
+#: The node whose function or graph is imported.
+_around: ContextVar[str] = ContextVar("node around", default="")
+
+
+def note_model(proto: Any, inputs: Sequence[Passed]) -> None:
+    """Tells of a model that has been read, where somebody listens."""
+    journal = Journal.active()
+    if journal is None:
+        return
+    graph = proto.graph
+    journal.add(
+        ModelFact(
+            graph.name,
+            f"{proto.producer_name} {proto.producer_version}".strip(),
+            {each.domain or "ai.onnx": each.version for each in proto.opset_import},
+            [
+                {"name": name, "type": type_text(info)}
+                for each in inputs
+                for name, info in zip(each.names, each.infos, strict=True)
+            ],
+            [output.name for output in graph.output],
+            len(graph.initializer),
+            sum(map(_weight_bytes, graph.initializer)),
+        )
+    )
+
+
+@contextmanager
+def noting(node: Node) -> Iterator[Callable[[Sequence[Any]], None]]:
+    """Around the conversion of a node: what comes is to be called with the node's outputs."""
+    journal = Journal.active()
+    if journal is None:
+        yield lambda outputs: None
+        return
+    before = len(journal.of(NodeFact.kind))
+    around = _around.get()
+    token = _around.set(node.name)
+    try:
+        yield lambda outputs: journal.add(_fact(node, outputs, around, len(journal.of(NodeFact.kind)) > before))
+    finally:
+        _around.reset(token)
+
+
+def _fact(node: Node, outputs: Sequence[Any], around: str, has_nodes: bool) -> NodeFact:
+    named = [
+        {"name": name, "type": _type(value)} for name, value in zip(node.proto.output, outputs, strict=False) if name
+    ]
+    return NodeFact(
+        node.name,
+        node.op,
+        node.domain,
+        node.version,
+        list(node.proto.input),
+        named,
+        list(_constants(node)),
+        "nodes" if has_nodes else _outcome(node, outputs),
+        around,
+    )
+
+
+def _outcome(node: Node, outputs: Sequence[Any]) -> str:
+    made = [value for value in outputs if isinstance(value, Value) and value.is_in_graph]
+    if not made:
+        return "constant"
+    given = [value.ssa for value in node.inputs if isinstance(value, Value) and value.is_in_graph]
+    return "input" if all(value.ssa in given for value in made) else "operators"
+
+
+def _constants(node: Node) -> Iterator[dict[str, Any]]:
+    for name, value in zip(node.proto.input, node.inputs, strict=False):
+        if isinstance(value, Value) and value.array is not None:
+            info = value.info
+            yield {"name": name, "type": type_text(info), "bytes": _bytes(info.shape or (), info.dtype)}
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, Value):
+        return type_text(value.info)
+    return "not imported" if value is None else "a sequence or an optional"
+
+
+def _weight_bytes(tensor: Any) -> int:
+    """What an initializer takes; nothing for text, of which no program has any."""
+    try:
+        return _bytes(tuple(tensor.dims), dtype_of(tensor.data_type))
+    except RelaxError:
+        return 0
+
+
+def _bytes(shape: Sequence[Any], dtype: str) -> int:
+    return -(-math.prod(shape) * bit_width(dtype) // 8)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions, products, embeddings and group norms with what onnxruntime's tools fuse with them, of com.microsoft."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.relax import const, dialect
+from ..as_onnx import as_onnx, channels_first, channels_last
+from ..node import Node
+from ..registry import register_onnx
+from ..values import Value
+from .attention import positions
+from .norms import normalized_layers, wanted
+from .run_time_sizes import size_of, zeros
+
+relax = dialect.ops
+
+_DOMAIN = "com.microsoft"
+
+
+# ---- activations of results ----
+
+
+def _activated(node: Node, tensor: Any, name: str, parameters: list[float]) -> Any:
+    """A result after the activation that an attribute names, with its parameters in their order."""
+    plain = {"Relu": "nn.relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
+    if not name:
+        return tensor
+    if name in plain:
+        return relax[plain[name]](tensor)
+    if name == "LeakyRelu":
+        return relax["nn.leakyrelu"](tensor, alpha=_parameter(parameters, 0, 0.01))
+    if name == "HardSigmoid":
+        dtype = Value(ssa=tensor).dtype
+        slope, offset = (const(_parameter(parameters, at, default), dtype) for at, default in ((0, 0.2), (1, 0.5)))
+        return relax["clip"](relax["add"](relax["multiply"](tensor, slope), offset), 0.0, 1.0)
+    if name == "Clip" and len(parameters) == 2:
+        return relax["clip"](tensor, *parameters)
+    raise node.fail(f"the activation '{name}' with {len(parameters)} parameters is not known", "activation")
+
+
+def _parameter(parameters: list[float], place: int, default: float) -> float:
+    return parameters[place] if place < len(parameters) else default
+
+
+# ---- convolutions ----
+
+
+@register_onnx(_DOMAIN, "FusedConv")
+def fused_conv(node: Node) -> Any:
+    """The convolution, what is added to it, and an activation."""
+    result = as_onnx(node, "Conv", *node.inputs[:3])
+    if node.has(3):
+        result = relax["add"](result, node.tensor(3))
+    return _activated(node, result, node.string("activation", ""), node.floats("activation_params", []))
+
+
+@register_onnx(_DOMAIN, ["NhwcConv", "NhwcFusedConv"])
+def conv_with_channels_last(node: Node) -> Any:
+    """Only the data has its channels last, not the weights."""
+    data = channels_first(node, node.tensor(0))
+    result = channels_last(node, as_onnx(node, "Conv", data, *node.inputs[1:3]))
+    if node.has(3):
+        result = relax["add"](result, node.tensor(3))
+    return _activated(node, result, node.string("activation", ""), node.floats("activation_params", []))
+
+
+@register_onnx(_DOMAIN, "NhwcMaxPool")
+def max_pool_with_channels_last(node: Node) -> Any:
+    return channels_last(node, as_onnx(node, "MaxPool", channels_first(node, node.tensor(0))))
+
+
+# ---- products ----
+
+
+@register_onnx(_DOMAIN, "FusedGemm")
+def fused_gemm(node: Node) -> Any:
+    names = ("activation_alpha", "activation_beta")
+    parameters = [node.float(name) for name in names if node.has_attribute(name)]
+    return _activated(node, as_onnx(node, "Gemm", *node.inputs), node.string("activation", ""), parameters)
+
+
+@register_onnx(_DOMAIN, ["FusedMatMul", "TransposeMatMul"])
+def fused_matmul(node: Node) -> Any:
+    left, right = (_transposed(node, index, letter) for index, letter in enumerate("AB"))
+    result, alpha = relax["matmul"](left, right), node.float("alpha", 1.0)
+    return result if alpha == 1.0 else relax["multiply"](result, const(alpha, node.value(0).dtype))
+
+
+def _transposed(node: Node, index: int, letter: str) -> Any:
+    """The batch's first dimension may stand before the last one; then the last two may be exchanged."""
+    rank = node.rank(index)
+    axes = list(range(rank))
+    if node.int(f"transBatch{letter}", 0) and rank > 2:
+        axes = [*axes[1:-1], 0, axes[-1]]
+    if node.int(f"trans{letter}", 0) and rank > 1:
+        axes[-2:] = reversed(axes[-2:])
+    tensor = node.tensor(index)
+    return tensor if axes == list(range(rank)) else relax["permute_dims"](tensor, axes=axes)
+
+
+@register_onnx(_DOMAIN, "GemmFastGelu")
+def product_with_fast_gelu(node: Node) -> Any:
+    product = relax["matmul"](node.tensor(0), node.tensor(1))
+    return relax["nn.gelu_tanh"](relax["add"](product, node.tensor(2)) if node.has(2) else product)
+
+
+# ---- sums ----
+
+
+@register_onnx(_DOMAIN, "BiasAdd")
+def bias_add(node: Node) -> Any:
+    return relax["add"](relax["add"](node.tensor(0), node.tensor(1)), node.tensor(2))
+
+
+@register_onnx(_DOMAIN, "BiasSplitGelu")
+def bias_split_gelu(node: Node) -> Any:
+    """The first half of the last dimension by the other one's gelu."""
+    total = relax["add"](node.tensor(0), node.tensor(1))
+    left, right = relax["split"](total, indices_or_sections=2, axis=node.rank(0) - 1)
+    return relax["multiply"](left, relax["nn.gelu"](right))
+
+
+@register_onnx(_DOMAIN, ["GroupNorm", "SkipGroupNorm"])
+def group_norm(node: Node) -> Any:
+    """Of a sum with what skipped layers and a bias; its activation is silu or none."""
+    total = node.tensor(0)
+    for index in (3, 4):
+        if node.has(index):
+            total = relax["add"](total, _skipped(node, index))
+    data = channels_first(node, total) if node.int("channels_last", 1) else total
+    result = relax["nn.group_norm"](
+        data,
+        *(_like(node.tensor(index), data) for index in (1, 2)),
+        num_groups=node.int("groups", 0),
+        channel_axis=1,
+        axes=list(range(2, node.rank(0))),
+        epsilon=node.float("epsilon", 1e-5),
+    )
+    if node.int("activation", 0):
+        result = relax["nn.silu"](result)
+    return [channels_last(node, result) if node.int("channels_last", 1) else result, total][: node.output_count]
+
+
+def _skipped(node: Node, index: int) -> Any:
+    """What is added may be one number for each channel of a sample, which are last."""
+    tensor = node.tensor(index)
+    if index == 3 and node.rank(index) == 2:
+        return relax["expand_dims"](tensor, axis=list(range(1, node.rank(0) - 1)))
+    return tensor
+
+
+def _like(parameter: Any, data: Any) -> Any:
+    dtype = Value(ssa=data).dtype
+    return parameter if Value(ssa=parameter).dtype == dtype else relax["astype"](parameter, dtype=dtype)
+
+
+# ---- embeddings ----
+
+
+@register_onnx(_DOMAIN, "EmbedLayerNormalization")
+def embed_layer_norm(node: Node) -> Any:
+    """The sum of a word's, a place's and a segment's embedding, normalized; and how many words the mask shows."""
+    words = node.tensor(0)
+    total = relax["add"](relax["take"](node.tensor(2), words, axis=0), _embedded_places(node))
+    if node.has(1) and node.has(4):
+        total = relax["add"](total, relax["take"](node.tensor(4), node.tensor(1), axis=0))
+    result = normalized_layers(node, total, 5, 6, -1, node.float("epsilon", 1e-12))[0]
+    counts = _shown_words(node) if wanted(node, 1) else None
+    return [result, counts, total][: node.output_count]
+
+
+def _embedded_places(node: Node) -> Any:
+    places = node.tensor(8) if node.has(8) else positions(node, node.tensor(0), 1)
+    return relax["take"](node.tensor(3), places, axis=0)
+
+
+def _shown_words(node: Node) -> Any:
+    if node.has(7):
+        shown = relax["equal"](node.tensor(7), const(1, node.value(7).dtype))
+        return relax["sum"](relax["astype"](shown, dtype="i32"), axis=[1])
+    return zeros("i32", size_of(node.tensor(0), 0))

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that com.microsoft had before ONNX did, for models that were exported then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.relax import dialect
+from ..as_onnx import as_onnx
+from ..node import Node
+from ..registry import register_onnx
+
+relax = dialect.ops
+
+_DOMAIN = "com.microsoft"
+
+
+@register_onnx(_DOMAIN, ["GatherND", "GridSample", "Pad", "Range", "Trilu"])
+def as_it_is(node: Node) -> Any:
+    return as_onnx(node, node.op, *node.inputs)
+
+
+@register_onnx(_DOMAIN, "ExpandDims")
+def expand_dims(node: Node) -> Any:
+    axes = node.numbers(1)
+    if axes is None or len(axes) != 1:
+        raise node.fail("the axis must be one number that is known before the model runs")
+    return relax["expand_dims"](node.tensor(0), axis=list(axes))
+
+
+@register_onnx(_DOMAIN, "MatMulInteger16")
+def matmul_integer(node: Node) -> Any:
+    return relax["matmul"](node.tensor(0), node.tensor(1), out_dtype="i32" if node.value(0).dtype == "i16" else "ui32")
+
+
+@register_onnx(_DOMAIN, "ReduceSumInteger")
+def sum_of_integers(node: Node) -> Any:
+    dtype = "i32" if node.value(0).dtype == "i8" else "ui32"
+    wide = relax["astype"](node.tensor(0), dtype=dtype)
+    return relax["sum"](wide, axis=node.ints("axes", []), keepdims=bool(node.int("keepdims", 1)))

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Weights in blocks of few bits, of the domain com.microsoft: unpacked by the program, so that it stays small.
+
+Codes of less than a byte lie one behind the other in bytes, the first in the lowest bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+from ..values import Value
+from .run_time_sizes import reshaped, size_of
+
+relax = dialect.ops
+
+_DOMAIN = "com.microsoft"
+_WIDTHS = (2, 4, 8)
+_SMALLEST_BLOCK = 16
+
+
+def _bits(node: Node) -> int:
+    bits = int(node.int("bits", 4))
+    if bits not in _WIDTHS:
+        raise node.fail(f"must be one of {', '.join(map(str, _WIDTHS))}, got {bits}", "bits")
+    return bits
+
+
+def _block_size(node: Node, default: int) -> int:
+    size = int(node.int("block_size", default))
+    if size < _SMALLEST_BLOCK or size & (size - 1):
+        raise node.fail(f"must be a power of two from {_SMALLEST_BLOCK} on, got {size}", "block_size")
+    return size
+
+
+def _unpacked(packed: Any, bits: int) -> Any:
+    """Bytes as codes, in bytes of their own; the last dimension becomes longer."""
+    if bits == 8:
+        return packed
+    import numpy
+
+    count = 8 // bits
+    shape = Value(ssa=packed).shape or ()
+    shifts = const(numpy.arange(count, dtype="uint8") * bits)
+    spread = relax["right_shift"](relax["expand_dims"](packed, axis=[len(shape)]), shifts)
+    codes = relax["bitwise_and"](spread, const(2**bits - 1, "ui8"))
+    return relax["reshape"](codes, (*shape[:-1], shape[-1] * count))
+
+
+def _first(tensor: Any, size: Any, axis: int) -> Any:
+    """What lies along an axis before a size; all of it where it is as long."""
+    shape = Value(ssa=tensor).shape or ()
+    return tensor if shape[axis] == size else relax["strided_slice"](tensor, axes=[axis], begin=[0], end=[size])
+
+
+def _halfway(bits: int) -> int:
+    """The zero point where none is given."""
+    return int(2 ** (bits - 1))
+
+
+# ---- MatMulNBits ----
+
+
+@register_onnx(_DOMAIN, "MatMulNBits")
+def matmul_of_blocks(node: Node) -> Any:
+    """A matrix by one of codes, which has a row for each column of the result. `accuracy_level` only allows less."""
+    if node.int("weight_prepacked", 0):
+        raise node.fail("weights in the order of a certain GPU are not supported: export with 0", "weight_prepacked")
+    bits, block = _bits(node), _block_size(node, 0)
+    columns, depth = _positive(node, "N"), _positive(node, "K")
+    blocks = -(-depth // block)
+    packed = _shaped(node, 1, (columns, blocks, block * bits // 8))
+    scale = _shaped(node, 2, (columns, blocks))
+    zero_point = _zero_points(node, bits, (columns, blocks))
+    data = node.tensor(0)
+    if node.has(4):
+        weights = _of_groups(node, packed, scale, zero_point, bits, depth)
+    else:
+        weights = _of_blocks(packed, scale, zero_point, bits)
+        data = _reordered(node, data, blocks, block, 8 // bits)
+    letters = "abcdefgh"[: node.rank(0) - 1]
+    result = relax["einsum"](data, weights, subscripts=f"{letters}k,nk->{letters}n")
+    return relax["add"](result, node.tensor(5)) if node.has(5) else result
+
+
+def _of_blocks(packed: Any, scale: Any, zero_point: Any, bits: int) -> Any:
+    """Weights of blocks in which the codes from the lowest bits of all bytes come first, then those from the next.
+
+    So neighbors are computed from neighbors, by the same operations.
+    """
+    rows, blocks, width = Value(ssa=packed).shape or ()
+    dtype, count = Value(ssa=scale).dtype, 8 // bits
+    codes = packed
+    if bits < 8:
+        import numpy
+
+        shifts = const(numpy.arange(count, dtype="uint8").reshape(count, 1) * bits)
+        codes = relax["right_shift"](relax["expand_dims"](packed, axis=[2]), shifts)
+        codes = relax["bitwise_and"](codes, const(2**bits - 1, "ui8"))
+    last = [2] if bits == 8 else [2, 3]
+    offset, factor = (
+        relax["expand_dims"](each, axis=last) if Value(ssa=each).rank else each for each in (zero_point, scale)
+    )
+    real = relax["multiply"](relax["subtract"](relax["astype"](codes, dtype=dtype), offset), factor)
+    return relax["reshape"](real, (rows, blocks * width * count))
+
+
+def _reordered(node: Node, data: Any, blocks: int, block: int, count: int) -> Any:
+    """The data's columns in the order of such weights, with zeros where the last block has none."""
+    rank = node.rank(0)
+    extra = blocks * block - int(node.int("K"))
+    if extra:
+        data = relax["nn.pad"](data, pad_width=[0] * (2 * rank - 1) + [extra])
+    if count == 1:
+        return data
+    leading = [size_of(data, axis) for axis in range(rank - 1)]
+    apart = reshaped(data, *leading, blocks, block // count, count)
+    turned = relax["permute_dims"](apart, axes=[*range(rank), rank + 1, rank])
+    return reshaped(turned, *leading, blocks * block)
+
+
+def _of_groups(node: Node, packed: Any, scale: Any, zero_point: Any, bits: int, depth: int) -> Any:
+    """Weights whose columns have the scale and the zero point of any block, as 'g_idx' says."""
+    rows, blocks, width = Value(ssa=packed).shape or ()
+    codes = relax["reshape"](_unpacked(packed, bits), (rows, blocks * width * 8 // bits))
+    numbers = relax["astype"](_first(codes, depth, 1), dtype=Value(ssa=scale).dtype)
+    offset, factor = (
+        relax["take"](each, node.tensor(4), axis=1) if Value(ssa=each).rank else each for each in (zero_point, scale)
+    )
+    return relax["multiply"](relax["subtract"](numbers, offset), factor)
+
+
+def _positive(node: Node, name: str) -> int:
+    number = int(node.int(name, 0))
+    if number < 1:
+        raise node.fail("must be 1 or more", name)
+    return number
+
+
+def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Any:
+    """An input of this shape; it may have come with fewer dimensions."""
+    own = node.value(index).shape or ()
+    if own == shape:
+        return node.tensor(index)
+    sizes = [size for size in own if isinstance(size, int)]
+    if len(sizes) != len(own) or math.prod(sizes) != math.prod(shape):
+        raise node.fail(f"input #{index} has the shape ({', '.join(map(str, own))}), not {shape}")
+    return relax["reshape"](node.tensor(index), shape)
+
+
+def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Any:
+    """As numbers of the scales' type: packed as the codes are, or not."""
+    dtype = node.value(2).dtype
+    if not node.has(3):
+        return const(_halfway(bits), dtype)
+    if is_float(node.value(3).dtype):
+        return _cast(_shaped(node, 3, shape), dtype)
+    columns, blocks = shape
+    packed = _shaped(node, 3, (columns, -(-blocks * bits // 8)))
+    return relax["astype"](_first(_unpacked(packed, bits), blocks, 1), dtype=dtype)
+
+
+def _cast(tensor: Any, dtype: str) -> Any:
+    return tensor if Value(ssa=tensor).dtype == dtype else relax["astype"](tensor, dtype=dtype)
+
+
+# ---- GatherBlockQuantized ----
+
+
+@register_onnx(_DOMAIN, "GatherBlockQuantized")
+def gather_blocks(node: Node) -> Any:
+    """Codes, scales and zero points are gathered, and only what was is decoded."""
+    rank = node.rank(0)
+    along, blocked = (_axis(node, name, default, rank) for name, default in (("gather_axis", 0), ("quantize_axis", 1)))
+    block, dtype = _block_size(node, 128), node.value(2).dtype
+    if along == blocked:
+        raise node.fail("must be another axis than 'gather_axis'", "quantize_axis")
+    is_packed = node.value(0).dtype == "ui8"
+    bits = _bits(node) if is_packed else 8
+    after = blocked if blocked < along else blocked + node.rank(1) - 1
+    taken = [relax["take"](node.tensor(index), node.tensor(1), axis=along) for index in (0, 2)]
+    codes = relax["astype"](_unpacked(taken[0], bits), dtype=dtype)
+    size = (Value(ssa=codes).shape or ())[after]
+    if not isinstance(size, int):
+        raise node.fail("the size along 'quantize_axis' must be known", "quantize_axis")
+    if node.has(3):
+        zeros = _unpacked(relax["take"](node.tensor(3), node.tensor(1), axis=along), bits)
+        count = (node.value(2).shape or ())[-1]
+        codes = relax["subtract"](codes, _spread(relax["astype"](_cut(zeros, count), dtype=dtype), block, after, size))
+    elif is_packed:
+        codes = relax["subtract"](codes, const(_halfway(bits), dtype))
+    return relax["multiply"](codes, _spread(taken[1], block, after, size))
+
+
+def _cut(zeros: Any, count: Any) -> Any:
+    """Packed numbers fill the last byte."""
+    return _first(zeros, count, len(Value(ssa=zeros).shape or ()) - 1)
+
+
+def _axis(node: Node, name: str, default: int, rank: int) -> int:
+    axis = int(node.int(name, default))
+    if not -rank <= axis < rank:
+        raise node.fail(f"must be from {-rank} to {rank - 1}, got {axis}", name)
+    return axis % rank
+
+
+def _spread(tensor: Any, block: int, axis: int, size: int) -> Any:
+    """A number for each element of its block."""
+    return _first(relax["repeat"](tensor, repeats=block, axis=axis), size, axis)

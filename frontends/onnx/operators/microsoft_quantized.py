@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators on quantized tensors that onnxruntime's quantizer puts into models, in the domain com.microsoft.
+
+Each quantized tensor is three inputs in a row: elements, scale and zero point, which may be left out where it is 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.relax import const, dialect
+from ..as_onnx import as_onnx, channels_first, channels_last
+from ..node import Node
+from ..registry import register_onnx
+from .products import as_f32, shifted
+from .quantization import dynamic_quantize
+
+relax = dialect.ops
+
+_DOMAIN = "com.microsoft"
+
+
+def _real(node: Node, at: int) -> Any:
+    """The real numbers of a quantized tensor whose elements are input #at."""
+    return relax["dequantize"](
+        node.tensor(at), node.tensor(at + 1), _zero_point(node, at + 2, node.value(at).dtype), axis=0, out_dtype="f32"
+    )
+
+
+def _quantized(node: Node, real: Any, scale: int, dtype: str) -> Any:
+    """Real numbers with a scale and the zero point behind it, both inputs."""
+    return relax["quantize"](real, node.tensor(scale), _zero_point(node, scale + 1, dtype), axis=0, out_dtype=dtype)
+
+
+def _zero_point(node: Node, index: int, dtype: str) -> Any:
+    if not node.has(index):
+        return const(0, dtype)
+    if node.value(index).dtype != dtype:
+        raise node.fail(f"input #{index} is a zero point of type {node.value(index).dtype}, the elements are {dtype}")
+    return node.tensor(index)
+
+
+@register_onnx(_DOMAIN, ["QuantizeLinear", "DequantizeLinear"])
+def quantize_or_dequantize(node: Node) -> Any:
+    return as_onnx(node, node.op, *node.inputs)
+
+
+# ---- element by element, and by moving ----
+
+
+@register_onnx(_DOMAIN, ["QLinearAdd", "QLinearMul"])
+def arithmetic(node: Node) -> Any:
+    name = "add" if node.op == "QLinearAdd" else "multiply"
+    return _quantized(node, relax[name](_real(node, 0), _real(node, 3)), 6, node.value(0).dtype)
+
+
+# What is computed of the real numbers, and by which version where that matters.
+_OF_ONE = {
+    "QLinearLeakyRelu": ("LeakyRelu", 16),
+    "QLinearReduceMean": ("ReduceMean", 13),
+    "QLinearSigmoid": ("Sigmoid", 13),
+}
+
+
+@register_onnx(_DOMAIN, list(_OF_ONE))
+def of_one(node: Node) -> Any:
+    name, version = _OF_ONE[node.op]
+    return _quantized(node, as_onnx(node, name, _real(node, 0), version=version), 3, node.value(0).dtype)
+
+
+@register_onnx(_DOMAIN, "QLinearSoftmax")
+def softmax(node: Node) -> Any:
+    """Which dimensions are one depends on the version that the attribute names."""
+    real = as_onnx(node, "Softmax", _real(node, 0), version=node.int("opset", 13))
+    return _quantized(node, real, 3, node.value(0).dtype)
+
+
+@register_onnx(_DOMAIN, "QLinearConcat")
+def concat(node: Node) -> Any:
+    parts = [_real(node, at) for at in range(2, len(node.inputs), 3)]
+    if not parts:
+        raise node.fail("there is nothing to join")
+    dtype = node.value(1).dtype if node.has(1) else node.value(2).dtype
+    return _quantized(node, as_onnx(node, "Concat", *parts), 0, dtype)
+
+
+@register_onnx(_DOMAIN, "QLinearWhere")
+def where(node: Node) -> Any:
+    chosen = relax["where"](node.tensor(0), _real(node, 1), _real(node, 4))
+    return _quantized(node, chosen, 7, node.value(1).dtype)
+
+
+@register_onnx(_DOMAIN, ["QLinearAveragePool", "QLinearGlobalAveragePool"])
+def average_pool(node: Node) -> Any:
+    name, real = node.op.removeprefix("QLinear"), _real(node, 0)
+    if not node.int("channels_last", 0):
+        return _quantized(node, as_onnx(node, name, real), 3, node.value(0).dtype)
+    pooled = channels_last(node, as_onnx(node, name, channels_first(node, real)))
+    return _quantized(node, pooled, 3, node.value(0).dtype)
+
+
+@register_onnx(_DOMAIN, "QLinearConv")
+def conv(node: Node) -> Any:
+    if not node.int("channels_last", 0):
+        return as_onnx(node, "QLinearConv", *node.inputs)
+    return channels_last(node, as_onnx(node, "QLinearConv", channels_first(node, node.tensor(0)), *node.inputs[1:]))
+
+
+# ---- products ----
+
+
+@register_onnx(_DOMAIN, "QGemm")
+def gemm(node: Node) -> Any:
+    """Sums in 32 bits, with C among them; without a scale of the result they become real numbers."""
+    sums = _integer_product(node, 0, 3, 2, 5, bool(node.int("transA", 0)), bool(node.int("transB", 0)))
+    if node.has(6):
+        sums = relax["add"](sums, node.tensor(6))
+    scale = relax["multiply"](as_f32(node, 1), as_f32(node, 4))
+    scale = relax["multiply"](scale, const(node.float("alpha", 1.0), "f32"))
+    real = relax["multiply"](relax["astype"](sums, dtype="f32"), scale)
+    if not node.has(7):
+        return real
+    return _quantized(node, real, 7, node.value(8).dtype if node.has(8) else "ui8")
+
+
+@register_onnx(_DOMAIN, "MatMulIntegerToFloat")
+def matmul_integer_to_float(node: Node) -> Any:
+    if node.rank(2) and node.value(2).shape != (1,):
+        raise node.fail("several scales of the first input are not supported")
+    sums = _integer_product(node, 0, 1, 4, 5)
+    return _scaled(node, sums, node.tensor(2), 3, 6)
+
+
+@register_onnx(_DOMAIN, "DynamicQuantizeMatMul")
+def dynamic_quantize_matmul(node: Node) -> Any:
+    """The first input is quantized as DynamicQuantizeLinear does."""
+    data, scale, zero_point = dynamic_quantize(node)
+    left = relax["subtract"](relax["astype"](data, dtype="i32"), relax["astype"](zero_point, dtype="i32"))
+    sums = relax["matmul"](left, shifted(node, 1, 3), out_dtype="i32")
+    return _scaled(node, sums, scale, 2, 4)
+
+
+def _scaled(node: Node, sums: Any, left_scale: Any, right_scale: int, bias: int) -> Any:
+    """Sums in 32 bits as real numbers of the right scale's type."""
+    scale = relax["multiply"](left_scale, node.tensor(right_scale))
+    real = relax["multiply"](relax["astype"](sums, dtype=node.value(right_scale).dtype), scale)
+    return relax["add"](real, node.tensor(bias)) if node.has(bias) else real
+
+
+def _integer_product(
+    node: Node, left: int, right: int, left_zero: int, right_zero: int, trans_a: bool = False, trans_b: bool = False
+) -> Any:
+    """Of two matrices less their zero points, in 32 bits; a zero point of the right one may be one for each column."""
+    first, second = shifted(node, left, left_zero), _without_zero_points(node, right, right_zero, trans_b)
+    if trans_a:
+        first = relax["permute_dims"](first)
+    return relax["matmul"](first, relax["permute_dims"](second) if trans_b else second, out_dtype="i32")
+
+
+def _without_zero_points(node: Node, index: int, zero_point: int, in_rows: bool) -> Any:
+    """As `shifted`; in a matrix that is to be transposed the zero points are those of rows."""
+    several = node.has(zero_point) and node.rank(zero_point) == 1 and node.value(zero_point).shape != (1,)
+    return shifted(node, index, zero_point, is_column=several and in_rows)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Features of models as scikit-learn's exporters write them (ai.onnx.ml): chosen, scaled, encoded, filled in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from .. import sizes
+from ..choosing import require
+from ..node import Node
+from ..registry import register_onnx
+
+relax = dialect.ops
+
+_ML = "ai.onnx.ml"
+
+
+def as_f32(node: Node, index: int = 0) -> Any:
+    """An input as f32, in which these operators compute."""
+    tensor = node.tensor(index)
+    return tensor if node.value(index).dtype == "f32" else relax["astype"](tensor, dtype="f32")
+
+
+@register_onnx(_ML, "ArrayFeatureExtractor")
+def array_feature_extractor(node: Node) -> Any:
+    """Elements along the last axis; a vector is a matrix with one row."""
+    chosen = sizes.integers(node, 1)
+    taken = relax["take"](node.tensor(0), chosen, axis=node.rank(0) - 1)
+    return taken if node.rank(0) > 1 else relax["expand_dims"](taken, axis=[0])
+
+
+@register_onnx(_ML, "Binarizer")
+def binarizer(node: Node) -> Any:
+    dtype, threshold = node.value(0).dtype, node.float("threshold", 0.0)
+    limit = threshold if is_float(dtype) else math.floor(threshold)
+    is_above = relax["greater"](node.tensor(0), const(limit, dtype))
+    return relax["astype"](is_above, dtype=dtype)
+
+
+@register_onnx(_ML, "Scaler")
+def scaler(node: Node) -> Any:
+    moved = relax["subtract"](as_f32(node), _of_features(node, "offset"))
+    return relax["multiply"](moved, _of_features(node, "scale"))
+
+
+def _of_features(node: Node, name: str) -> Any:
+    values = node.floats(name) or []
+    _check_features(node, name, len(values))
+    return const(values, "f32")
+
+
+def _check_features(node: Node, name: str, count: int) -> None:
+    features = (node.value(0).shape or (None,))[-1]
+    if count != 1 and (count == 0 or (isinstance(features, int) and count != features)):
+        raise node.fail(f"attribute '{name}' has {count} values for {features} features: one or one each", name)
+
+
+@register_onnx(_ML, "Normalizer")
+def normalizer(node: Node) -> Any:
+    """Each row divided by its norm; rows whose norm is 0 stay."""
+    norm, x = node.string("norm", "MAX"), as_f32(node)
+    if node.rank(0) not in (1, 2):
+        raise node.fail(f"takes [rows, features] or [features], not {node.rank(0)} dimensions")
+    if norm == "MAX":
+        divisor = relax["max"](x, axis=[-1], keepdims=True)
+    elif norm == "L1":
+        divisor = relax["sum"](relax["abs"](x), axis=[-1], keepdims=True)
+    elif norm == "L2":
+        divisor = relax["sqrt"](relax["sum"](relax["square"](x), axis=[-1], keepdims=True))
+    else:
+        raise node.fail(f"attribute 'norm' must be MAX, L1 or L2, got '{norm}'", "norm")
+    is_zero = relax["equal"](divisor, const(0.0, "f32"))
+    return relax["divide"](x, relax["where"](is_zero, const(1.0, "f32"), divisor))
+
+
+@register_onnx(_ML, "Imputer")
+def imputer(node: Node) -> Any:
+    x, dtype = node.tensor(0), node.value(0).dtype
+    kind = "float" if is_float(dtype) else "int64"
+    name = f"imputed_value_{kind}s"
+    values = (node.floats if is_float(dtype) else node.ints)(name) or []
+    _check_features(node, name, len(values))
+    missing = (node.float if is_float(dtype) else node.int)(f"replaced_value_{kind}", 0)
+    is_missing = relax["isnan"](x) if math.isnan(missing) else relax["equal"](x, const(missing, dtype))
+    return relax["where"](is_missing, const(values, dtype), x)
+
+
+@register_onnx(_ML, "FeatureVectorizer")
+def feature_vectorizer(node: Node) -> Any:
+    """All inputs side by side, each with as many features as the attribute says."""
+    counts = node.ints("inputdimensions") or []
+    if len(counts) != len(node.inputs) or not counts:
+        raise node.fail(f"there are {len(counts)} sizes for {len(node.inputs)} inputs", "inputdimensions")
+    parts = []
+    for index, count in enumerate(counts):
+        part = as_f32(node, index)
+        part = part if node.rank(index) == 2 else relax["expand_dims"](part, axis=[0])
+        own = (node.value(index).shape or (None,))[-1]
+        if own != count:
+            raise node.fail(f"input #{index} has {own} features, the attribute says {count}", "inputdimensions")
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else relax["concat"](*parts, axis=1)
+
+
+# ---- categories ----
+
+
+@register_onnx(_ML, "OneHotEncoder")
+def one_hot_encoder(node: Node) -> Any:
+    if node.strings("cats_strings"):
+        raise node.fail("categories that are strings cannot be compiled", "cats_strings")
+    categories = node.ints("cats_int64s") or []
+    if not categories:
+        raise node.fail("has no categories", "cats_int64s")
+    x = relax["expand_dims"](relax["astype"](node.tensor(0), dtype="i64"), axis=[node.rank(0)])
+    found = relax["astype"](relax["equal"](x, const(categories, "i64")), dtype="f32")
+    if not node.int("zeros", 1):
+        fewest = relax["min"](relax["max"](found, axis=[-1]))
+        require(node, relax["greater"](fewest, const(0.0, "f32")), "an element is none of the categories")
+    return found
+
+
+@register_onnx(_ML, "LabelEncoder")
+def classes_of_strings(node: Node) -> Any:
+    raise node.fail("the first version maps strings, which cannot be compiled", "classes_strings")
+
+
+@register_onnx(_ML, "LabelEncoder", since=2)
+def label_encoder(node: Node) -> Any:
+    """Each key's value, found by its place among the sorted keys; else the default."""
+    import numpy
+
+    keys, values, default = _keys(node), _values(node), None
+    if len(keys) != len(values) or not len(keys):
+        raise node.fail(f"there are {len(keys)} keys for {len(values)} values")
+    default = _default(node, values.dtype)
+    x = node.tensor(0)
+    held = dict(zip(keys.tolist(), values.tolist(), strict=True))
+    # The first versions do not find a NaN.
+    unordered = [key for key in held if key != key and node.version >= 4]
+    ordered = sorted(key for key in held if key == key)
+    result = const(default)
+    if ordered:
+        table = const(numpy.array(ordered, keys.dtype))
+        place = relax["minimum"](relax["bucketize"](x, table), const(len(ordered) - 1, "i64"))
+        found = const(numpy.array([held[key] for key in ordered], values.dtype))
+        is_key = relax["equal"](relax["take"](table, place, axis=0), x)
+        result = relax["where"](is_key, relax["take"](found, place, axis=0), result)
+    if unordered:
+        result = relax["where"](relax["isnan"](x), const(numpy.array(held[unordered[-1]], values.dtype)), result)
+    return result
+
+
+def _keys(node: Node) -> Any:
+    keys = _listed(node, "keys")
+    expected = {"float32": "f32", "float64": "f64"}.get(keys.dtype.name, f"i{8 * keys.dtype.itemsize}")
+    if node.value(0).dtype != expected:
+        raise node.fail(f"the keys are {expected}, but the input is {node.value(0).dtype}")
+    return keys
+
+
+def _values(node: Node) -> Any:
+    return _listed(node, "values")
+
+
+def _listed(node: Node, kind: str) -> Any:
+    """Keys or values, in whichever attribute they are."""
+    import numpy
+
+    if node.strings(f"{kind}_strings"):
+        raise node.fail(f"{kind} that are strings cannot be compiled", f"{kind}_strings")
+    tensor = node.array(f"{kind}_tensor")
+    if tensor is not None:
+        return tensor.ravel()
+    floats = node.floats(f"{kind}_floats")
+    if floats is not None:
+        return numpy.array(floats, "float32")
+    return numpy.array(node.ints(f"{kind}_int64s") or [], "int64")
+
+
+def _default(node: Node, dtype: Any) -> Any:
+    import numpy
+
+    tensor = node.array("default_tensor")
+    if tensor is not None:
+        return tensor.reshape(()).astype(dtype)
+    is_real = dtype.kind == "f"
+    return numpy.array(node.float("default_float", -0.0) if is_real else node.int("default_int64", -1), dtype)
+
+
+# ---- what no tensor holds ----
+
+_WITHOUT_TENSORS = {
+    "ZipMap": "gives a dictionary for each row: export the model with zipmap=False, which leaves the scores a tensor",
+    "DictVectorizer": "takes dictionaries, and only tensors can be passed",
+    "CastMap": "takes dictionaries, and only tensors can be passed",
+    "CategoryMapper": "maps strings, which cannot be compiled",
+}
+
+
+@register_onnx(_ML, list(_WITHOUT_TENSORS))
+def without_tensors(node: Node) -> Any:
+    raise node.fail(_WITHOUT_TENSORS[node.op])

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Linear models and support vector machines (ai.onnx.ml)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.relax import const, dialect
+from ..class_scores import above, class_labels, largest, post_transform, transformed, two_classes
+from ..node import Node
+from ..registry import register_onnx
+from .ml_features import as_f32
+
+relax = dialect.ops
+
+_ML = "ai.onnx.ml"
+
+
+@register_onnx(_ML, "LinearRegressor")
+def linear_regressor(node: Node) -> Any:
+    return transformed(_products(node, node.int("targets", 1)), post_transform(node))
+
+
+@register_onnx(_ML, "LinearClassifier")
+def linear_classifier(node: Node) -> Any:
+    """One row of coefficients for two classes is that of the second."""
+    labels, name = class_labels(node, "classlabels_ints", "classlabels_strings"), post_transform(node)
+    rows = len(node.floats("intercepts") or labels)
+    if rows not in (1, len(labels)) or (rows == 1 and len(labels) != 2):
+        raise node.fail(f"there are coefficients for {rows} of {len(labels)} classes", "coefficients")
+    scores = _products(node, rows)
+    if rows > 1:
+        return [largest(scores, labels), transformed(scores, name)]
+    return [above(scores, 0.0, labels), two_classes(scores, name, is_share=True)]
+
+
+def _products(node: Node, rows: int) -> Any:
+    """The data times each row of coefficients, plus its intercept: [data, rows]."""
+    import numpy
+
+    coefficients, intercepts = node.floats("coefficients") or [], node.floats("intercepts")
+    features = (node.value(0).shape or (None,))[-1]
+    if rows < 1 or not coefficients or len(coefficients) % rows:
+        raise node.fail(f"there are {len(coefficients)} coefficients for {rows} rows of them", "coefficients")
+    table = numpy.array(coefficients, "float32").reshape(rows, -1).T
+    if isinstance(features, int) and features != len(table):
+        raise node.fail(f"there are {len(table)} coefficients for {features} features", "coefficients")
+    x = as_f32(node)
+    x = x if node.rank(0) == 2 else relax["expand_dims"](x, axis=[0])
+    product = relax["matmul"](x, const(numpy.ascontiguousarray(table)))
+    return relax["add"](product, const(intercepts, "f32")) if intercepts else product
+
+
+# ---- support vector machines ----
+
+
+@register_onnx(_ML, "SVMRegressor")
+def svm_regressor(node: Node) -> Any:
+    """The sum of kernels between the data and each support vector; without these a linear model."""
+    import numpy
+
+    coefficients = numpy.array(node.floats("coefficients") or [], "float32")
+    rho, count = node.floats("rho") or [0.0], node.int("n_supports", 0)
+    x = as_f32(node)
+    if count > 0:
+        vectors = numpy.array(node.floats("support_vectors") or [], "float32")
+        if len(coefficients) != count or len(vectors) % count:
+            raise node.fail(f"there are {len(coefficients)} coefficients and {len(vectors)} numbers of vectors")
+        x = _kernel(node, x, vectors.reshape(count, -1))
+    score = relax["add"](relax["matmul"](x, const(coefficients.reshape(-1, 1))), const(rho[0], "f32"))
+    if node.int("one_class", 0):
+        is_within = relax["greater"](score, const(0.0, "f32"))
+        score = relax["where"](is_within, const(1.0, "f32"), const(-1.0, "f32"))
+    return transformed(score, post_transform(node))
+
+
+def _kernel(node: Node, x: Any, vectors: Any) -> Any:
+    """How near each row is to each vector: [rows, vectors]."""
+    import numpy
+
+    kind = node.string("kernel_type", "LINEAR")
+    gamma, shift, degree = (node.floats("kernel_params") or [0.0, 0.0, 0.0])[:3]
+    product = relax["matmul"](x, const(numpy.ascontiguousarray(vectors.T)))
+    if kind == "LINEAR":
+        return product
+    if kind == "RBF":
+        # By differences: squares taken apart would cost digits.
+        rows = relax["expand_dims"](x, axis=[1])
+        distance = relax["sum"](relax["square"](relax["subtract"](rows, const(vectors))), axis=[2])
+        return relax["exp"](relax["multiply"](distance, const(-gamma, "f32")))
+    scaled = relax["add"](relax["multiply"](product, const(gamma, "f32")), const(shift, "f32"))
+    if kind == "POLY":
+        return relax["power"](scaled, const(degree, "f32"))
+    if kind == "SIGMOID":
+        return relax["tanh"](scaled)
+    raise node.fail(f"attribute 'kernel_type' must be LINEAR, POLY, RBF or SIGMOID, got '{kind}'", "kernel_type")
+
+
+@register_onnx(_ML, "SVMClassifier")
+def svm_classifier(node: Node) -> Any:
+    """Each two classes have a score, positive for the first of them; the label is that with the most votes."""
+    import numpy
+
+    if node.floats("prob_a"):
+        raise node.fail("probabilities come of an iteration that no two runtimes end alike: export without", "prob_a")
+    labels, name = class_labels(node, "classlabels_ints", "classlabels_strings"), post_transform(node)
+    coefficients, rho = numpy.array(node.floats("coefficients") or [], "float32"), node.floats("rho") or []
+    counts = node.ints("vectors_per_class") or []
+    if sum(counts) == 0:
+        table = coefficients.reshape(len(labels), -1).T
+        product = relax["matmul"](as_f32(node), const(numpy.ascontiguousarray(table)))
+        scores = relax["add"](product, const(rho[0], "f32"))
+        return [largest(scores, labels), transformed(scores, name)]
+    pairs = list(itertools.combinations(range(len(labels)), 2))
+    if len(counts) != len(labels) or len(rho) != len(pairs):
+        raise node.fail(f"there are vectors for {len(counts)} of {len(labels)} classes and {len(rho)} values of 'rho'")
+    vectors = numpy.array(node.floats("support_vectors") or [], "float32").reshape(sum(counts), -1)
+    weights = _weights_of_pairs(coefficients.reshape(-1, sum(counts)), counts, pairs)
+    scores = relax["add"](relax["matmul"](_kernel(node, as_f32(node), vectors), const(weights)), const(rho, "f32"))
+    label = largest(_votes(scores, pairs, len(labels)), labels)
+    if len(pairs) == 1 and name != "PROBIT":
+        scores = relax["concat"](relax["negative"](scores), scores, axis=1)
+    return [label, transformed(scores, name)]
+
+
+def _weights_of_pairs(coefficients: Any, counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Any:
+    """The weight of each vector for each pair of classes. A class has a row of coefficients for each other class."""
+    import numpy
+
+    owners = numpy.repeat(numpy.arange(len(counts)), counts)
+    columns = [
+        numpy.where(owners == one, coefficients[other - 1], 0) + numpy.where(owners == other, coefficients[one], 0)
+        for one, other in pairs
+    ]
+    return numpy.ascontiguousarray(numpy.stack(columns, axis=1), dtype="float32")
+
+
+def _votes(scores: Any, pairs: Sequence[tuple[int, int]], classes: int) -> Any:
+    """How many pairs each class wins."""
+    import numpy
+
+    places = numpy.eye(classes, dtype="float32")
+    first, second = (const(numpy.stack([places[pair[side]] for pair in pairs])) for side in (0, 1))
+    wins = relax["greater"](scores, const(0.0, "f32"))
+    losses = relax["astype"](relax["logical_not"](wins), dtype="f32")
+    return relax["add"](relax["matmul"](relax["astype"](wins, dtype="f32"), first), relax["matmul"](losses, second))

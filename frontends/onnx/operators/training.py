@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Steps of optimizers (ai.onnx.preview.training): new values of tensors from their gradients and histories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..registry import register_onnx
+
+relax = dialect.ops
+
+_DOMAIN = "ai.onnx.preview.training"
+
+
+class _Step:
+    """What is the same for all tensors of a step: the learning rate, the count of steps, the attributes."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.rate, self.count = node.tensor(0), node.tensor(1)
+        self.rate_dtype = node.value(0).dtype
+
+    def number(self, name: str, default: float | None = None) -> float:
+        value = self.node.float(name, default)
+        if value is None:
+            raise self.node.fail(f"has no attribute '{name}'", name)
+        return float(value)
+
+    def scalar(self, value: float) -> Any:
+        """A number of the learning rate's type."""
+        return const(value, self.rate_dtype)
+
+    def count_as_number(self) -> Any:
+        return relax["astype"](self.count, dtype=self.rate_dtype)
+
+    def is_later(self) -> Any:
+        """Whether this is not the first step."""
+        return relax["greater"](self.count, const(0, self.node.value(1).dtype))
+
+
+class _Tensor:
+    """Arithmetic of one of the tensors, in its type."""
+
+    def __init__(self, dtype: str):
+        self.dtype = dtype
+
+    def times(self, x: Any, factor: float) -> Any:
+        return relax["multiply"](x, const(factor, self.dtype))
+
+    def like(self, x: Any, dtype: str) -> Any:
+        """A scalar of another type as one of this tensor's."""
+        return x if dtype == self.dtype else relax["astype"](x, dtype=self.dtype)
+
+    def regularized(self, x: Any, gradient: Any, coefficient: float) -> Any:
+        return gradient if coefficient == 0.0 else relax["add"](self.times(x, coefficient), gradient)
+
+
+def _for_each(node: Node, kinds: int, update: Callable[..., list[Any]]) -> list[Any]:
+    """Inputs, after rate and count, are all tensors, then all gradients, then each kind of history; so are outputs."""
+    given = len(node.inputs) - 2
+    if given < kinds or given % kinds:
+        raise node.fail(f"has {given} tensors behind rate and count, but takes {kinds} for each that is updated")
+    count = given // kinds
+    results = []
+    for place in range(count):
+        indices = [2 + kind * count + place for kind in range(kinds)]
+        tensor = _Tensor(node.value(indices[0]).dtype)
+        results.append(update(tensor, *(node.tensor(index) for index in indices)))
+    return [result for kind in zip(*results, strict=True) for result in kind]
+
+
+@register_onnx(_DOMAIN, "Adagrad")
+def adagrad(node: Node) -> Any:
+    step = _Step(node)
+    slowed = relax["add"](relax["multiply"](step.count_as_number(), step.scalar(step.number("decay_factor", 0.0))),
+                          step.scalar(1.0))  # fmt: skip
+    rate = relax["divide"](step.rate, slowed)
+
+    def update(t: _Tensor, x: Any, gradient: Any, squares: Any) -> list[Any]:
+        gradient = t.regularized(x, gradient, step.number("norm_coefficient", 0.0))
+        squares = relax["add"](squares, relax["square"](gradient))
+        scale = relax["add"](relax["sqrt"](squares), const(step.number("epsilon", 1e-6), t.dtype))
+        change = relax["divide"](relax["multiply"](t.like(rate, step.rate_dtype), gradient), scale)
+        return [relax["subtract"](x, change), squares]
+
+    return _for_each(node, 3, update)
+
+
+@register_onnx(_DOMAIN, "Adam")
+def adam(node: Node) -> Any:
+    step = _Step(node)
+    alpha, beta = step.number("alpha", 0.9), step.number("beta", 0.999)
+    rate = _adam_rate(step, alpha, beta)
+
+    def update(t: _Tensor, x: Any, gradient: Any, mean: Any, squares: Any) -> list[Any]:
+        gradient = t.regularized(x, gradient, step.number("norm_coefficient", 0.0))
+        mean = relax["add"](t.times(mean, alpha), t.times(gradient, 1 - alpha))
+        squares = relax["add"](t.times(squares, beta), t.times(relax["square"](gradient), 1 - beta))
+        scale = relax["add"](relax["sqrt"](squares), const(step.number("epsilon", 1e-6), t.dtype))
+        change = relax["divide"](relax["multiply"](t.like(rate, step.rate_dtype), mean), scale)
+        after = step.number("norm_coefficient_post", 0.0)
+        x = relax["subtract"](x, change)
+        return [x if after == 0.0 else t.times(x, 1 - after), mean, squares]
+
+    return _for_each(node, 4, update)
+
+
+def _adam_rate(step: _Step, alpha: float, beta: float) -> Any:
+    """The rate, corrected for histories that began with zeros; not in step 0."""
+    count, one = step.count_as_number(), step.scalar(1.0)
+    of_mean, of_squares = (relax["subtract"](one, relax["power"](step.scalar(base), count)) for base in (alpha, beta))
+    corrected = relax["divide"](relax["multiply"](step.rate, relax["sqrt"](of_squares)), of_mean)
+    return relax["where"](step.is_later(), corrected, step.rate)
+
+
+@register_onnx(_DOMAIN, "Momentum")
+def momentum(node: Node) -> Any:
+    step, mode = _Step(node), node.string("mode", "")
+    if mode not in ("standard", "nesterov"):
+        raise node.fail(f"attribute 'mode' must be standard or nesterov, got '{mode}'", "mode")
+    alpha = step.number("alpha")
+    beta = relax["where"](step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
+
+    def update(t: _Tensor, x: Any, gradient: Any, momentum: Any) -> list[Any]:
+        gradient = t.regularized(x, gradient, step.number("norm_coefficient"))
+        scaled = relax["multiply"](t.like(beta, step.rate_dtype), gradient)
+        momentum = relax["add"](t.times(momentum, alpha), scaled)
+        direction = relax["add"](gradient, t.times(momentum, alpha)) if mode == "nesterov" else momentum
+        return [relax["subtract"](x, relax["multiply"](t.like(step.rate, step.rate_dtype), direction)), momentum]
+
+    return _for_each(node, 3, update)
+
+
+@register_onnx(_DOMAIN, "Gradient")
+def gradient(node: Node) -> Any:
+    raise node.fail("derivatives of a graph are not made here: export the model with its backward pass as operators")

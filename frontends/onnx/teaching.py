@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is said of an operator that nobody has taught: the name that was meant, perhaps, and the lines that teach it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any
+
+from ...bindings.suggest import suggest
+from .problems import shown
+from .registry import known_names
+
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NOT_IN_NAMES = re.compile(r"\W+")
+
+UNKNOWN = "the front end does not know this operator (rx.register_onnx teaches it)"
+
+
+def unknown(node: Any) -> str:
+    """Why a node cannot be imported whose operator has no converter."""
+    return UNKNOWN + suggest(node.op, known_names(node.domain))
+
+
+def lines_to_teach(node: Any) -> str:
+    """Lines of Python after which a node's operator is known, to be written before the model is imported."""
+    domain, op = _quoted(node.domain), _quoted(node.op)
+    called = f"{domain}.{op}" if domain else op
+    names = ["x", "y", "z"] if len(node.inputs) <= 3 else [f"x{each}" for each in range(len(node.inputs))]
+    names = names[: len(node.inputs)]
+    inputs = f"[{', '.join(names)}]"
+    result = "node.value(0).info" if names else '"tensor<4xf32>"'
+    results = result if node.output_count == 1 else f"[{result}] * {node.output_count}"
+    given = ", ".join(f"node.tensor({each})" for each in range(len(names)))
+    lines = [
+        f'@rx.register_onnx("{domain}", "{op}")',
+        f"def {_function_name(node.op)}(node):",
+        *([f"    {', '.join(names)} = {given}"] if names else []),
+        f'    return rx.relax.call_dps_packed("{called}", {inputs}, {results})  # of a registered function, or',
+        f"    return node.call_tir(kernel, {inputs}, {results})  # of a PrimFunc, or of relax operators",
+    ]
+    where = "these lines before the import, or in a module for relax-compile --load-plugin, teach it"
+    return f"{where} {called}:\n" + "\n".join(lines)
+
+
+def _quoted(name: str) -> str:
+    """A name as it stands in quotes in Python."""
+    return shown(name.replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def _function_name(operator: str) -> str:
+    name = _NOT_IN_NAMES.sub("_", _CAPITAL.sub("_", operator)).lower()
+    if not name.isidentifier():
+        name = f"operator_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The facts that front ends, passes and targets tell a journal.
+
+Places in the model are told by `origins`: the names of its nodes, or file:line:column where a location has no name.
+Shapes and types are text, as they are shown to people; sizes in bytes are numbers, or text over symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ...bindings.diagnostics import origins
+from .journal import Fact, Journal
+
+
+@dataclass(frozen=True)
+class ModelFact(Fact):
+    """A model as it was read."""
+
+    kind: ClassVar[str] = "model"
+    name: str
+    producer: str
+    opsets: Mapping[str, int]
+    #: name and type of each
+    inputs: Sequence[Mapping[str, str]]
+    outputs: Sequence[str]
+    weights: int
+    weight_bytes: int
+
+
+@dataclass(frozen=True)
+class NodeFact(Fact):
+    """A node of a model, and what it became."""
+
+    kind: ClassVar[str] = "node"
+    name: str
+    op: str
+    domain: str
+    version: int
+    inputs: Sequence[str]
+    #: name and type of each
+    outputs: Sequence[Mapping[str, str]]
+    #: name, type and bytes of each input that is a constant
+    constants: Sequence[Mapping[str, Any]]
+    #: "operators", "constant" (known when it is imported), "input" (it hands one on), "nodes" (of its own graph)
+    became: str
+    #: The node whose function or graph holds it.
+    within: str = ""
+
+
+@dataclass(frozen=True)
+class OperatorFact(Fact):
+    """A relax operator before it is legalized. Inputs are numbers of operators, or the names of the graph's inputs."""
+
+    kind: ClassVar[str] = "operator"
+    index: int
+    function: str
+    operator: str
+    origins: Sequence[str]
+    inputs: Sequence[int | str]
+    results: Sequence[str]
+
+
+@dataclass(frozen=True)
+class LegalizedFact(Fact):
+    """The rule that took an operator. `index` is its number, None for one that a rule has made."""
+
+    kind: ClassVar[str] = "legalized"
+    index: int | None
+    operator: str
+    origins: Sequence[str]
+    rule: str
+    target: str
+    place: str
+    #: The PrimFuncs that are called in its place.
+    kernels: Sequence[str]
+
+
+@dataclass(frozen=True)
+class KeptFact(Fact):
+    """An operator that stays: a view, a call of a library, what the target takes itself."""
+
+    kind: ClassVar[str] = "kept"
+    operator: str
+    origins: Sequence[str]
+    calls: str
+    results: Sequence[str]
+
+
+@dataclass(frozen=True)
+class KernelFact(Fact):
+    """A PrimFunc before it is scheduled."""
+
+    kind: ClassVar[str] = "kernel"
+    name: str
+    operator: str
+    pattern: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FusedFact(Fact):
+    """Calls that became one. Each member has the name of its PrimFunc and its origins."""
+
+    kind: ClassVar[str] = "fused"
+    kernel: str
+    origins: Sequence[str]
+    members: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class NotFusedFact(Fact):
+    """Two calls, one reading of the other, that stayed apart, and why."""
+
+    kind: ClassVar[str] = "not-fused"
+    producer: Mapping[str, Any]
+    consumer: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True)
+class CallFact(Fact):
+    """An operation of the program that works on memory, in the program's order.
+
+    Inputs and outputs have a type and where they are: `buffer` with its number, `input` with its name, `constant`.
+    """
+
+    kind: ClassVar[str] = "call"
+    function: str
+    position: int
+    operation: str
+    #: A PrimFunc, a packed function, another function; empty for what calls nothing.
+    callee: str
+    origins: Sequence[str]
+    inputs: Sequence[Mapping[str, Any]]
+    outputs: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class MemoryFact(Fact):
+    """The memory that a function's tensors have. A buffer is in use from position `first` to `last`.
+
+    It has an offset in the arena, a slot among those of symbolic size, or `output`: the result that it is.
+    """
+
+    kind: ClassVar[str] = "memory"
+    function: str
+    fixed_bytes: int
+    slots: Sequence[str]
+    buffers: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class ScheduleFact(Fact):
+    """The schedule that took a kernel, and why others did not."""
+
+    kind: ClassVar[str] = "schedule"
+    kernel: str
+    pattern: str
+    schedule: str
+    place: str
+    declined: Sequence[Mapping[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class LoopsFact(Fact):
+    """How the loops of one operation of a kernel run; `reason` where they stay plain loops."""
+
+    kind: ClassVar[str] = "loops"
+    kernel: str
+    plan: str
+    #: Of each loop; None where only the run tells.
+    sizes: Sequence[int | None]
+    reductions: Sequence[int] = ()
+    order: Sequence[int] = ()
+    vector: int | None = None
+    lanes: int = 1
+    #: Points (vectors, of the vector loop) in one step, by the loop's number.
+    tile: Mapping[str, int] = field(default_factory=dict)
+    #: (loop, points in a block)
+    blocks: Sequence[Sequence[int]] = ()
+    packs: bool = False
+    #: Operations on numbers for one element of what is done with the results in registers; None where nothing is.
+    epilogue: int | None = None
+    #: Operations on numbers in the body, for one point of the loops.
+    flops: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class CodeFact(Fact):
+    """Machine code: of a kernel, or of the whole program where `name` is empty."""
+
+    kind: ClassVar[str] = "code"
+    name: str
+    bytes: int
+    seconds: float | None = None
+    cached: bool = False
+
+
+def origins_of(operation: Any) -> list[str]:
+    """The model's nodes that an operation's location names, each once; file:line:column where it names none."""
+    return list(dict.fromkeys(origin.name for origin in origins(operation.location) if origin.name))
+
+
+def types_of(values: Any) -> list[str]:
+    """What values are, for people: `f32[1,64,n]`."""
+    from ...dialects.core.codec import decode
+
+    return [type_text(decode(value.type)) for value in values]
+
+
+def type_text(info: Any) -> str:
+    """`f32[n,4]`; other types as MLIR writes them."""
+    from ...dialects.core.infos import TensorInfo, describe
+
+    if not isinstance(info, TensorInfo):
+        return describe(info)
+    if info.shape is None:
+        return f"{info.dtype}[...]"
+    return f"{info.dtype}[{','.join('?' if dim is None else str(dim) for dim in info.shape)}]"
+
+
+def note_code(name: str, bytes_: int, seconds: float | None = None, *, cached: bool = False) -> None:
+    """Tells of machine code that has been made, where somebody listens."""
+    journal = Journal.active()
+    if journal is not None:
+        journal.add(CodeFact(name, bytes_, seconds, cached))

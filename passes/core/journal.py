@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What passes tell of their work while somebody listens: facts, kept in the order in which they are told.
+
+    journal = Journal()
+    with journal.recording():
+        ...                                     # passes that run here find it
+    print(journal.to_json())
+
+    journal = Journal.active()                  # in a pass; None where nobody listens: then nothing is computed
+    if journal is not None:
+        journal.note("my-kind", kernel="add", banks=3)
+
+A fact is a dictionary of what JSON can hold, with its kind. facts.py has those that this project's passes tell; those
+of other kinds are kept and shown as well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar
+
+from ...bindings.errors import RelaxError
+
+#: Of the JSON that a journal becomes.
+FORMAT_VERSION = 1
+_active: ContextVar[Journal | None] = ContextVar("journal", default=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fact:
+    """What one kind of fact says; see facts.py."""
+
+    kind: ClassVar[str] = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class StageFact(Fact):
+    """The time of a stage of the compilation, by the wall clock."""
+
+    kind: ClassVar[str] = "stage"
+    name: str
+    seconds: float
+
+
+class Journal:
+    """Facts in the order in which they were told."""
+
+    def __init__(self) -> None:
+        self.facts: list[dict[str, Any]] = []
+
+    @staticmethod
+    def active() -> Journal | None:
+        """The journal that is being written here, if any."""
+        return _active.get()
+
+    @contextmanager
+    def recording(self) -> Iterator[Journal]:
+        """Whatever runs inside, in this thread or task, tells this journal and no other."""
+        token = _active.set(self)
+        try:
+            yield self
+        finally:
+            _active.reset(token)
+
+    def add(self, fact: Fact) -> None:
+        """Keeps a fact of a declared kind."""
+        fields = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
+        self.note(fact.kind, **fields)
+
+    def note(self, kind: str, /, **fields: Any) -> None:
+        """Keeps a fact of any kind. Raises RelaxError for what JSON cannot hold."""
+        if not kind:
+            raise RelaxError("a fact needs a kind: a word that says what it is about")
+        if "kind" in fields:
+            raise RelaxError(f"a fact of kind '{kind}' has a field 'kind', which is taken")
+        self.facts.append({"kind": kind, **{name: _plain(value, kind, name) for name, value in fields.items()}})
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The facts of a kind, in their order."""
+        return [fact for fact in self.facts if fact["kind"] == kind]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of facts there are, in the order of their first one."""
+        return list(dict.fromkeys(fact["kind"] for fact in self.facts))
+
+    def to_json(self, indent: int | None = None) -> str:
+        """All of it as JSON text."""
+        return json.dumps({"format": FORMAT_VERSION, "facts": self.facts}, indent=indent, allow_nan=False)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __str__(self) -> str:
+        """A line for each fact."""
+        return "\n".join(_line(fact) for fact in self.facts)
+
+
+@contextmanager
+def timed(name: str) -> Iterator[None]:
+    """Tells how long a stage of the compilation takes, where somebody listens."""
+    journal = Journal.active()
+    if journal is None:
+        yield
+        return
+    start = time.perf_counter()
+    yield
+    journal.add(StageFact(name, time.perf_counter() - start))
+
+
+def _plain(value: Any, kind: str, name: str) -> Any:
+    """The value as JSON holds it: a copy, so that it stays what it was when it was told."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, kind, name) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: _plain(item, kind, name) for key, item in value.items()}
+    shown = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+    raise RelaxError(
+        f"field '{name}' of a fact of kind '{kind}' is {shown}, which JSON cannot hold: tell numbers, text, lists, "
+        "dictionaries with text as keys"
+    )
+
+
+def _line(fact: dict[str, Any]) -> str:
+    fields = (f"{name}={value!r}" for name, value in fact.items() if name != "kind")
+    return f"{fact['kind']}: {' '.join(fields)}"

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What legalization tells a journal: the operators that it finds, the rule that took each, and what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir, string_value
+from ...dialects.core.function_attributes import ARGUMENT_NAME
+from ..core.facts import KeptFact, LegalizedFact, OperatorFact, origins_of, types_of
+from ..core.journal import Journal
+from .rules import Rule
+
+# They compute nothing.
+_PLUMBING = frozenset("relax.call_tir relax.shape_expr relax.prim_value relax.constant".split())
+
+
+class LegalizationNotes:
+    """The facts of one run; made only where somebody listens."""
+
+    def __init__(self, journal: Journal, module: Any, is_opaque: Callable[[Any], bool]):
+        self._journal = journal
+        self._is_opaque = is_opaque
+        #: The numbers of operators that no rule has taken yet.
+        self._numbers: dict[Any, int] = {}
+        self._names: dict[Any, int | str] = {}
+        for operation in self._operators(module):
+            self._note_operator(operation)
+        self._names.clear()
+
+    def _operators(self, module: Any) -> list[Any]:
+        operations = operations_in(module, self._is_opaque)
+        return [each for each in operations if each.name.startswith("relax.") and each.name not in _PLUMBING]
+
+    def _note_operator(self, operation: Any) -> None:
+        number = len(self._numbers)
+        inputs = [source for operand in operation.operands for source in self._sources(operand)]
+        self._numbers[operation] = number
+        self._names.update((result, number) for result in operation.results)
+        function = _function_of(operation)
+        self._journal.add(
+            OperatorFact(
+                number,
+                string_value(function.attributes["sym_name"]) if function is not None else "",
+                operation.name,
+                origins_of(operation),
+                list(dict.fromkeys(inputs)),
+                types_of(operation.results),
+            )
+        )
+
+    def _sources(self, value: Any) -> list[int | str]:
+        if value in self._names:
+            return [self._names[value]]
+        if isinstance(value.owner, ir.Block):
+            return _argument_name(value)
+        # A constant, or what computes sizes on the way.
+        return [source for operand in value.owner.operation.operands for source in self._sources(operand)]
+
+    def taken(self, operation: Any, rule: Rule, kernels: Sequence[str]) -> None:
+        """A rule has taken an operator."""
+        function, place = rule.function.__name__, rule.place
+        number = self._numbers.pop(operation, None)
+        names = list(dict.fromkeys(kernels))
+        where = origins_of(operation)
+        self._journal.add(LegalizedFact(number, operation.name, where, function, rule.target, place, names))
+
+    def finished(self, module: Any) -> None:
+        """Tells what has stayed."""
+        for operation in self._operators(module):
+            calls = str(operation.attributes["func"]).strip('@"') if "func" in operation.attributes else ""
+            results = types_of(operation.results)
+            self._journal.add(KeptFact(operation.name, origins_of(operation), calls, results))
+
+
+def _function_of(operation: Any) -> Any:
+    around = operation.parent
+    while around is not None and around.operation.name != "func.func":
+        around = around.operation.parent
+    return None if around is None else around.operation
+
+
+def _argument_name(argument: Any) -> list[int | str]:
+    """An input of the graph by its name; arguments of blocks inside come from elsewhere."""
+    function = argument.owner.owner.operation
+    if function.name != "func.func":
+        return []
+    number = argument.arg_number
+    held = function.attributes["arg_attrs"][number] if "arg_attrs" in function.attributes else {}
+    return [string_value(held[ARGUMENT_NAME]) if ARGUMENT_NAME in held else f"arg{number}"]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is known of each place where a graph calls a kernel: for profiles, reports and tuning, which come later."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.diagnostics import origins
+from ...bindings.mlir import ir, string_value
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ..core.facts import types_of
+from ..legalize.builder import MAIN_OPERATOR, OPERATOR
+from .memrefs import MOST_BYTES
+from .plan import dims_of, storage_bytes
+
+#: On a call of a kernel: a dictionary of
+#:   nodes, node_operators   where the call comes from: names in a model with "onnx.Conv"; else places in a file with ""
+#:   operators, main         what it computes: relax's operators, and the one to file it under
+#:   inputs, outputs         their types, as "f32[n,4]"
+#:   bytes                   of all tensors, each once; only where every size is known
+SITE = "relax.site"
+
+
+def call_site(op: Any, kernel: Any) -> Any:
+    """The dictionary for a call in a graph function; `kernel` is the PrimFunc, None for a packed function."""
+    found = origins(op.location)
+    operators, main = _operators(op, kernel)
+    site = {
+        "nodes": _strings([origin.name for origin in found]),
+        "node_operators": _strings([origin.operator for origin in found]),
+        "operators": _strings(operators),
+        "main": ir.StringAttr.get(main),
+        "inputs": _strings(types_of(op.operands)),
+        "outputs": _strings(types_of(op.results)),
+    }
+    moved = _bytes_moved(list(dict.fromkeys([*op.operands, *op.results])))
+    if moved is not None and moved < MOST_BYTES:
+        site["bytes"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), moved)
+    return ir.DictAttr.get(site)
+
+
+def _operators(op: Any, kernel: Any) -> tuple[list[str], str]:
+    """What a call computes, and which of it counts. A function that a program brings along is known by its name."""
+    if kernel is None:
+        return [str(op.name)], str(op.name)
+    attributes = kernel.attributes
+    name = f"@{string_value(attributes['sym_name'])}"
+    listed = string_value(attributes[OPERATOR]) if OPERATOR in attributes else name
+    main = string_value(attributes[MAIN_OPERATOR]) if MAIN_OPERATOR in attributes else listed
+    return listed.split("+"), main
+
+
+def _bytes_moved(values: Sequence[Any]) -> int | None:
+    tensors = [info for info in (decode(value.type) for value in values) if isinstance(info, TensorInfo)]
+    if not all(isinstance(dim, int) for tensor in tensors for dim in dims_of(tensor)):
+        return None
+    return sum(math.prod(dims_of(tensor)) * storage_bytes(tensor.dtype) for tensor in tensors)
+
+
+def _strings(texts: Sequence[str]) -> Any:
+    return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A profile as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .profile import KernelTime, Profile
+
+_GAP = "  "
+_LEAST_TEXT = 16  # columns for a kernel's name and for its nodes, however narrow the terminal
+_BETWEEN = "between kernels: checks, sizes, memory, the call itself"
+
+
+def profile_text(profile: Profile, width: int | None = None) -> str:
+    """The kernels by their time, the sums by operator, and what profiling costs; shortened where `width` is given."""
+    unit, factor = ("ms", 1e3) if profile.profiled_seconds >= 1e-3 else ("us", 1e6)
+    called = [each for each in profile.kernels if each.calls]
+    numbers = [_numbers(each.share, each.seconds * factor, str(each.calls)) for each in called]
+    numbers.append(_numbers(profile.between_share, profile.between_seconds * factor, ""))
+    numbers.append(_numbers(1.0, profile.profiled_seconds * factor, str(sum(each.calls for each in called))))
+    room = _room(width, ["share", unit, "calls"], numbers)
+    names = [each.kernel for each in called]
+    longest = max(map(len, [*names, "kernel"]))
+    kept = longest if room is None else min(longest, max(_LEAST_TEXT, room // 2))
+    left = None if room is None else max(_LEAST_TEXT, room - kept - len(_GAP))
+    texts = [f"{_cut_end(each.kernel, kept).ljust(kept)}{_GAP}{_nodes(each, left)}" for each in called]
+    texts += [_BETWEEN if room is None else _cut_end(_BETWEEN, room), "total"]
+    lines = _table(["share", unit, "calls"], numbers, f"{'kernel'.ljust(kept)}{_GAP}nodes", texts)
+    lines += _idle(len(profile.kernels) - len(called))
+    return "\n".join([*lines, "", *_operators(profile, unit, factor), "", _cost(profile, unit, factor), ""])
+
+
+def _operators(profile: Profile, unit: str, factor: float) -> list[str]:
+    times = [each for each in profile.by_operator() if each.calls]
+    numbers = [_numbers(each.share, each.seconds * factor, str(each.kernels)) for each in times]
+    names = [each.operator.removeprefix("relax.") for each in times]
+    return _table(["share", unit, "kernels"], numbers, "operator", names)
+
+
+def _cost(profile: Profile, unit: str, factor: float) -> str:
+    profiled, plain = profile.profiled_seconds, profile.unprofiled_seconds
+    more = (profiled / plain - 1) * 100 if plain else 0.0
+    calls = "one call each" if profile.repeat == 1 else f"the middle half of {profile.repeat} calls each"
+    times = f"{profiled * factor:.3f} {unit} profiled, {plain * factor:.3f} {unit} else ({more:+.1f} %)"
+    return f"a call takes {times}: {calls}"
+
+
+def _idle(count: int) -> list[str]:
+    """Of a branch that was not taken, for instance."""
+    return [f"not called: {count} more kernel{'s' if count > 1 else ''}"] if count else []
+
+
+def _numbers(share: float, time: float, count: str) -> list[str]:
+    return [f"{share * 100:.1f} %", f"{time:.3f}", count]
+
+
+def _room(width: int | None, head: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
+    """The columns that are left beside the numbers."""
+    return None if width is None else max(width - sum(_widths(head, rows)) - len(_GAP) * len(head), 2 * _LEAST_TEXT)
+
+
+def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str, texts: Sequence[str]) -> list[str]:
+    """Numbers below each other, each row with a text behind them."""
+    widths = _widths(head, rows)
+    lines = []
+    for cells, text in zip([head, *rows], [title, *texts], strict=True):
+        numbers = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+        lines.append(_GAP.join([*numbers, text]).rstrip())
+    return lines
+
+
+def _nodes(kernel: KernelTime, most: int | None) -> str:
+    """All nodes; where there is no room the end of the first, which tells more than its beginning, and a count."""
+    whole = ", ".join(kernel.nodes)
+    if most is None or len(whole) <= most:
+        return whole
+    more = f" +{len(kernel.nodes) - 1}" if len(kernel.nodes) > 1 else ""
+    first, room = kernel.nodes[0], most - len(more)
+    return (first if len(first) <= room else f"...{first[3 - room :]}") + more
+
+
+def _cut_end(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

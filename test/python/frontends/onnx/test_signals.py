@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fourier transforms and spectra: with lengths and axes of the model, of dimensions and of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from against_onnxruntime import Compared, one_node
+from fixed_inputs import with_constants, with_one_input
+from node_suite import Case, cases, check
+
+import relax_mlir as rx
+
+rng = numpy.random.default_rng(5)
+
+# What numpy's transform in single precision gives in place of zeros, 2e-7, is above the suite's tolerance.
+_ROUNDED_ZEROS = {"test_dft_inverse", "test_dft_inverse_opset19"}
+
+
+def real(*sizes: int) -> Any:
+    return rng.standard_normal(sizes).astype("float32")
+
+
+def tolerant(case: Case) -> Case:
+    return case._replace(atol=1e-6) if case.name in _ROUNDED_ZEROS else case
+
+
+@pytest.mark.parametrize("case", cases("DFT", "STFT", "MelWeightMatrix"), ids=lambda case: case.name)
+def test_node_suite(case: Case) -> None:
+    check(tolerant(case))
+
+
+@pytest.mark.parametrize("case", cases("DFT", "STFT"), ids=lambda case: case.name)
+def test_node_suite_with_numbers_as_constants(case: Case) -> None:
+    check(tolerant(with_one_input(case)))
+
+
+def test_mel_weights_are_a_constant() -> None:
+    (case,) = cases("MelWeightMatrix")
+    names = [each.name for each in case.model.graph.input]
+    check(case._replace(model=with_constants(case.model, dict(zip(names, case.inputs, strict=True))), inputs=[]))
+
+
+# Speech models' usual numbers.
+_MEL = {
+    "bands": numpy.array(40), "length": numpy.array(512), "rate": numpy.array(16000),
+    "low": numpy.array(20, "float32"), "high": numpy.array(7600, "float32"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [("bands", "length"), ("rate",), ()])
+def test_mel_weights_of_the_run(known: tuple[str, ...]) -> None:
+    model = one_node("MelWeightMatrix", _MEL, opset=17, symbolic=False)
+    inputs = [value for name, value in _MEL.items() if name not in known]
+    Compared(with_constants(model, {name: _MEL[name] for name in known}))(*inputs)
+
+
+def compare(op: str, constants: dict[str, Any], x: Any, opset: int = 17, **attributes: Any) -> None:
+    """Lengths as the model has them, and again as dimensions that only the run tells, at two sizes."""
+    model = one_node(op, {"x": x, **constants}, opset=opset, symbolic=False, **attributes)
+    model = with_constants(model, {name: value for name, value in constants.items() if value is not None})
+    Compared(model, rtol=1e-3)(x)
+    for dim, name in zip(model.graph.input[0].type.tensor_type.shape.dim[:-1], "abc", strict=False):
+        dim.dim_param = name
+    symbolic = Compared(model, rtol=1e-3)
+    symbolic(x)
+    symbolic(x[:1, :-2])
+
+
+@pytest.mark.parametrize("length", [8, 12])
+def test_signals_cut_and_filled_up(length: int) -> None:
+    compare("DFT", {"n": numpy.array(length), "axis": numpy.array(1)}, real(2, 10, 3, 2), opset=20)
+
+
+def test_kinds_of_transforms() -> None:
+    compare("DFT", {}, real(2, 9, 1), axis=1, onesided=1)
+    compare("DFT", {}, real(2, 10, 2), axis=1, inverse=1)
+
+
+@pytest.mark.parametrize("length", [10, 11, None])
+def test_one_side_to_a_real_signal(length: int | None) -> None:
+    x, given = real(2, 6, 2), {} if length is None else {"n": numpy.array(length)}
+    names = {"x": x, **given}
+    model = one_node("DFT", names, opset=17, symbolic=False, axis=1, inverse=1, onesided=1)
+    expected = numpy.fft.irfft(x[..., 0] + 1j * x[..., 1], n=length, axis=1)
+    for shapes in ({}, {"x": (None, None, 2)}):
+        for fixed in (given, {}):
+            prepared = rx.OnnxBackend.prepare(with_constants(model, fixed), shapes=shapes)
+            inputs = [x] if fixed else [x, *given.values()]
+            numpy.testing.assert_allclose(prepared.run(inputs)[0][..., 0], expected, rtol=1e-4, atol=1e-6)
+
+
+def test_axis_of_the_run() -> None:
+    """From one compilation along any axis, with more elements than there are."""
+    x, axis, length = real(2, 3, 5, 2), numpy.array(0), numpy.array(6)
+    model = one_node("DFT", {"x": x, "n": length, "axis": axis}, opset=20, symbolic=False, onesided=0)
+    prepared = rx.OnnxBackend.prepare(model)
+    for place in (0, 1, 2, -2, -4):
+        made = prepared.run([x, length, numpy.array(place)])[0]
+        along = place % 4
+        expected = numpy.fft.fft(x[..., 0] + 1j * x[..., 1], n=6, axis=along)
+        numpy.testing.assert_allclose(made, numpy.stack([expected.real, expected.imag], -1), rtol=1e-4, atol=1e-5)
+
+
+def test_frames() -> None:
+    compare("STFT", {"step": numpy.array(4), "w": None, "length": numpy.array(8)}, real(2, 40, 2), onesided=0)
+    compare("STFT", {"step": numpy.array(4), "w": real(16)}, real(2, 40, 1))
+
+
+def test_refusals() -> None:
+    with pytest.raises(rx.RelaxError, match="must hold real parts"):
+        rx.from_onnx(one_node("DFT", {"x": real(2, 9, 3)}, opset=17, symbolic=False))
+    with pytest.raises(rx.RelaxError, match="axis 2 must be one of the 2 in front"):
+        rx.from_onnx(one_node("DFT", {"x": real(2, 9, 2)}, opset=17, symbolic=False, axis=2))
+    with pytest.raises(rx.RelaxError, match="must be positive and within the signal"):
+        x, step = real(2, 9), numpy.array(0)
+        rx.from_onnx(with_constants(one_node("STFT", {"x": x, "s": step, "w": real(4)}, symbolic=False), {"s": step}))

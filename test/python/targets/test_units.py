@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs in pieces: what they compute, that jobs and caches change nothing, that equal kernels are made once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.disk_cache import DiskCache
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.processes import pool as pools
+from relax_mlir.bindings.processes.pool import Pool
+from relax_mlir.runtime import Executable
+from relax_mlir.targets.llvm import native_code, units
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+ARRAYS = (
+    numpy.linspace(-2, 2, 15 * 8, dtype="float32").reshape(15, 8),
+    numpy.array([3, 0, 7, 7, -8], "int64"),
+)
+
+
+@pytest.fixture(autouse=True)
+def split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small programs are split as well."""
+    monkeypatch.setattr(units, "_LEAST_OPERATIONS", 1)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    """Small units are made by other processes as well."""
+    own = Pool()
+    monkeypatch.setattr(native_code, "process_pool", lambda: own)
+    monkeypatch.setattr(native_code, "_WORTH_A_PROCESS", 0)
+    yield own
+    own.end()
+
+
+def network(scale: float = 0.5, first: str = "tanh") -> rx.Module:
+    """Kernels with constants of their own and shared ones, one that can fail, one twice, a packed function, a loop."""
+    module = rx.Module()
+    weights = numpy.random.default_rng(3).normal(size=(8, 8)).astype("float32")
+    with module.function("main", [rx.tensor(("n", 8)), rx.tensor(("k",), "int64")]) as f:
+        x, places = f
+        y = relax.matmul(getattr(relax, first)(x), relax.const(weights))
+        picked = relax.take(y, places, axis=1)
+        z = relax.nn.softmax(relax.multiply(y, relax.const(numpy.float32(scale))))
+        small = relax.add(z, relax.const(numpy.arange(8, dtype="float32")))
+        again = relax.add(relax.nn.softmax(small), relax.const(numpy.arange(8, dtype="float32")))
+        f.returns(picked, again, relax.sum(again, axis=[0]), relax.argmax(y, axis=1))
+    return module
+
+
+class Watching(rx.Instrument):
+    def __init__(self) -> None:
+        self.pieces: list[tuple[str, int, int]] = []
+
+    def code_made(self, kernel: str, done: int, count: int) -> None:
+        self.pieces.append((kernel, done, count))
+
+
+def objects(executable: Executable) -> list[bytes]:
+    return [bytes(each) for each in executable._artifact.objects]
+
+
+def results(executable: Executable) -> list[Any]:
+    return [numpy.from_dlpack(each) for each in executable["main"](*ARRAYS)]
+
+
+def compiled(**options: Any) -> Executable:
+    return rx.compile(network(), **{"cache": False, "jobs": 1, **options})
+
+
+def whole(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Executable:
+    with monkeypatch.context() as patched:
+        patched.setattr(units, "_LEAST_OPERATIONS", 1 << 40)
+        return compiled(**options)
+
+
+def kernels_in(cache: DiskCache) -> int:
+    return cache.sizes().get("kernels", (0, 0))[0]
+
+
+# ---- the same program, in pieces ----
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm{cpu=x86-64-v2}"])
+def test_pieces_compute_what_the_whole_does(target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if target != "llvm" and os.uname().machine != "x86_64":
+        pytest.skip("the code is for x86-64")
+    module = network()
+    pieces = rx.compile(module, target, cache=False, jobs=1)
+    monkeypatch.setattr(units, "_LEAST_OPERATIONS", 1 << 40)
+    one = rx.compile(module, target, cache=False, jobs=1)
+    assert len(objects(one)) == 1 and len(objects(pieces)) > 4
+    pieces.save(tmp_path / "pieces.rxa")
+    for executable in (pieces, rx.runtime.load(tmp_path / "pieces.rxa")):
+        for mine, theirs in zip(results(executable), results(one), strict=True):
+            numpy.testing.assert_allclose(mine, theirs, rtol=1e-6)
+        x, places = ARRAYS
+        with pytest.raises(IndexError, match=r"relax\.take"):
+            executable["main"](x, places + 5)
+
+
+def test_a_small_program_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert len(objects(compiled())) == 1
+
+
+def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> None:
+    first = objects(compiled())
+    assert elsewhere.idle_count() == 0
+    assert objects(compiled(jobs=2)) == first
+    assert elsewhere.idle_count() == 2
+    assert objects(compiled(jobs=2, cache=tmp_path)) == first
+    assert objects(compiled(jobs=1, cache=tmp_path)) == first
+    assert objects(compiled(jobs=1, cache=str(tmp_path))) == first
+
+
+def test_code_for_another_cpu_is_made_elsewhere_as_well(elsewhere: Pool) -> None:
+    target = "llvm{triple=aarch64-linux-gnu}"
+    first = objects(rx.compile(network(), target, jobs=1, cache=False))
+    assert len(first) > 4
+    assert objects(rx.compile(network(), target, jobs=2, cache=False)) == first
+    assert elsewhere.idle_count() == 2
+
+
+def test_two_programs_with_the_same_names_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [rx.compile(network(scale), jobs=1, cache=False) for scale in (0.5, -2.0)]
+    expected = [results(each) for each in both]
+    assert not numpy.allclose(expected[0][1], expected[1][1])
+    for _ in range(2):
+        for executable, values in zip(both, expected, strict=True):
+            for mine, theirs in zip(results(executable), values, strict=True):
+                numpy.testing.assert_array_equal(mine, theirs)
+
+
+def test_graph_functions_that_call_kernels_stay_together() -> None:
+    text = """
+    func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = "relax.cumsum"(%0) {axis = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = func.call @inner(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = "relax.sin"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = func.call @inner(%1) : (tensor<4xf32>) -> tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }
+    """
+    x = numpy.linspace(-1, 1, 4, dtype="float32")
+    executable = rx.compile(rx.Module.parse(text), jobs=1, cache=False)
+    expected = numpy.cumsum(numpy.exp(numpy.sin(numpy.cumsum(numpy.exp(x)))))
+    numpy.testing.assert_allclose(numpy.from_dlpack(executable["main"](x)), expected, rtol=1e-5)
+
+
+LLVM_MODULE = """
+llvm.mlir.global internal constant @{0}("text\\00") {{addr_space = 0 : i32}}
+llvm.mlir.global internal @count(0 : i64) : i64
+llvm.func internal @__relax_defined.f(%x: i64) -> i64 {{
+  %0 = llvm.mlir.addressof @{0} : !llvm.ptr
+  %1 = llvm.load %0 : !llvm.ptr -> i64
+  %2 = llvm.mlir.addressof @count : !llvm.ptr
+  llvm.store %1, %2 : i64, !llvm.ptr
+  {1}
+  llvm.return %1 : i64
+}}
+llvm.func internal @__relax_defined.f_1(%x: i64) -> i64 {{
+  %0 = llvm.mlir.addressof @{0} : !llvm.ptr
+  %1 = llvm.load %0 : !llvm.ptr -> i64
+  %2 = llvm.mlir.addressof @count : !llvm.ptr
+  llvm.store %1, %2 : i64, !llvm.ptr
+  llvm.return %1 : i64
+}}
+llvm.func @main(%x: i64) -> i64 {{
+  %0 = llvm.call @__relax_defined.f(%x) : (i64) -> i64
+  %1 = llvm.call @__relax_defined.f_1(%0) : (i64) -> i64
+  llvm.return %1 : i64
+}}
+"""
+
+
+def units_from(name: str = "text", inside: str = "") -> list[units.Unit]:
+    with new_context(("llvm", "arith")), ir.Location.unknown():
+        return units.units_of(ir.Module.parse(LLVM_MODULE.format(name, inside)))
+
+
+def test_equal_kernels_are_made_once() -> None:
+    graph, kernel = units_from()
+    assert kernel.symbol.startswith("__relax_kernel.f.")
+    assert units_from("other_text")[1] == kernel  # names of constants do not matter
+    assert b"text" not in graph.code.replace(b"context", b"")  # nobody in there reads it
+
+
+def test_other_kernels_are_others() -> None:
+    _, kernel, other = units_from(inside="llvm.store %x, %2 : i64, !llvm.ptr")
+    assert other.symbol == units_from()[1].symbol != kernel.symbol
+
+
+def test_other_dialects_are_refused() -> None:
+    with pytest.raises(rx.RelaxError, match=r"operation 'arith\.addi' is not of the LLVM dialect"):
+        units_from(inside="%9 = arith.addi %x, %x : i64")
+
+
+def test_debug_information_is_kept() -> None:
+    scope = (
+        "#llvm.di_subprogram<compileUnit = <id = distinct[0]<>, sourceLanguage = DW_LANG_C, "
+        'file = <"x.c" in ".">, isOptimized = true, emissionKind = Full>, name = "f", file = <"x.c" in ".">>'
+    )
+    text = f'llvm.func @f() {{ llvm.return }} loc(fused<{scope}>["x.c":1:1])'
+    with new_context(("llvm",)), ir.Location.unknown():
+        (unit,) = units.units_of(ir.Module.parse(text))
+    assert b"x.c" in unit.code
+
+
+def pieces_of(module: rx.Module, **options: Any) -> list[tuple[str, int, int]]:
+    watching = Watching()
+    rx.compile(module, instruments=[watching], **{"jobs": 1, "cache": False, **options})
+    return watching.pieces
+
+
+# ---- the cache ----
+
+
+def test_what_is_kept_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = objects(compiled(cache=tmp_path))
+    cache = DiskCache(tmp_path)
+    assert kernels_in(cache) == len(first)
+    monkeypatch.setattr(native_code, "unit_object", None)  # nothing can be made
+    assert objects(compiled(cache=tmp_path)) == first
+
+
+def test_another_program_has_the_same_kernels(tmp_path: Path) -> None:
+    compiled(cache=tmp_path)
+    before = kernels_in(DiskCache(tmp_path))
+    rx.compile(network(first="sigmoid"), jobs=1, cache=tmp_path)
+    # The kernel that changed, and the graph's functions.
+    assert kernels_in(DiskCache(tmp_path)) - before <= 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"junk", None])
+def test_damaged_entries_are_made_anew(tmp_path: Path, damage: bytes | None) -> None:
+    first = objects(compiled(cache=tmp_path))
+    files = [path for path in (tmp_path / "1" / "kernels").rglob("*") if path.is_file()]
+    whole_files = {path: path.read_bytes() for path in files}
+    for path, data in whole_files.items():
+        path.write_bytes(data[:200] + bytes([data[200] ^ 1]) + data[201:] if damage is None else damage)
+    assert objects(compiled(cache=tmp_path)) == first
+    assert {path: path.read_bytes() for path in files} == whole_files
+
+
+def test_what_code_depends_on_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, counts = DiskCache(tmp_path), []
+    options: list[dict[str, Any]] = [{}, {"opt_level": 3}, {"target": "llvm{triple=aarch64-linux-gnu}"}]
+    options += [{"target": "llvm{triple=aarch64-linux-gnu cpu=neoverse-v1}"}]
+    for each in options:
+        compiled(cache=tmp_path, **each)
+        counts.append(kernels_in(cache))
+    for name in ("cpu_identity", "bindings_identity"):
+        monkeypatch.setattr(native_code, name, lambda: "another one")
+        compiled(cache=tmp_path)
+        counts.append(kernels_in(cache))
+    assert len(set(counts)) == len(counts)
+    compiled(cache=tmp_path)
+    assert kernels_in(cache) == counts[-1]
+
+
+def test_locations_are_not_in_the_key(tmp_path: Path) -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("{0}")
+      %1 = "relax.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("{0}")
+      return %0, %1 : tensor<4xf32>, tensor<4xf32>
+    }
+    """
+    cache = DiskCache(tmp_path)
+    for name in ("here", "there"):
+        rx.compile(rx.Module.parse(text.replace("{0}", name)), jobs=1, cache=tmp_path)
+    assert kernels_in(cache) <= 4  # the graph's functions may name places
+
+
+def test_a_cache_that_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert objects(compiled(cache=tmp_path / "file")) == objects(compiled())
+
+
+def test_the_cache_is_on_unless_it_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_CACHE", str(tmp_path / "own"))
+    compiled(cache=False)
+    assert not (tmp_path / "own").exists()
+    compiled(cache=None)
+    assert kernels_in(DiskCache(tmp_path / "own")) > 4
+
+
+# ---- options and failures ----
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"jobs": 0}, "jobs=0: expected a number of processes, at least 1"),
+        ({"jobs": True}, "jobs=True"),
+        ({"jobs": "2"}, "jobs='2'"),
+        ({"cache": 7}, "cache=7: expected a folder, False for none"),
+        ({"cache": ""}, "cache=''"),
+        ({"opt_level": 7}, "opt_level 7: expected 0 to 3"),
+    ],
+)
+def test_options(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(rx.RelaxError, match=text):
+        compiled(**options)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_instruments_are_told_of_each_piece(jobs: int, elsewhere: Pool, tmp_path: Path) -> None:
+    for _ in range(2):
+        pieces = pieces_of(network(), jobs=jobs, cache=tmp_path)
+        count = len(pieces)
+        assert [done for _, done, _ in pieces] == list(range(1, count + 1))
+        assert {whole for _, _, whole in pieces} == {count}
+        names = {name for name, _, _ in pieces}
+        assert "" in names and "matmul" in " ".join(names)
+
+
+def children() -> list[int]:
+    return [int(pid) for path in Path("/proc/self/task").iterdir() for pid in (path / "children").read_text().split()]
+
+
+def test_a_worker_that_is_killed_is_an_error(elsewhere: Pool) -> None:
+    class Killing(rx.Instrument):
+        def code_made(self, kernel: str, done: int, count: int) -> None:
+            for pid in children():
+                os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(rx.RelaxError) as caught:
+        compiled(jobs=2, instruments=[Killing()])
+    assert "the process that made its code was killed (out of memory?)" in str(caught.value)
+    assert "kernel '" in str(caught.value) or "the graph's functions" in str(caught.value)
+    assert results(compiled(jobs=2))
+
+
+def test_without_processes_it_is_compiled_here(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = objects(compiled())
+    monkeypatch.setattr(pools.sys, "executable", "/no/such/python")
+    assert objects(compiled(jobs=2)) == first

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The page of relax-compile --report: what is in it is complete and hangs together, and it needs nothing else."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from relax_mlir.runtime import load
+from relax_mlir.tools.relax_compile import run
+from relax_mlir.tools.report.data import Measured, Subject, report_data
+from relax_mlir.tools.report.links import flops_of
+from relax_mlir.tools.report.page import page
+
+import relax_mlir as rx
+
+onnx = pytest.importorskip("onnx")
+helper = onnx.helper
+
+EVIL = "</script><b id='evil'>&amp;<!-- DATA_PLACE SCRIPT_PLACE */ `${1}` \u2028 \"x\""
+VOID = frozenset({"meta", "input", "wbr", "br", "link", "img"})
+
+
+def model(path: Path, rows: Any = "n", name: str = "plus") -> Path:
+    """Constants that are folded, a view, a chain that is fused, a product, a branch with a graph inside."""
+    float32 = onnx.TensorProto.FLOAT
+    weights = [helper.make_tensor("w", float32, [4, 4], [0.5] * 16), helper.make_tensor("b", float32, [4], [1.0] * 4)]
+    then = helper.make_graph(
+        [helper.make_node("Exp", ["h"], ["e"], "then/exp")], "then", [], [helper.make_tensor_value_info("e", 1, None)]
+    )
+    other = helper.make_graph(
+        [helper.make_node("Neg", ["h"], ["m"], "else/neg")], "else", [], [helper.make_tensor_value_info("m", 1, None)]
+    )
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["p"], "product"),
+        helper.make_node("Add", ["b", "b"], ["bb"], "folded"),
+        helper.make_node("Add", ["p", "bb"], ["s"], name),
+        helper.make_node("Identity", ["s"], ["i"], "same"),
+        helper.make_node("Relu", ["i"], ["r"], "positive"),
+        helper.make_node("Unsqueeze", ["r", "axes"], ["u"], "view"),
+        helper.make_node("Squeeze", ["u", "axes"], ["h"], "back"),
+        helper.make_node("If", ["which"], ["y"], "branch", then_branch=then, else_branch=other),
+    ]
+    weights.append(helper.make_tensor("axes", onnx.TensorProto.INT64, [1], [0]))
+    inputs = [
+        helper.make_tensor_value_info("x", float32, [rows, 4]),
+        helper.make_tensor_value_info("which", onnx.TensorProto.BOOL, []),
+    ]
+    graph = helper.make_graph(nodes, "graph", inputs, [helper.make_tensor_value_info("y", 1, [rows, 4])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
+def compiled(source: Path, *options: str) -> tuple[Path, Path]:
+    """The program and the page."""
+    program, report = source.with_suffix(".rxa"), source.with_suffix(".html")
+    errors: Any = _Stream()
+    arguments = [str(source), "-o", str(program), "--report", str(report), "--no-cache", *options]
+    assert run(arguments, stderr=errors) == 0, errors.text
+    return program, report
+
+
+class _Stream:
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return False
+
+
+def refused(*arguments: str | Path) -> str:
+    stream: Any = _Stream()
+    assert run([str(each) for each in arguments], stdout=stream, stderr=stream) == 1
+    assert "internal error" not in stream.text
+    return str(stream.text)
+
+
+def data_of(report: Path) -> dict[str, Any]:
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', report.read_text(encoding="utf-8"), re.S
+    )
+    assert found is not None
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return compiled(model(tmp_path_factory.mktemp("static") / "small.onnx", 8))
+
+
+@pytest.fixture(scope="module")
+def data(static: tuple[Path, Path]) -> dict[str, Any]:
+    return data_of(static[1])
+
+
+# ---- the data ----
+
+
+def test_every_node_is_found_again_or_has_a_reason(data: dict[str, Any]) -> None:
+    nodes = {node["name"]: node for node in data["nodes"]}
+    assert set(nodes) == {"product", "folded", "plus", "same", "positive", "view", "back", "branch"}
+    without = {name: node["why"] for name, node in nodes.items() if not node["operators"]}
+    assert without == {
+        "folded": "its value is known when the model is imported",
+        "same": "it hands on what it gets",
+    }
+    assert all(node["why"] == "" for node in nodes.values() if node["operators"])
+    assert nodes["branch"]["inner"] == 2
+    names = {data["operators"][number]["operator"] for number in nodes["branch"]["operators"]}
+    assert {"relax.exp", "relax.negative"} <= names
+
+
+def test_links_are_about_the_same_thing(data: dict[str, Any]) -> None:
+    nodes = {node["name"]: node for node in data["nodes"]}
+    (operator,) = nodes["product"]["operators"]
+    assert data["operators"][operator]["operator"] == "relax.matmul"
+    assert data["operators"][operator]["rule"]
+    (call,) = data["operators"][operator]["calls"]
+    kernel = data["kernels"][data["calls"][call]["kernel"]]
+    assert "relax.matmul" in kernel["operator"]
+    assert call in kernel["calls"]
+    assert call in nodes["plus"]["calls"]  # they are fused
+    assert kernel["name"] in kernel["text"]
+
+
+def test_the_kernels_are_those_of_the_program(static: tuple[Path, Path], data: dict[str, Any]) -> None:
+    entry = load(static[0]).signature("main")
+    assert {kernel["name"] for kernel in data["kernels"]} == {each["name"] for each in entry["profile"]["kernels"]}
+    calls = [call for call in data["calls"] if call["kernel"] is not None]
+    assert len(calls) == len(entry["profile"]["sites"])
+    sites = [entry["profile"]["kernels"][site["kernel"]]["name"] for site in entry["profile"]["sites"]]
+    assert [data["kernels"][call["kernel"]]["name"] for call in calls] == sites
+
+
+def test_edges_are_who_reads_of_whom(data: dict[str, Any]) -> None:
+    graphs = {graph["name"]: graph for graph in data["graphs"]}
+    assert list(graphs) == ["Model", "Operators", "Kernel calls"]
+    boxes = graphs["Model"]["boxes"]
+    named = {(boxes[source]["detail"], boxes[target]["detail"]) for source, target in graphs["Model"]["edges"]}
+    assert ("product", "plus") in named
+    assert ("plus", "same") in named
+    assert ("product", "positive") not in named
+    for graph in graphs.values():
+        assert all(0 <= end < len(graph["boxes"]) for edge in graph["edges"] for end in edge)
+        assert len(graph["edges"]) >= len(graph["boxes"]) - 4
+
+
+def test_memory_over_time(data: dict[str, Any]) -> None:
+    (plan,) = data["memory"]
+    assert len(plan["live"]) == len(plan["steps"])
+    assert max(plan["live"]) == plan["peak"] == plan["live"][plan["peak_step"]]
+    assert 0 < plan["peak"] <= plan["arena"]
+    for buffer in plan["buffers"]:
+        assert 0 <= buffer["start"] <= buffer["end"] < len(plan["steps"])
+        writers = [
+            step
+            for step, call in enumerate(plan["steps"])
+            if any(place.get("buffer") == buffer["number"] for place in data["calls"][call]["outputs"])
+        ]
+        assert writers[0] == buffer["start"]
+
+
+def test_times_add_up(data: dict[str, Any]) -> None:
+    assert "medians" in data["note"]
+    calls = [call for call in data["calls"] if call["kernel"] is not None]
+    assert all("seconds" in call for call in calls)
+    assert sum(call["seconds"] for call in calls) > 0
+    assert data["seconds"] > 0
+
+
+def test_stages_weights_and_sizes(static: tuple[Path, Path], data: dict[str, Any]) -> None:
+    names = [stage["name"] for stage in data["stages"]]
+    assert names[:2] == ["import", "legalize"]
+    assert names[-1] == "code"
+    assert data["model"]["weights"] == 3
+    assert data["model"]["weight_bytes"] == 16 * 4 + 4 * 4 + 8
+    assert 0 < data["code_bytes"] < static[0].stat().st_size
+
+
+def test_flops() -> None:
+    loops = {"sizes": [8, 4, 16], "reductions": [2], "flops": 2, "epilogue": 3, "reason": ""}
+    assert flops_of([loops]) == 8 * 4 * 16 * 2 + 8 * 4 * 3
+    assert flops_of([{**loops, "sizes": [None, 4, 16]}]) is None
+    assert flops_of([loops, {**loops, "reason": "it has no plan"}]) is None
+    assert flops_of([]) is None
+
+
+def test_unknown_facts_are_shown() -> None:
+    journal, made = rx.Journal(), rx.Module()
+    with made, made.function("main", {"x": rx.tensor((4,))}) as f:
+        f.returns(rx.relax.exp(next(iter(f))))
+    executable = rx.compile(made, journal=journal)
+    journal.note("partition", device="npu", nodes=["a", "b"])
+    content = report_data(journal, Subject("t", "llvm", "0"), executable._artifact, Measured())
+    assert content["others"] == {"partition": [{"kind": "partition", "device": "npu", "nodes": ["a", "b"]}]}
+    assert content["nodes"] == []
+    assert [graph["name"] for graph in content["graphs"]] == ["Operators", "Kernel calls"]
+
+
+def test_sizes_that_only_the_run_tells(tmp_path: Path) -> None:
+    untold = data_of(compiled(model(tmp_path / "untold.onnx"))[1])
+    assert untold["note"] == "No times: nothing tells the size of n; --report-shape input:sizes does."
+    assert not any("seconds" in call for call in untold["calls"])
+    told = data_of(compiled(model(tmp_path / "told.onnx"), "--report-shape", "x:100,4")[1])
+    assert told["sizes"] == {"n": 100}
+    assert any("seconds" in call for call in told["calls"])
+    assert told["memory"][0]["arena"] > untold["memory"][0]["arena"] > 0
+
+
+def test_a_program_for_another_machine(tmp_path: Path) -> None:
+    pytest.importorskip("llvmlite")
+    content = data_of(compiled(model(tmp_path / "far.onnx", 8), "--target=llvm{triple=aarch64-linux-gnu}")[1])
+    assert content["note"].startswith("No times: the program cannot run here, the code is for aarch64")
+    assert content["kernels"]
+
+
+def test_a_program_that_fails_with_random_inputs(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Gather", ["w", "i"], ["y"], "pick")]
+    weights = [helper.make_tensor("w", 1, [2, 4], [0.0] * 8)]
+    inputs = [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, [64])]
+    outputs = [helper.make_tensor_value_info("y", 1, [64, 4])]
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    content = data_of(compiled(tmp_path / "m.onnx")[1])
+    assert content["note"].startswith("No times: with random inputs main failed, IndexError")
+
+
+# ---- the page ----
+
+
+class Checker(html.parser.HTMLParser):
+    """Elements that are closed in order, what they refer to, the names of all elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.references: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.references += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "data", "action")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def evil(tmp_path: Path) -> Path:
+    return compiled(model(tmp_path / "evil <b>.onnx", 8, EVIL))[1]
+
+
+def test_the_page_is_well_formed_and_names_cannot_break_it(evil: Path) -> None:
+    checker = Checker()
+    checker.feed(evil.read_text(encoding="utf-8"))
+    checker.close()
+    assert checker.open == []
+    assert "b" not in checker.seen
+    assert checker.seen.count("script") == 2
+    content = data_of(evil)
+    assert EVIL in [node["name"] for node in content["nodes"]]
+    assert content["title"] == "evil <b>.onnx"
+
+
+def test_the_page_asks_for_nothing(evil: Path) -> None:
+    text = evil.read_text(encoding="utf-8")
+    checker = Checker()
+    checker.feed(text)
+    assert checker.references == []
+    assert "default-src 'none'" in text
+    own = text.replace(re.search(r'id="data">(.*?)</script>', text, re.S)[1], "")  # type: ignore[index]
+    assert re.search(r"https?:|//[a-z]+\.[a-z]|@import|url\(|\bfetch\b|XMLHttp|import\(|\.src\b|innerHTML", own) is None
+
+
+def test_the_same_facts_give_the_same_page() -> None:
+    content = {"title": "STYLE_PLACE", "nodes": ["SCRIPT_PLACE"]}
+    assert page(content) == page(content)
+    assert page(content).count('["SCRIPT_PLACE"]') == 1
+
+
+def test_a_browser_draws_the_page(evil: Path, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no chromium on this machine")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [browser, *options, "--virtual-time-budget=3000", "--dump-dom", evil.resolve().as_uri()]
+    drawn = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    content = data_of(evil)
+    kernels = re.search(r'id="kernel-table".*?</table>', drawn, re.S)
+    assert kernels is not None
+    assert kernels[0].count('<tr class="row"') == len(content["kernels"])
+    placed = [buffer for buffer in content["memory"][0]["buffers"] if buffer["offset"] is not None]
+    assert drawn.count('class="buffer"') == len(placed)
+    assert '<h1 id="title">evil &lt;b&gt;.onnx</h1>' in drawn
+    assert 'id="evil"' not in drawn
+    assert all(f"<span>{stage['name']}</span>" in drawn for stage in content["stages"])
+
+
+# ---- the option ----
+
+
+def test_a_program_in_the_cache_is_compiled_again_for_its_report(tmp_path: Path) -> None:
+    source, cache = model(tmp_path / "model.onnx", 8), tmp_path / "cache"
+    program, report = tmp_path / "model.rxa", tmp_path / "model.html"
+    plain = [str(source), "-o", str(program), f"--cache-dir={cache}"]
+    assert run(plain) == 0
+    first = program.read_bytes()
+    program.unlink()
+    assert run([*plain, "--report", str(report)]) == 0
+    assert program.read_bytes() == first
+    content = data_of(report)
+    assert "legalize" in [stage["name"] for stage in content["stages"]]
+    assert content["pieces"] == {"made": 0, "found": 1, "seconds": 0}
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    source = model(tmp_path / "model.onnx")
+    program, report = tmp_path / "model.rxa", tmp_path / "model.html"
+    whole = [source, "-o", program, "--no-cache"]
+    assert "ends before there is code" in refused(source, "--emit=tir", "--report", report)
+    assert "--check ends before" in refused(source, "--check", "--report", report)
+    assert "--report needs a file" in refused(*whole, "--report", "-")
+    assert "the same file" in refused(*whole, "--report", program)
+    assert "--report=<file.html> makes one" in refused(*whole, "--report-shape", "x:2,4")
+    assert "there is no folder" in refused(*whole, "--report", tmp_path / "nowhere" / "r.html")
+    assert "option --report-shape: '?' in 'x:?,4'" in refused(*whole, "--report", report, "--report-shape", "x:?,4")
+    assert "no input 'z'" in refused(*whole, "--report", report, "--report-shape", "z:2,4")
+    assert "expected 4, but --report-shape has 5" in refused(*whole, "--report", report, "--report-shape", "x:2,5")
+    assert sorted(tmp_path.iterdir()) == [source]

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Hashes of files' contents, remembered by what the system tells of the files: a model is not read for each hit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import threading
+import time
+from typing import NamedTuple
+
+from ...bindings.disk_cache import DiskCache
+
+_KIND = "files"
+_PIECE = 8 << 20
+_MOST_THREADS = 4
+# Files that were changed so shortly before may change again with the same time.
+_RESTLESS_NS = 2_000_000_000
+
+
+class Settled(NamedTuple):
+    """A file's content by its hash, and what the system told of the file then."""
+
+    path: str
+    status: tuple[int, ...]
+    digest: str
+
+    def is_still_so(self) -> bool:
+        """Whether the file has not changed since. Raises OSError."""
+        return _status(self.path) == self.status
+
+
+class FileHashes:
+    """Hashes that are remembered in a cache."""
+
+    def __init__(self, cache: DiskCache) -> None:
+        self._cache = cache
+
+    def settled(self, path: str) -> Settled:
+        """The hash of a file's content. Raises OSError."""
+        status = _status(path)
+        key = hashlib.blake2b(os.fsencode(os.path.realpath(path)), digest_size=20).hexdigest()
+        known = self._cache.get(_KIND, key)
+        if known is not None:
+            before, digest = json.loads(known)
+            if tuple(before) == status:
+                return Settled(path, status, digest)
+        now = time.time_ns()
+        digest = content_hash(path)
+        if max(status[1:3]) < now - _RESTLESS_NS:
+            self._cache.put(_KIND, key, json.dumps([status, digest]).encode())
+        return Settled(path, status, digest)
+
+
+def content_hash(path: str) -> str:
+    """The hash of a file's pieces' hashes, which several threads make. Raises OSError."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size == 0:
+            return hashlib.blake2b(b"", digest_size=20).hexdigest()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
+            pieces = _piece_hashes(data)
+    return hashlib.blake2b(b"".join(pieces) + str(size).encode(), digest_size=20).hexdigest()
+
+
+def _piece_hashes(data: memoryview) -> list[bytes]:
+    starts = range(0, len(data), _PIECE)
+    hashes = [b""] * len(starts)
+    count = min(_MOST_THREADS, os.cpu_count() or 1, len(starts))
+
+    def work(first: int) -> None:
+        for index in range(first, len(starts), count):
+            with data[starts[index] : starts[index] + _PIECE] as piece:
+                hashes[index] = hashlib.blake2b(piece).digest()
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(1, count)]
+    for thread in threads:
+        thread.start()
+    work(0)
+    for thread in threads:
+        thread.join()
+    return hashes
+
+
+def _status(path: str) -> tuple[int, ...]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole programs found again: by the content of a model and its files, the options, and the compiler.
+
+A hit imports neither MLIR nor numpy. Two steps lead to a program: the model tells which other files it has its data
+in, and these with the model which program it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from ...bindings.disk_cache import DiskCache
+from ...bindings.errors import RelaxError
+from ..command_line import Arguments
+from ..opt.files import is_special
+from .file_hash import FileHashes, Settled
+from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
+from .options import ONNX_SUFFIXES, OPTIONS
+from .output import check_output
+
+FORMAT = "1"
+# Options that change the program, and those that do not; with any other there is more to make than a program.
+_TELLING = ("target", "O", "shape", "load-plugin")
+_WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
+_MODELS, _PROGRAMS = "models", "programs"
+
+
+class CachedProgram:
+    """The program that a command line asks for, as far as it can be known before it is made."""
+
+    def __init__(self, cache: DiskCache, source: str, output: str, options: str) -> None:
+        """Raises OSError where the model cannot be read."""
+        self._cache, self._source, self._output = cache, source, output
+        self._begun = time.time_ns()
+        self._hashes = FileHashes(cache)
+        self._model: Settled = self._hashes.settled(source)
+        self._key = _hash(FORMAT, options, self._model.digest)
+
+    def fetch(self) -> bool:
+        """Writes the program, if it is there. Raises RelaxError where it cannot be written."""
+        check_output(self._output)
+        listed = self._cache.get(_MODELS, self._key)
+        if listed is None:
+            return False
+        try:
+            key = self._program_key(json.loads(listed))
+        except OSError:
+            return False  # importing the model will tell
+        try:
+            return self._cache.copy_out(_PROGRAMS, key, os.path.realpath(self._output))
+        except OSError as error:
+            raise RelaxError(f"{self._output}: cannot be written: {error.strerror}") from None
+
+    def keep(self, files: Iterable[str]) -> None:
+        """Keeps the program that has been made of the model and these files, unless they have changed meanwhile."""
+        folder = os.path.realpath(os.path.dirname(self._source))
+        names = sorted(os.path.relpath(file, folder) for file in files)
+        try:
+            if not self._model.is_still_so() or not all(self._is_older(name) for name in names):
+                return
+            key = self._program_key(names)
+        except OSError:
+            return
+        self._cache.copy_in(_PROGRAMS, key, self._output)
+        self._cache.put(_MODELS, self._key, json.dumps(names).encode())
+
+    def _program_key(self, names: Iterable[str]) -> str:
+        folder = os.path.realpath(os.path.dirname(self._source))
+        pairs = [(name, self._hashes.settled(os.path.join(folder, name)).digest) for name in names]
+        return _hash(self._key, json.dumps(pairs))
+
+    def _is_older(self, name: str) -> bool:
+        folder = os.path.realpath(os.path.dirname(self._source))
+        status = os.stat(os.path.join(folder, name))
+        return max(status.st_ctime_ns, status.st_mtime_ns) < self._begun - 50_000_000
+
+
+def cached_program(arguments: Arguments, cache: DiskCache | None) -> CachedProgram | None:
+    """The program of a command line; None where it cannot be kept."""
+    if cache is None or not _is_a_program_alone(arguments):
+        return None
+    plugins = [plugin_fingerprint(name) for name in arguments["load-plugin"] or ()]
+    if None in plugins:
+        return None
+    given = {name: arguments[name] for name in _TELLING}
+    options = json.dumps([given, plugins, compiler_fingerprint()], sort_keys=True)
+    try:
+        return CachedProgram(cache, arguments.files[0], arguments["o"], options)
+    except OSError:
+        return None  # importing the model will tell
+
+
+def _is_a_program_alone(arguments: Arguments) -> bool:
+    changed = {name for name, option in OPTIONS.items() if arguments[name] != option.default}
+    return (
+        arguments["emit"] == "artifact"
+        and changed <= {*_TELLING, *_WITHOUT_EFFECT}
+        and is_own_target(arguments["target"].partition("{")[0].strip())
+        and arguments.files[0].lower().endswith(ONNX_SUFFIXES)
+        and not is_special(arguments["o"])
+    )
+
+
+def _hash(*parts: Any) -> str:
+    return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()

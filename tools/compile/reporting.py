@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-compile --report: listens while passes run, measures the program if it can run here, writes the page."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from ... import __version__
+from ...bindings.errors import RelaxError
+from ...passes.core.journal import Journal
+from ...runtime.artifact import Artifact
+from ..command_line import Arguments, parse_shapes
+from ..opt.files import write_whole
+
+
+class Reporting:
+    """The report of one compilation; nothing is done where none is asked for."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self._arguments = arguments
+        self.is_asked_for: bool = arguments["report"] is not None
+        self._shapes = _shapes(arguments)
+        self._journal = Journal()
+
+    def recording(self) -> AbstractContextManager[Any]:
+        """Around the work that the report tells of."""
+        return self._journal.recording() if self.is_asked_for else nullcontext()
+
+    def check(self, artifact: Artifact) -> None:
+        """Refuses, before anything is written, shapes that do not fit."""
+        if self._shapes:
+            from ..report.measure import check_shapes
+
+            check_shapes(artifact, self._shapes)
+
+    def write(self, artifact: Artifact, source: str) -> None:
+        """Writes the page, whole or not at all."""
+        from ..report.data import Subject, report_data
+        from ..report.measure import measure
+        from ..report.page import page
+
+        measured = measure(artifact, self._shapes)
+        subject = Subject(os.path.basename(source), self._arguments["target"], __version__, self._options())
+        text = page(report_data(self._journal, subject, artifact, measured))
+        write_whole(self._arguments["report"], text.encode())
+
+    def _options(self) -> list[tuple[str, str]]:
+        shown = [("-O", str(self._arguments["O"]))]
+        return [*shown, *(("--shape", text) for text in self._arguments["shape"] or ())]
+
+
+def _shapes(arguments: Arguments) -> dict[str, Any]:
+    try:
+        return parse_shapes(arguments["report-shape"], unknown=False)
+    except RelaxError as error:
+        raise RelaxError(error.message.replace("--shape", "--report-shape")) from None

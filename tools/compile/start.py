@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-compile does before it loads MLIR: often the program is there already."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from ...bindings.disk_cache import DiskCache
+from ..command_line import Arguments, write_text
+from .options import parse
+from .program_cache import cached_program
+
+
+def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code. Raises RelaxError."""
+    begun = time.perf_counter()
+    arguments = parse(argv)
+    if arguments["clear-cache"] or arguments["cache-info"]:
+        write_text(stdout, _cleared(arguments) if arguments["clear-cache"] else _info(arguments))
+        return 0
+    cache, program = None, None
+    if not (arguments["help"] or arguments["version"] or arguments["no-cache"]):
+        cache = DiskCache(arguments["cache-dir"])
+        program = cached_program(arguments, cache)
+    if program is not None and program.fetch():
+        if arguments["v"]:
+            stderr.write(f"{arguments['o']}: from the cache, {time.perf_counter() - begun:.3f} seconds\n")
+        return 0
+    from .driver import Driver
+
+    return Driver(stdin, stdout, stderr).run(arguments, cache, program)
+
+
+def _info(arguments: Arguments) -> str:
+    cache = DiskCache(arguments["cache-dir"])
+    sizes = cache.sizes()
+    total = sum(size for _, size in sizes.values())
+    rows = [f"{kind:<10}{count:>8}{size / 1e6:>12.1f} MB" for kind, (count, size) in sizes.items()]
+    head = f"{cache.folder}: {total / 1e6:.1f} MB of at most {cache.limit / 1e6:.0f} MB"
+    return "\n".join([head, *rows]) + "\n"
+
+
+def _cleared(arguments: Arguments) -> str:
+    cache = DiskCache(arguments["cache-dir"])
+    total = sum(size for _, size in cache.sizes().values())
+    cache.clear()
+    return f"{cache.folder}: {total / 1e6:.1f} MB removed\n"

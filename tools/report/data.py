@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the page shows, as JSON: facts that belong together side by side, with measured times where there are any."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...passes.core.journal import Journal
+from ...runtime.artifact import Artifact
+from .graphs import graphs
+from .links import link
+from .memory import memory_of
+
+#: The kinds of facts that have their own place on the page; the others are shown in tables.
+_SHOWN = frozenset(
+    "model node operator legalized kept kernel fused not-fused call memory schedule loops code stage".split()
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run of the program told, or why there is none."""
+
+    #: Seconds by kernel and nodes of each call; as often as it occurs.
+    calls: Sequence[tuple[str, tuple[str, ...], float]] = ()
+    #: A whole call, and the part of it that is in no kernel.
+    seconds: float = 0.0
+    between: float = 0.0
+    #: The sizes that symbols had.
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    #: On how it was measured, or why it was not.
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was compiled, and how."""
+
+    title: str
+    target: str
+    version: str
+    options: Sequence[tuple[str, str]] = ()
+
+
+def report_data(journal: Journal, subject: Subject, artifact: Artifact, measured: Measured) -> dict[str, Any]:
+    """All that the page shows."""
+    links = link(journal)
+    memory = memory_of(journal, links.calls, measured.sizes)
+    models = journal.of("model")
+    model = models[-1] if models else None
+    _add_times(links.calls, links.kernels, measured)
+    return {
+        "title": subject.title,
+        "target": subject.target,
+        "triple": artifact.triple,
+        "features": sorted(artifact.features),
+        "version": subject.version,
+        "options": [list(option) for option in subject.options],
+        "model": model,
+        "note": measured.note,
+        "sizes": dict(measured.sizes),
+        "seconds": measured.seconds,
+        "between": measured.between,
+        "weights": {
+            "count": len(artifact.constants),
+            "bytes": sum(memoryview(constant.data).nbytes for constant in artifact.constants),
+        },
+        "code_bytes": sum(memoryview(each).nbytes for each in artifact.objects),
+        "graphs": graphs(links, model, journal.of("memory")),
+        "nodes": links.nodes,
+        "operators": links.operators,
+        "calls": links.calls,
+        "kernels": links.kernels,
+        "memory": memory,
+        "stages": [{"name": fact["name"], "seconds": fact["seconds"]} for fact in journal.of("stage")],
+        "pieces": _pieces(journal.of("code")),
+        "others": {kind: journal.of(kind) for kind in journal.kinds if kind not in _SHOWN},
+    }
+
+
+def _pieces(code: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How code was made: by the piece, each of them compiled or found."""
+    made = [fact for fact in code if not fact["cached"]]
+    return {"made": len(made), "found": len(code) - len(made), "seconds": sum(fact["seconds"] or 0 for fact in made)}
+
+
+def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], measured: Measured) -> None:
+    """Puts each measured time to its call. Calls that nothing tells apart share theirs in their order."""
+    times: dict[tuple[str, tuple[str, ...]], list[float]] = defaultdict(list)
+    for kernel, nodes, seconds in measured.calls:
+        times[kernel, tuple(dict.fromkeys(filter(None, nodes)))].append(seconds)
+    for call in calls:
+        if call["kernel"] is None:
+            continue
+        found = times.get((kernels[call["kernel"]]["name"], tuple(call["origins"])))
+        if found:
+            call["seconds"] = found.pop(0)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From the model's nodes to operators to calls of kernels: which facts of a journal are about the same thing.
+
+Passes tell places in the model by origins, the names of nodes. An operator has those of its node; a call has those of
+all operators in it, and what was fused tells the PrimFunc that each of them was before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...passes.core.journal import Journal
+
+_WHY = {
+    "constant": "its value is known when the model is imported",
+    "input": "it hands on what it gets",
+    "nodes": "the nodes of its own graph took its place",
+    "operators": "nothing computes: what it made is a size, or nobody needs it",
+}
+_Key = tuple[str, tuple[str, ...]]
+
+
+@dataclass
+class Links:
+    """Nodes, operators, calls and kernels with numbers of each other. Each is a list of JSON objects."""
+
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    operators: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    kernels: list[dict[str, Any]] = field(default_factory=list)
+
+
+def link(journal: Journal) -> Links:
+    """The facts of a journal as one graph."""
+    links = Links()
+    links.kernels = _kernels(journal)
+    links.calls = _calls(journal, links.kernels)
+    links.operators = _operators(journal, links.calls)
+    links.nodes = _nodes(journal, links.operators, links.calls)
+    return links
+
+
+def _key(name: str, origins: Iterable[str]) -> _Key:
+    return name, tuple(origins)
+
+
+# ---- kernels ----
+
+
+def _kernels(journal: Journal) -> list[dict[str, Any]]:
+    """What is called, in the order of the first call."""
+    told = {fact["name"]: fact for fact in journal.of("kernel")}
+    schedules = {fact["kernel"]: fact for fact in journal.of("schedule")}
+    code = {fact["name"]: fact for fact in journal.of("code")}
+    loops: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for fact in journal.of("loops"):
+        loops[fact["kernel"]].append(_without(fact, "kind", "kernel"))
+    names = dict.fromkeys(fact["callee"] for fact in journal.of("call") if fact["callee"])
+    return [
+        {
+            "name": name,
+            "operator": told.get(name, {}).get("operator", ""),
+            "pattern": told.get(name, {}).get("pattern", ""),
+            "text": told.get(name, {}).get("text", ""),
+            "schedule": _without(schedules.get(name, {}), "kind", "kernel", "pattern"),
+            "loops": loops[name],
+            "flops": flops_of(loops[name]),
+            "code": _without(code.get(name, {}), "kind", "name"),
+            "calls": [],
+        }
+        for name in names
+    ]
+
+
+def _without(fact: dict[str, Any], *fields: str) -> dict[str, Any]:
+    return {name: value for name, value in fact.items() if name not in fields}
+
+
+def flops_of(loops: Sequence[dict[str, Any]]) -> int | None:
+    """Operations on numbers in a call; None where a size is not known, or some loops are not told of."""
+    total = 0
+    for each in loops:
+        if each["reason"] or None in each["sizes"]:
+            return None
+        points = elements = 1
+        for dim, size in enumerate(each["sizes"]):
+            points *= size
+            elements *= 1 if dim in each["reductions"] else size
+        total += points * each["flops"] + elements * (each["epilogue"] or 0)
+    return total if loops else None
+
+
+# ---- calls ----
+
+
+def _calls(journal: Journal, kernels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    fused: dict[_Key, list[dict[str, Any]]] = {}
+    for fact in journal.of("fused"):
+        fused[_key(fact["kernel"], fact["origins"])] = fact["members"]
+    numbers = {kernel["name"]: number for number, kernel in enumerate(kernels)}
+    calls: list[dict[str, Any]] = []
+    for fact in journal.of("call"):
+        callee, origins = fact["callee"], fact["origins"]
+        kernel = numbers.get(callee)
+        if kernel is not None:
+            kernels[kernel]["calls"].append(len(calls))
+        members = fused.get(_key(callee, origins)) or [{"kernel": callee, "origins": origins}]
+        calls.append({**_without(fact, "kind", "callee"), "kernel": kernel, "members": members if callee else []})
+    _add_reasons_apart(journal, calls)
+    return calls
+
+
+def _add_reasons_apart(journal: Journal, calls: list[dict[str, Any]]) -> None:
+    """Why a call was not made one with those that read what it computes."""
+    by_member: dict[_Key, list[int]] = _by_member(calls)
+    for fact in journal.of("not-fused"):
+        first, second = (by_member.get(_key(side["kernel"], side["origins"]), []) for side in _sides(fact))
+        for number in first:
+            for other in second:
+                apart = calls[number].setdefault("apart", [])
+                entry = {"call": other, "reason": fact["reason"]}
+                if other != number and entry not in apart:
+                    apart.append(entry)
+
+
+def _sides(fact: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return fact["producer"], fact["consumer"]
+
+
+def _by_member(calls: Sequence[dict[str, Any]]) -> dict[_Key, list[int]]:
+    found: dict[_Key, list[int]] = defaultdict(list)
+    for number, call in enumerate(calls):
+        for member in call["members"]:
+            found[_key(member["kernel"], member["origins"])].append(number)
+        if not call["members"]:
+            found[_key(call["operation"], call["origins"])].append(number)
+    return found
+
+
+# ---- operators ----
+
+
+def _operators(journal: Journal, calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of the graph first, by their numbers; then those that rules made."""
+    operators = [_without(fact, "kind", "index") for fact in journal.of("operator")]
+    by_member = _by_member(calls)
+    for fact in journal.of("legalized"):
+        if fact["index"] is None:
+            operators.append({"operator": fact["operator"], "origins": fact["origins"], "made": True, "inputs": []})
+        operator = operators[-1 if fact["index"] is None else fact["index"]]
+        operator.update(rule=fact["rule"], target=fact["target"], place=fact["place"], kernels=fact["kernels"])
+    for operator in operators:
+        names = operator.setdefault("kernels", [operator["operator"]])
+        found = [number for name in names for number in by_member.get(_key(name, operator["origins"]), ())]
+        operator["calls"] = sorted(set(found))
+    return operators
+
+
+# ---- nodes ----
+
+
+def _nodes(
+    journal: Journal, operators: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The model's own nodes. What nodes of functions and graphs inside became is theirs as well."""
+    facts = journal.of("node")
+    of_node: dict[str, list[int]] = defaultdict(list)
+    for number, operator in enumerate(operators):
+        for name in operator["origins"]:
+            of_node[name].append(number)
+    calls_of: dict[str, list[int]] = defaultdict(list)
+    for number, call in enumerate(calls):
+        for name in call["origins"]:
+            calls_of[name].append(number)
+    inside: dict[str, list[str]] = defaultdict(list)
+    for fact in facts:
+        if fact["within"]:
+            inside[fact["within"]].append(fact["name"])
+    return [_node(fact, inside, of_node, calls_of) for fact in facts if not fact["within"]]
+
+
+def _node(
+    fact: dict[str, Any],
+    inside: dict[str, list[str]],
+    operators_of: dict[str, list[int]],
+    calls_of: dict[str, list[int]],
+) -> dict[str, Any]:
+    names = list(_with_inner(fact["name"], inside))
+    operators = sorted({number for name in names for number in operators_of.get(name, ())})
+    calls = sorted({number for name in names for number in calls_of.get(name, ())})
+    why = "" if operators or calls else _WHY[fact["became"]]
+    return {
+        **_without(fact, "kind", "within", "became"),
+        "inner": len(names) - 1,
+        "operators": operators,
+        "calls": calls,
+        "why": why,
+    }
+
+
+def _with_inner(name: str, inside: dict[str, list[str]]) -> Iterable[str]:
+    found = {name: None}
+    pending = [name]
+    while pending:
+        for inner in inside.get(pending.pop(), ()):
+            if inner not in found:
+                found[inner] = None
+                pending.append(inner)
+    return found

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a program that has just been compiled, with random inputs, for the times on the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...runtime import ArtifactError, Executable, tensor
+from ...runtime.artifact import Artifact
+from ...runtime.executable import check_architecture, check_features
+from ..run.inputs import make_inputs
+from ..run.lists import gathered_inputs, spread_inputs
+from ..run.sizes import Sizes
+from .data import Measured
+
+#: The option that tells sizes.
+OPTION = "--report-shape"
+# Calls are repeated that often, or for about so many seconds.
+_LEAST_CALLS, _MOST_CALLS, _MOST_SECONDS = 3, 20, 2.0
+_MAIN = "main"
+
+
+def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured:
+    """The times of each kernel; where there can be none, why. Raises RelaxError for shapes that do not fit."""
+    entry = spread_inputs(_function_of(artifact))
+    sizes, untold = _sizes(entry, shapes)
+    try:
+        check_architecture(artifact.triple)
+        check_features(artifact.features)
+    except ArtifactError as error:
+        return Measured(sizes=sizes, note=f"No times: the program cannot run here, {error}.")
+    if untold:
+        names = ", ".join(untold)
+        return Measured(sizes=sizes, note=f"No times: nothing tells the size of {names}; {OPTION} input:sizes does.")
+    return _measured(Executable(artifact, load_later=True), entry, shapes, sizes)
+
+
+def check_shapes(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Raises RelaxError for shapes that the program's function does not take."""
+    _sizes(spread_inputs(_function_of(artifact)), shapes)
+
+
+def _function_of(artifact: Artifact) -> Mapping[str, Any]:
+    """What is measured: `main`, or the first function where none has that name."""
+    return next((entry for entry in artifact.entries if entry["name"] == _MAIN), artifact.entries[0])
+
+
+def _sizes(entry: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> tuple[dict[str, int], list[str]]:
+    """The values of symbols, and the names of those that have none."""
+    described = {each["name"]: each for each in entry["inputs"]}
+    sizes = Sizes()
+    for name, shape in shapes.items():
+        if name not in described or described[name]["kind"] != "tensor":
+            known = ", ".join(each["name"] for each in entry["inputs"] if each["kind"] == "tensor") or "none"
+            raise RelaxError(f"{OPTION}: the function has no input '{name}' that is a tensor (it has {known})")
+        sizes.bind(name, described[name]["shape"], shape, OPTION)
+    told = dict(sizes.values)
+    for each in described.values():
+        if each["kind"] == "tensor" and each["name"] not in shapes:
+            sizes.shape(each["shape"])  # symbols that nothing tells become 1
+    return told, [name for name in sizes.values if name not in told]
+
+
+def _measured(
+    executable: Executable, entry: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int]
+) -> Measured:
+    name: str = entry["name"]
+    try:
+        values, _ = make_inputs(entry, (), shapes, seed=0)
+        passed = [_passed(value) for value in gathered_inputs(executable.signature(name), values).values()]
+        executable[name](*passed)  # the first call links code and touches memory
+        start = time.perf_counter()
+        executable[name](*passed)
+        seconds = time.perf_counter() - start
+        repeat = max(_LEAST_CALLS, min(_MOST_CALLS, int(_MOST_SECONDS / max(seconds, 1e-9))))
+        profile = executable.profile(name, *passed, repeat=repeat, warmup=0)
+    except Exception as error:  # whatever the program and the functions that it calls raise
+        return Measured(
+            sizes=sizes, note=f"No times: with random inputs {name} failed, {type(error).__name__}: {error}"
+        )
+    calls = [(each.kernel, each.nodes, each.seconds) for each in profile.kernels]
+    told = f", {', '.join(f'{symbol} = {size}' for symbol, size in sizes.items())}" if sizes else ""
+    note = f"Times are medians of {repeat} calls with random inputs on this machine{told}."
+    return Measured(calls, profile.unprofiled_seconds, profile.between_seconds, sizes, note)
+
+
+def _passed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [tensor(each) for each in value]
+    return tensor(value) if hasattr(value, "shape") else value
