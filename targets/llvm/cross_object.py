@@ -21,16 +21,10 @@ _INSTALL = "pip install relax-mlir[cross]"
 
 
 def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
-    """The object file of a module for a CPU, position-independent: the same module gives the same bytes.
+    """The object file, position-independent, of a module that is known to be compilable, for a CPU.
 
-    Raises RelaxError where llvmlite is missing or the module is not compilable.
+    The same module gives the same bytes. Raises RelaxError where llvmlite is missing.
     """
-    check_compilable(module, opt_level)
-    return cross_object_of_checked(module, target, opt_level)
-
-
-def cross_object_of_checked(module: Any, target: CodeTarget, opt_level: int) -> bytes:
-    """The object file of a module that is known to be compilable. Raises RelaxError where llvmlite is missing."""
     machine, code = _optimized(load_llvmlite(), module, target, opt_level)
     return bytes(machine.emit_object(code))
 

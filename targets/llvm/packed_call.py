@@ -11,7 +11,7 @@ from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, string_value
 from . import abi
 from .llvm_text import PTR, FunctionText, has_symbol, merge, symbol, symbols_of, text_global
-from .packed_allocate import ALLOCATION, BORROWING
+from .packed_allocate import BORROWING
 from .packed_fail import fail, fail_type
 from .packed_support import CALL_GLOBAL, FAIL, FAIL_AT, FAIL_AT_DECLARED, SUPPORT
 
@@ -45,16 +45,6 @@ def add_tensor_borrowing(module: Any) -> None:
     """
     load_dialects(module.context, ("llvm",))
     merge(module, SUPPORT + BORROWING)
-
-
-def add_allocation(module: Any) -> None:
-    """Adds the function that allocates tensors, for kernels whose results have sizes that the data decide.
-
-    `@__relax_allocate` is `i32 (ptr label, i32 rank, i32 dtype, i64 bytes of an element, ptr shape, ptr out)`; the
-    label begins error messages, out receives the object (type index 70), owned by the caller.
-    """
-    load_dialects(module.context, ("llvm",))
-    merge(module, SUPPORT + ALLOCATION)
 
 
 def add_raise(module: Any, kind: str, message: str) -> str:

@@ -102,12 +102,6 @@ def _is_same(left: Any, right: Any) -> bool:
     return left is not None and right is not None and left == right
 
 
-def _has_one_destination(one: Any, other: Any) -> bool:
-    place, other_place = _destination(one), _destination(other)
-    # MLIR's values cannot be compared with None.
-    return place is not None and other_place is not None and place == other_place
-
-
 def _is_used_once(value: Any) -> bool:
     return sum(1 for _ in value.uses) == 1 and not is_scalar(value.type)
 

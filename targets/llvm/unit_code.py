@@ -8,7 +8,7 @@ from typing import Any
 from ...bindings.context import new_context
 from ...bindings.mlir import ir
 from .code_target import CodeTarget
-from .cross_object import cross_object_of_checked
+from .cross_object import emit_cross_object
 from .object_file import object_of_checked
 
 #: What the function of a kernel's unit is called until its object is made.
@@ -27,7 +27,7 @@ def unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, s
         if target is None:
             return object_of_checked(module, opt_level)
         machine = CodeTarget(**target, enabled=frozenset(), vector_bytes=0)
-        return cross_object_of_checked(module, machine, opt_level)
+        return emit_cross_object(module, machine, opt_level)
 
 
 def _name_kernel(module: Any, symbol: str) -> None:

@@ -52,6 +52,9 @@ class Driver:
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
+        if arguments["list-onnx-operators"]:
+            write_text(self.stdout, _operators_text())
+            return 0
         source = arguments.files[0]
         if arguments["check"]:
             return self._check(source, arguments)
@@ -249,6 +252,15 @@ def _write_artifact(artifact: Artifact, path: str) -> None:
         whole = Path(folder, "artifact")
         write_artifact(artifact, whole)
         write_whole(path, whole.read_bytes())
+
+
+def _operators_text() -> str:
+    """A line for each converter, those of plug-ins included."""
+    from ...frontends.onnx.registry import all_converters
+
+    rows = [(f"{each.domain}.{each.name}".lstrip("."), str(each.since), each.place) for each in all_converters()]
+    width = max(len(name) for name, _, _ in rows)
+    return "".join(f"{name:<{width}}  {since:>3}  {place}\n" for name, since, place in rows)
 
 
 def _version_text() -> str:

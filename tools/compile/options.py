@@ -23,6 +23,7 @@ OPTIONS: dict[str, Option] = {
     "O": Option("level", _GENERAL, "how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
     "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
+    "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
     "jobs": Option("number", _SPEED, "how many processes may compile kernels at once; as many as there are CPUs is the default", "n"),
     "cache-dir": Option("text", _SPEED, "where programs and kernels are kept; the default is $RELAX_MLIR_CACHE, else relax-mlir in the user's cache folder", "folder"),
     "no-cache": Option("flag", _SPEED, "compile all anew, and keep nothing", default=False),
@@ -35,6 +36,9 @@ OPTIONS: dict[str, Option] = {
     "load-plugin": Option("list", _WATCH, "import this Python module first: it registers operators, targets, ...", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip
+
+#: Options that need no input file.
+_ALONE = ("help", "version", "cache-info", "clear-cache", "list-onnx-operators")
 
 HELP_HEAD = (
     "relax-compile: compiles an ONNX model or a module of relax operators",
@@ -50,7 +54,7 @@ HELP_HEAD = (
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
     arguments = parse_arguments(argv, OPTIONS)
-    if any(arguments[name] for name in ("help", "version", "cache-info", "clear-cache")):
+    if any(arguments[name] for name in _ALONE):
         return arguments
     if len(arguments.files) != 1:
         given = ", ".join(arguments.files) or "none"

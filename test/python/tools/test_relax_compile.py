@@ -307,3 +307,14 @@ def test_interruption_leaves_nothing(tanh: Path, tmp_path: Path) -> None:
     assert (process.returncode, errors) == (1, b"relax-compile: error: interrupted\n")
     assert out.read_text() == "old"
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {"waits.py", "out.rxa", "model.onnx"}
+
+
+def test_the_operators_that_are_known() -> None:
+    lines = made("--list-onnx-operators").splitlines()
+    rows = [line.split() for line in lines]
+    assert ["Softmax", "13"] in [row[:2] for row in rows]
+    assert any(row[0] == "com.microsoft.MatMulNBits" for row in rows)
+    names = {row[0] for row in rows}
+    schemas = {each.name for each in onnx.defs.get_all_schemas() if each.domain == "" and not each.has_function}
+    # Strings, pictures and what only other domains' operators may do.
+    assert len(schemas - names) < 0.1 * len(schemas), sorted(schemas - names)
