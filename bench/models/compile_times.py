@@ -11,18 +11,20 @@ the code of its kernels, as where the model has changed a little.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 _OURS = str(Path(sys.executable).with_name("relax-compile"))
 _PEERS = Path(__file__).with_name("peers.py")
+_NAMES = ("onnxruntime", "tvm", "iree")
 _SAMPLE_SECONDS = 0.01
 
 
@@ -39,38 +41,41 @@ def main(folder: str, *arguments: str) -> int:
     peers = next((each.partition("=")[2] for each in arguments if each.startswith("--peers=")), "")
     names = [each for each in arguments if not each.startswith("--")]
     models = [Path(folder, f"{name}.onnx") for name in names] or sorted(Path(folder).glob("*.onnx"))
-    columns = ["cold", "cached", "kernels", *(("onnxruntime", "tvm", "iree") if peers else ())]
+    columns = ["cold", "cached", "kernels", *(_NAMES if peers else ())]
+    failures: list[str] = []
     print("seconds (peak MB)\n" + "model".ljust(22) + "".join(column.rjust(16) for column in columns))
     for model in models:
         print(model.stem.ljust(22), end="", flush=True)
-        for cell in _row(model, peers):
+        for cell in _row(model, peers, failures):
             print(cell.rjust(16), end="", flush=True)
         print()
+    print("\n".join(["", "failed:", *failures]) if failures else "")
     return 0
 
 
-def _row(model: Path, peers: str) -> Iterator[str]:
+def _row(model: Path, peers: str, failures: list[str]) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         output, cache = os.path.join(folder, "model.rxa"), os.path.join(folder, "cache")
-        ours = [_OURS, str(model), "-o", output, f"--cache-dir={cache}"]
-        yield _told(lambda: measured(ours))
-        yield _told(lambda: measured(ours))
+        ours = [_OURS, f"--cache-dir={cache}", "-o", output, str(model)]
+        yield _told(ours, failures)
+        yield _told(ours, failures)
         for programs in Path(cache).glob("*/programs"):
             shutil.rmtree(programs)
-        yield _told(lambda: measured(ours))
-    for peer in ("onnxruntime", "tvm", "iree") if peers else ():
-        yield _told(lambda peer=peer: measured([peers, str(_PEERS), peer, str(model)]))  # type: ignore[misc]
+        yield _told(ours, failures)
+    for peer in _NAMES if peers else ():
+        yield _told([peers, str(_PEERS), peer, str(model)], failures)
 
 
-def _told(measure: Callable[[], Measured]) -> str:
+def _told(command: Sequence[str], failures: list[str]) -> str:
     try:
-        return str(measure())
+        return str(measured(command))
     except subprocess.CalledProcessError as error:
-        print(error.stderr.decode(errors="replace")[-500:], file=sys.stderr)
+        lines = [line for line in error.stderr.decode(errors="replace").splitlines() if "rror" in line]
+        failures.append(f"{shlex.join(command[-2:])}: {lines[-1].strip()[:300] if lines else error}")
         return "failed"
 
 
-def measured(command: list[str]) -> Measured:
+def measured(command: Sequence[str]) -> Measured:
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     memory = _Memory(process.pid)

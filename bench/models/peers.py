@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 
@@ -34,18 +35,24 @@ def tvm(path: str) -> None:
 
 def iree(path: str) -> None:
     import os
-    import subprocess
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         imported, compiled = os.path.join(folder, "model.mlir"), os.path.join(folder, "model.vmfb")
         tools = os.path.dirname(sys.executable)
         importer = [os.path.join(tools, "iree-import-onnx"), path, "-o", imported]
-        subprocess.run([*importer, "--opset-version", "17"], check=True, capture_output=True)
+        _run([*importer, "--opset-version", "17"])
         options = ["--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu"]
         options += ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O2"]
         compiler = [os.path.join(tools, "iree-compile"), imported, *options, "-o", compiled]
-        subprocess.run(compiler, check=True, capture_output=True)
+        _run(compiler)
+
+
+def _run(command: list[str]) -> None:
+    """Ends with what the command says where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit("\n".join(line for line in done.stderr.splitlines() if "error" in line) or done.stderr[-500:])
 
 
 if __name__ == "__main__":
