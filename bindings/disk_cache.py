@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import mmap
 import os
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -62,6 +63,34 @@ def default_limit() -> int:
     return int(digits) * unit
 
 
+class _Opened(NamedTuple):
+    """An entry that is read: its file, and what is in it."""
+
+    file: int
+    data: memoryview
+    check: bytes
+
+
+class _Damaged(Exception):
+    """An entry's data are not what was written."""
+
+
+class _Meanwhile(threading.Thread):
+    """Calls a function while other work goes on."""
+
+    def __init__(self, work: Callable[[], bytes]) -> None:
+        super().__init__(daemon=True)
+        self._work, self._made = work, b""
+        self.start()
+
+    def run(self) -> None:
+        self._made = self._work()
+
+    def result(self) -> bytes:
+        self.join()
+        return self._made
+
+
 class DiskCache:
     """Bytes by kind and key; keys are hexadecimal hashes of everything that the bytes depend on."""
 
@@ -74,8 +103,13 @@ class DiskCache:
 
     def get(self, kind: str, key: str) -> bytes | None:
         """What is kept under a key; None where nothing is, or it is damaged."""
-        with self._checked(kind, key) as found:
-            return None if found is None else bytes(found[1])
+        with self._opened(kind, key) as entry:
+            if entry is None:
+                return None
+            if _check(entry.data) == entry.check:
+                return bytes(entry.data)
+        self._drop(kind, key)
+        return None
 
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keeps bytes, or notes why not."""
@@ -87,12 +121,22 @@ class DiskCache:
 
         Raises OSError where the file cannot be written.
         """
-        with self._checked(kind, key) as found:
-            if found is None:
+        with self._opened(kind, key) as entry:
+            if entry is None:
                 return False
-            source, data = found
-            with _replacing(path, ".relax-", durable=True) as target:
-                _copy(source, target, len(data))
+            try:
+                with _replacing(path, ".relax-") as target:
+                    # Both take about as long as each other, and neither needs the interpreter.
+                    checked = _Meanwhile(lambda: _check(entry.data))
+                    try:
+                        _copy(entry.file, target, len(entry.data))
+                    finally:
+                        check = checked.result()
+                    if check != entry.check:
+                        raise _Damaged
+            except _Damaged:
+                self._drop(kind, key)
+                return False
             return True
 
     def copy_in(self, kind: str, key: str, path: str) -> None:
@@ -128,8 +172,8 @@ class DiskCache:
         return os.path.join(self._root, kind, key[:2], key)
 
     @contextlib.contextmanager
-    def _checked(self, kind: str, key: str) -> Iterator[tuple[int, memoryview] | None]:
-        """An entry's open file, and its data; None where there is none that is whole."""
+    def _opened(self, kind: str, key: str) -> Iterator[_Opened | None]:
+        """An entry, mapped, as it is; None where there is none. It counts as used."""
         path = self._path(kind, key)
         with contextlib.ExitStack() as opened:
             try:
@@ -138,17 +182,16 @@ class DiskCache:
             except (OSError, ValueError):
                 yield None
                 return
-            whole = opened.enter_context(memoryview(mapped))
-            data = opened.enter_context(whole[: max(len(whole) - _CHECK_BYTES, 0)])
-            if whole[len(data) :] != _check(data):
-                # It may be in a folder that cannot be written.
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-                yield None
-                return
             with contextlib.suppress(OSError):
                 os.utime(path)  # the time of its last use
-            yield file.fileno(), data
+            whole = opened.enter_context(memoryview(mapped))
+            data = opened.enter_context(whole[: max(len(whole) - _CHECK_BYTES, 0)])
+            yield _Opened(file.fileno(), data, bytes(whole[len(data) :]))
+
+    def _drop(self, kind: str, key: str) -> None:
+        """A damaged entry goes, unless it is in a folder that cannot be written."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._path(kind, key))
 
     # ---- writing ----
 
@@ -232,15 +275,16 @@ def _check(data: memoryview) -> bytes:
 
 
 @contextlib.contextmanager
-def _replacing(path: str, prefix: str, *, durable: bool = False) -> Iterator[int]:
-    """A new file that takes the place of another at the end, or goes."""
+def _replacing(path: str, prefix: str) -> Iterator[int]:
+    """A new file that takes the place of another at the end, or goes.
+
+    It is not waited for until the disk has it: what a power failure takes can be made again.
+    """
     temporary = os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
     target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         try:
             yield target
-            if durable:
-                os.fsync(target)
         finally:
             os.close(target)
         os.replace(temporary, path)

@@ -58,6 +58,7 @@ def _row(model: Path, peers: str, failures: list[str]) -> Iterator[str]:
         output, cache = os.path.join(folder, "model.rxa"), os.path.join(folder, "cache")
         ours = [_OURS, f"--cache-dir={cache}", "-o", output, str(model)]
         yield _told(ours, failures)
+        os.unlink(output)  # else nothing would have to be written
         yield _told(ours, failures)
         for programs in Path(cache).glob("*/programs"):
             shutil.rmtree(programs)

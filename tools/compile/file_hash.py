@@ -29,7 +29,7 @@ class Settled(NamedTuple):
 
     def is_still_so(self) -> bool:
         """Whether the file has not changed since. Raises OSError."""
-        return _status(self.path) == self.status
+        return file_status(self.path) == self.status
 
 
 class FileHashes:
@@ -40,7 +40,7 @@ class FileHashes:
 
     def settled(self, path: str) -> Settled:
         """The hash of a file's content. Raises OSError."""
-        status = _status(path)
+        status = file_status(path)
         key = hashlib.blake2b(os.fsencode(os.path.realpath(path)), digest_size=20).hexdigest()
         known = self._cache.get(_KIND, key)
         if known is not None:
@@ -84,6 +84,7 @@ def _piece_hashes(data: memoryview) -> list[bytes]:
     return hashes
 
 
-def _status(path: str) -> tuple[int, ...]:
+def file_status(path: str) -> tuple[int, ...]:
+    """What changes when a file does, or becomes another one. Raises OSError."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev

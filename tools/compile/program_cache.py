@@ -7,6 +7,7 @@ in, and these with the model which program it is.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -18,7 +19,7 @@ from ...bindings.disk_cache import DiskCache
 from ...bindings.errors import RelaxError
 from ..command_line import Arguments
 from ..opt.files import is_special
-from .file_hash import FileHashes, Settled
+from .file_hash import FileHashes, Settled, file_status
 from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
 from .options import ONNX_SUFFIXES, OPTIONS
 from .output import check_output
@@ -27,7 +28,7 @@ FORMAT = "1"
 # Options that change the program, and those that do not; with any other there is more to make than a program.
 _TELLING = ("target", "O", "shape", "load-plugin")
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
-_MODELS, _PROGRAMS = "models", "programs"
+_MODELS, _PROGRAMS, _OUTPUTS = "models", "programs", "outputs"
 
 
 class CachedProgram:
@@ -36,6 +37,7 @@ class CachedProgram:
     def __init__(self, cache: DiskCache, source: str, output: str, options: str) -> None:
         """Raises OSError where the model cannot be read."""
         self._cache, self._source, self._output = cache, source, output
+        self._path = os.path.realpath(output)
         self._begun = time.time_ns()
         self._hashes = FileHashes(cache)
         self._model: Settled = self._hashes.settled(source)
@@ -52,7 +54,10 @@ class CachedProgram:
         except OSError:
             return False  # importing the model will tell
         try:
-            return self._cache.copy_out(_PROGRAMS, key, os.path.realpath(self._output))
+            if not (self._is_there(key) or self._cache.copy_out(_PROGRAMS, key, self._path)):
+                return False
+            self._note_output(key)
+            return True
         except OSError as error:
             raise RelaxError(f"{self._output}: cannot be written: {error.strerror}") from None
 
@@ -68,6 +73,23 @@ class CachedProgram:
             return
         self._cache.copy_in(_PROGRAMS, key, self._output)
         self._cache.put(_MODELS, self._key, json.dumps(names).encode())
+        with contextlib.suppress(OSError):
+            self._note_output(key)
+
+    def _is_there(self, key: str) -> bool:
+        """Whether the output is this program, untouched since it was written; then it only gets a new time."""
+        known = self._cache.get(_OUTPUTS, _hash(self._path))
+        try:
+            if known is None or json.loads(known) != [list(file_status(self._path)), key]:
+                return False
+            os.utime(self._path)
+        except OSError:
+            return False  # it has gone, or is somebody else's
+        return True
+
+    def _note_output(self, key: str) -> None:
+        status = file_status(self._path)
+        self._cache.put(_OUTPUTS, _hash(self._path), json.dumps([status, key]).encode())
 
     def _program_key(self, names: Iterable[str]) -> str:
         folder = os.path.realpath(os.path.dirname(self._source))

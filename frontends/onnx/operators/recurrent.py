@@ -172,7 +172,7 @@ class _Recurrent:
         """The rows [steps, batch, size] and the last states of a direction."""
         cell = self.cell(self.node, self.size, self._weights(index), functions)
         data = self._reversed(self.data) if backwards else self.data
-        product = relax["matmul"](data, relax["permute_dims"](_of_direction(self.node.tensor(1), index), axes=[1, 0]))
+        product = relax["matmul"](data, self._matrix(1, index))
         from_input = _plus(product, cell.weights.input_bias)
         states = [self._initial(5 + each, index) for each in range(self.cell.states)]
         steps = self.shape[0]
@@ -189,12 +189,24 @@ class _Recurrent:
 
     def _weights(self, index: int) -> Weights:
         node, gates = self.node, self.cell.gates * self.size
-        recurrent = relax["permute_dims"](_of_direction(node.tensor(2), index), axes=[1, 0])
-        peepholes = _of_direction(node.tensor(7), index) if self.cell.states == 2 and node.has(7) else None
+        recurrent = self._matrix(2, index)
+        peepholes = self._vector(7, index, 0, 3 * self.size) if self.cell.states == 2 and node.has(7) else None
         if not node.has(3):
             return Weights(recurrent, None, None, peepholes)
-        bias = _of_direction(node.tensor(3), index)
-        return Weights(recurrent, part(bias, 0, 0, gates), part(bias, 0, gates, 2 * gates), peepholes)
+        return Weights(recurrent, self._vector(3, index, 0, gates), self._vector(3, index, gates, 2 * gates), peepholes)
+
+    def _matrix(self, input_: int, index: int) -> Any:
+        """A direction's matrix, transposed; here and now where it is a constant, else in each call."""
+        array = self.node.constant(input_)
+        if array is not None:
+            return _const(array[index].T)
+        return relax["permute_dims"](_of_direction(self.node.tensor(input_), index), axes=[1, 0])
+
+    def _vector(self, input_: int, index: int, begin: int, end: int) -> Any:
+        array = self.node.constant(input_)
+        if array is not None:
+            return _const(array[index, begin:end])
+        return part(_of_direction(self.node.tensor(input_), index), 0, begin, end)
 
     def _initial(self, input_: int, index: int) -> Any:
         """A state of the batch's size, which is checked when the model runs where the graph cannot tell."""
@@ -247,6 +259,12 @@ def part(tensor: Any, axis: int, begin: int, end: int, drop: bool = False) -> An
 
 def _of_direction(tensor: Any, index: int) -> Any:
     return part(tensor, 0, index, index + 1, drop=True)
+
+
+def _const(array: Any) -> Any:
+    import numpy
+
+    return const(numpy.ascontiguousarray(array))
 
 
 def _plus(tensor: Any, bias: Any) -> Any:

@@ -179,6 +179,26 @@ def test_damage_is_repaired(damage: str, tmp_path: Path, cache: DiskCache) -> No
     assert out.read_bytes() == before
 
 
+def test_an_output_that_is_there_is_not_written_again(tmp_path: Path, cache: DiskCache) -> None:
+    source, out = model(tmp_path / "model.onnx"), tmp_path / "out.rxa"
+    made(source, "-o", out)
+    program, before = out.read_bytes(), out.stat()
+    time.sleep(0.02)
+    assert is_hit(source, "-o", out)
+    assert out.stat().st_ino == before.st_ino
+    assert out.stat().st_mtime_ns > before.st_mtime_ns  # for make: newer than the model, even if that was touched
+    out.write_bytes(program[:-1] + bytes([program[-1] ^ 1]))  # of the same size
+    assert is_hit(source, "-o", out)
+    assert out.read_bytes() == program
+    out.unlink()
+    assert is_hit(source, "-o", out)
+    assert out.read_bytes() == program
+    made(source, "-o", out, "-O0")
+    assert out.read_bytes() != program
+    assert is_hit(source, "-o", out)
+    assert out.read_bytes() == program
+
+
 def test_without_a_cache(tmp_path: Path, cache: DiskCache) -> None:
     source, out = model(tmp_path / "model.onnx"), tmp_path / "out.rxa"
     made(source, "-o", out, "--no-cache")
@@ -273,7 +293,7 @@ def test_information_and_clearing(tmp_path: Path, cache: DiskCache) -> None:
     assert told("--cache-info") == f"{cache.folder}: 0.0 MB of at most 4295 MB\n"
     made(model(tmp_path / "model.onnx"), "-o", tmp_path / "out.rxa")
     lines = told("--cache-info").splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["kernels", "models", "programs"]
+    assert [line.split()[0] for line in lines[1:]] == ["kernels", "models", "outputs", "programs"]
     assert re.fullmatch(rf"{re.escape(cache.folder)}: 0\.\d MB removed\n", told("--clear-cache"))
     assert cache.sizes() == {}
 
