@@ -60,6 +60,7 @@ def _row(model: Path, peers: str, failures: list[str]) -> Iterator[str]:
         yield _told(ours, failures)
         os.unlink(output)  # else nothing would have to be written
         yield _told(ours, failures)
+        os.unlink(output)
         for programs in Path(cache).glob("*/programs"):
             shutil.rmtree(programs)
         yield _told(ours, failures)
