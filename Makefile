@@ -78,8 +78,9 @@ bench-models: env models $(MODELS)/env-peers ## compare those models with onnxru
 	@$(BIN)/python bench/models/compare.py $(MODELS)
 	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
 
-fuzz: env ## mutate valid inputs for a minute and look for anything but a clean error
+fuzz: env ## mutate valid inputs and models for two minutes and look for anything but a clean error
 	@$(BIN)/python test/fuzz/run.py --seconds 60
+	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 
 generate: env ## write the generated files anew: the references in docs/, the list of upstream passes
 	@$(BIN)/python tools/dev/check.py --write

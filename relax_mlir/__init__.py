@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from .passes.core.registry import all_passes as all_passes
     from .passes.core.registry import find_pass as find_pass
     from .passes.core.registry import register_pass as register_pass
+    from .passes.gradient.registry import all_gradients as all_gradients
+    from .passes.gradient.registry import register_gradient as register_gradient
     from .passes.legalize import loops as loops
     from .pipeline import Decline as Decline
     from .pipeline import LegalizeOps as LegalizeOps
@@ -113,6 +115,9 @@ _EXPORTS = {
     "register_lower_intrinsic": "pipeline",
     "register_target": "pipeline",
     "select": "pipeline",
+    # Derivatives of operators.
+    "all_gradients": "passes.gradient.registry",
+    "register_gradient": "passes.gradient.registry",
     # Rewriting.
     "Conversion": "bindings.conversion",
     "Pattern": "bindings.patterns",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .model import DEFAULT_DOMAINS, Model
+from .node import Unsupported
 
 
 def expansion_of(node: Any, model: Model) -> Any:
@@ -57,7 +58,11 @@ def _built_for(schema: Any, node: Any) -> Any:
     )
     if not version:
         return None
-    body = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), types)
+    try:
+        body = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), types)
+    except (RuntimeError, onnx.shape_inference.InferenceError) as error:
+        reason = str(error).partition("\n")[0]
+        raise Unsupported(f"ONNX cannot make the function that defines the operator: {reason}") from None
     function = onnx.FunctionProto()
     function.ParseFromString(body)
     return _with_attributes(function, node, _defaults(schema))

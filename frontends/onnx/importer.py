@@ -81,6 +81,16 @@ class GraphImporter:
         except RelaxError as error:
             raise RelaxError(f"output '{shown(name)}': {error.message}") from None
 
+    def knows(self, name: str) -> bool:
+        """Whether a name is defined by now, here or in a graph around."""
+        return name in self._values or (self._outer is not None and self._outer.knows(name))
+
+    def nodes_around(self) -> Iterator[Any]:
+        """The nodes of this graph, then those of the graphs around, each graph's in its order."""
+        yield from self._nodes
+        if self._outer is not None:
+            yield from self._outer.nodes_around()
+
     def _hint(self, name: str) -> str:
         """What may be wrong where a name is not known, or not yet."""
         later = next((proto for proto in self._nodes if name in proto.output), None)

@@ -32,7 +32,7 @@ def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Any = No
         importer.define(held.name, value)
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
-    outputs = [importer.lookup(output.name) for output in graph.output]
+    outputs = [importer.output(output.name) for output in graph.output]
     if any(output is None for output in outputs):
         raise Incomplete
     return outputs

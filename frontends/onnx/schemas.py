@@ -13,14 +13,15 @@ from .node import Node, Unsupported
 
 
 class _Schema(NamedTuple):
-    inputs: tuple[int, int]
-    outputs: tuple[int, int]
+    least_inputs: int
+    most_inputs: int
+    most_outputs: int
     #: By name, whether the operator needs it.
     attributes: Mapping[str, bool]
 
 
 def check_node(node: Node) -> None:
-    """Raises Unsupported for attributes that nobody would read, and inputs and outputs that are too many or too few."""
+    """Raises Unsupported for attributes that nobody would read, and what is missing or too many."""
     schema = _schema("" if node.domain in DEFAULT_DOMAINS else node.domain, node.op, node.version)
     if schema is None:
         return
@@ -28,20 +29,18 @@ def check_node(node: Node) -> None:
         # ONNX leaves names that begin so to those who make models.
         if attribute.name not in schema.attributes and not attribute.name.startswith("__"):
             hint = suggest(attribute.name, schema.attributes)
-            raise Unsupported(f"{node.op} of this version has no attribute '{attribute.name}'{hint}", attribute.name)
+            raise Unsupported(f"{node.op} of this version knows no attribute '{attribute.name}'{hint}", attribute.name)
     for name, is_needed in schema.attributes.items():
         if is_needed and not node.has_attribute(name):
-            raise Unsupported(f"attribute '{name}' is missing, without which nothing can be computed", name)
-    _check_count("input", len(node.inputs), schema.inputs)
-    _check_count("output", node.output_count, schema.outputs)
-
-
-def _check_count(what: str, count: int, limits: tuple[int, int]) -> None:
-    least, most = limits
-    if count < least:
-        raise Unsupported(f"{what} #{count} is missing: there must be {least}")
-    if count > most:
-        raise Unsupported(f"it has {count} {what}s, and may have {most}")
+            raise Unsupported(f"has no attribute '{name}', which it needs", name)
+    if len(node.inputs) < schema.least_inputs:
+        raise Unsupported(f"input #{len(node.inputs)} is missing: there must be {schema.least_inputs}")
+    for what, count, most in (
+        ("inputs", len(node.inputs), schema.most_inputs),
+        ("outputs", node.output_count, schema.most_outputs),
+    ):
+        if count > most:
+            raise Unsupported(f"it has {count} {what}, and may have {most}")
 
 
 @functools.cache
@@ -54,4 +53,4 @@ def _schema(domain: str, op: str, version: int) -> _Schema | None:
     except onnx.defs.SchemaError:
         return None
     attributes = {name: bool(each.required) for name, each in found.attributes.items()}
-    return _Schema((found.min_input, found.max_input), (found.min_output, found.max_output), attributes)
+    return _Schema(found.min_input, found.max_input, found.max_output, attributes)

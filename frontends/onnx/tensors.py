@@ -61,7 +61,7 @@ def array_of(tensor: Any, data: TensorData) -> Any:
     if tensor.HasField("raw_data"):
         twice = next((field for field in _TYPED if len(getattr(tensor, field))), None)
         if twice is not None:
-            raise RelaxError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one of them must be empty")
+            raise RelaxError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one must be empty")
         return _from_bytes(tensor, data.behind(tensor.raw_data), what, dtype, shape)
     return _decoded(tensor, what, shape)
 
@@ -73,8 +73,8 @@ def check_size(what: str, shape: Sequence[int]) -> None:
 
 
 def is_absurd(shape: Sequence[int]) -> bool:
-    """Whether sizes are negative, or of more elements than any memory holds."""
-    return any(size < 0 for size in shape) or math.prod(shape) > _MOST_ELEMENTS
+    """Whether sizes are negative, or of more elements than any memory holds, also where one of them is zero."""
+    return any(size < 0 for size in shape) or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS
 
 
 def _byte_count(dtype: str, shape: tuple[int, ...]) -> int:

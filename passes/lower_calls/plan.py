@@ -14,7 +14,7 @@ from typing import Any
 
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, bit_width
-from ...dialects.core.symbols import SymExpr, dim_mul, product
+from ...dialects.core.symbols import SymExpr, dim_mul, equal, product
 from .memrefs import ALIGNMENT, is_same_shape
 
 #: Results that are an operand's elements, in the same order and place.
@@ -154,6 +154,9 @@ class _Planner:
             if buffer is None or buffer.output is not None or len(buffer.path) > 1:
                 continue
             returned = decode(value.type)
+            # What is made may be a view of other size, which the program refuses only when it has been written.
+            if equal(product(dims_of(buffer.info)), product(dims_of(returned))) is not True:
+                continue
             if all(self._knows(dim) for dim in (*dims_of(buffer.info), *dims_of(returned))):
                 buffer.output = index
                 buffer.is_whole_output = is_same_shape(buffer.info, returned)

@@ -83,7 +83,7 @@ def _outcomes(cases: Sequence[Case], tool: Tool) -> Iterator[Outcome]:
     folder = Path(tempfile.gettempdir()) / f"relax-fuzz-{child}"
     try:
         with os.fdopen(results, "rb") as stream:
-            for case in cases:
+            for _ in cases:
                 in_time = bool(select.select([stream], [], [], tool.patience_s + _GRACE_S)[0])
                 line = stream.readline() if in_time else b""
                 if not line:

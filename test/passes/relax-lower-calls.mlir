@@ -45,6 +45,20 @@ func.func @cast(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.sym<["n"]>>) -> tens
   return %1 : tensor<?xf32>
 }
 
+// What may turn out to have another size than the result is not written there, also where that is refused afterwards.
+// CHECK-LABEL: func.func @other_size(%arg0: memref<2x8xf32>, %arg1: memref<?x8xf32>, %arg2: memref<?x8xf32>)
+// CHECK: %[[ARENA:.*]] = memref.alloc({{.*}}relax.arena
+// CHECK: %[[OWN:.*]] = memref.view %[[ARENA]]
+// CHECK: call @exp({{.*}})
+// CHECK: "tir.assert"({{.*}}message = "{} elements cannot take the shape (n, 8), which has {}"
+// CHECK: linalg.generic {{.*}} outs(%arg2 : memref<?x8xf32>)
+func.func @other_size(%x: tensor<2x8xf32>, %like: !t) -> !t {
+  %0 = "relax.call_tir"(%x) {func = @exp} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %1 = "relax.shape_expr"() {dims = ["n", 8]} : () -> !relax.shape<["n", 8]>
+  %2 = "relax.reshape"(%0, %1) : (tensor<2x8xf32>, !relax.shape<["n", 8]>) -> !t
+  return %2 : !t
+}
+
 // What leaves a branch is memory of its own.
 // CHECK-LABEL: func.func @branch(
 // CHECK: %[[R:.*]] = scf.if %arg0 -> (memref<2x8xf32>)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 FUZZER = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
 CASES = 1500
+MODELS = 150
 
 
 def run_fuzzer(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -26,6 +27,29 @@ def test_mutated_inputs_are_refused_cleanly() -> None:
     # Were all of one kind, the mutations would test nothing.
     assert accepted > CASES / 50
     assert refused > CASES / 2
+
+
+def test_mutated_models_are_refused_or_run() -> None:
+    done = run_fuzzer("--onnx", "--seed", "20", "--cases", str(MODELS), "--jobs", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = re.match(r"seed 20: (\d+) cases, (\d+) accepted, (\d+) refused, 0 failures", done.stdout)
+    assert summary is not None, done.stdout
+    total, accepted, refused = map(int, summary.groups())
+    assert total == MODELS
+    assert accepted > MODELS / 10
+    assert refused > MODELS / 4
+
+
+def test_a_crash_of_a_model_is_a_failure() -> None:
+    code = f"""
+import os, signal, sys
+sys.path.insert(0, {str(FUZZER.parent)!r})
+import case, onnx_suite
+onnx_suite.relax_compile.run = lambda arguments: os.kill(os.getpid(), signal.SIGSEGV)
+print(onnx_suite.run_alone(case.Case("onnx-bytes", b"", ("check",), onnx_suite.MODEL)).problem)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert "crashed (SIGSEGV)" in done.stdout, done.stderr
 
 
 def test_a_case_is_made_again_from_its_seed() -> None:

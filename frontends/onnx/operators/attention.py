@@ -115,6 +115,8 @@ def positions(node: Node, tensor: Any, axis: int) -> Any:
 
 def split_heads(node: Node, tensor: Any, heads: int) -> Any:
     """[batch, length, heads * size] as [batch, heads, length, size]."""
+    if len(sizes(tensor)) != 3:
+        raise node.fail(f"queries, keys and values have 3 dimensions each, or 4: one has {len(sizes(tensor))}")
     width = sizes(tensor)[2]
     if heads < 1 or not isinstance(width, int) or width % heads:
         raise node.fail(f"a hidden size of {width} cannot be split into {heads} heads")
@@ -129,6 +131,9 @@ def join_heads(tensor: Any) -> Any:
 
 
 def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
+    ranks = [len(sizes(each)) for each in (query, key, value)]
+    if ranks != [4, 4, 4]:
+        raise node.fail(f"queries, keys and values have 3 dimensions each, or 4: these have {ranks}")
     heads = [sizes(each)[1] for each in (query, key, value)]
     if not all(isinstance(each, int) and each > 0 for each in heads):
         raise node.fail("numbers of heads must be known")

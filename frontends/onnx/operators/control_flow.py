@@ -95,6 +95,8 @@ def loop(node: Node) -> Any:
         raise node.fail(f"must have a body with {2 + len(states)} inputs and at least {1 + len(states)} outputs")
     starts = known_truth(node.value(1)) if node.has(1) else True
     turns = node.numbers(0) if node.has(0) else None
+    if turns is not None and len(turns) != 1:
+        raise node.fail(f"the most turns (input #0) must be one number, and are {len(turns)}")
     count = None if turns is None else max(turns[0], 0)
     has_sequences = any(not isinstance(state, Value) for state in states)
     try:

@@ -92,6 +92,8 @@ def _per_channel(node: Node, values: Any) -> Any:
 def conv_transpose(node: Node) -> Any:
     sizes, kernel = spatial_sizes(node), kernel_of(node, 1)
     count = _dimensions(node, len(sizes))
+    if len(kernel) != count:
+        raise node.fail(f"the weight's kernel has {len(kernel)} dimensions, the data {count} behind its channels")
     strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
     before, after, extra = _transposed_pads(node, sizes, kernel, strides, dilations)
     # The operator takes less output padding than a step; the rest is zeros behind, or before where none is removed.

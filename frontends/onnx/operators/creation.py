@@ -61,10 +61,12 @@ def range_(node: Node) -> Any:
 
 def _number(node: Node, index: int) -> Any:
     """An input that is known: a Python number or an expression."""
-    known = node.sizes(index)
+    known, held = node.sizes(index), node.constant(index)
+    count = len(known) if known is not None else held.size if held is not None else 1
+    if count != 1:
+        raise node.fail(f"input #{index} must be one number, and has {count}")
     if known is not None:
         return known[0]
-    held = node.constant(index)
     return None if held is None else held.item()
 
 

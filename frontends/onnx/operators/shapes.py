@@ -238,6 +238,8 @@ def tile(node: Node) -> Any:
 
 
 def _tiled(node: Node, repeats: Sequence[Size]) -> Any:
+    if len(repeats) != node.rank(0):
+        raise node.fail(f"there are {len(repeats)} repeats for {node.rank(0)} dimensions")
     if all(isinstance(count, int) for count in repeats):
         return relax["tile"](node.tensor(0), repeats=repeats)
     own = sizes.sizes_of(node.value(0))

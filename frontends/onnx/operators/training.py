@@ -132,8 +132,3 @@ def momentum(node: Node) -> Any:
         return [relax["subtract"](x, relax["multiply"](t.like(step.rate, step.rate_dtype), direction)), momentum]
 
     return _for_each(node, 3, update)
-
-
-@register_onnx(_DOMAIN, "Gradient")
-def gradient(node: Node) -> Any:
-    raise node.fail("derivatives of a graph are not made here: export the model with its backward pass as operators")

@@ -114,3 +114,5 @@ def test_constants(dtype: str) -> None:
     for code, value in enumerate(values.astype("float64").tolist()):
         found = numpy.array(constant_code(value, dtype), "uint8").view(values.dtype)
         assert numpy.isnan(found) if numpy.isnan(value) else found.view("uint8") == code
+        # As MLIR writes it: seven digits.
+        assert constant_code(float(f"{value:.6e}"), dtype) == constant_code(value, dtype)

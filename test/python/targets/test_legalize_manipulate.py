@@ -185,6 +185,8 @@ def test_sizes_that_do_not_fit() -> None:
     same_bits(ran("squeeze", bits(3, 1), symbols=[("n", "m")], axis=(1,), default_rules=True), bits(3, 1)[:, 0])
     with pytest.raises(ValueError, match=r"do not broadcast: sizes 3 and 4 differ"):
         ran("broadcast_to", x, symbols=[("n", "m")], shape=(4, "m"))
+    with pytest.raises(ValueError, match=r"do not broadcast: sizes 3 and 4 differ"):
+        ran("broadcast_to", x, symbols=[(3, "m")], shape=("m", "m"))  # more than the result has room for
     same_bits(
         ran("broadcast_to", bits(1, 4), symbols=[("n", "m")], shape=(4, "m")), numpy.broadcast_to(bits(1, 4), (4, 4))
     )

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reverse mode: from a tensor back to those that it depends on, operation by operation, with the rules' derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import find_op, registered_dialects
+from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
+from ...dialects.core.operands import as_value
+from ...dialects.core.symbols import equal
+from ...dialects.relax import dialect
+from .call import GradientCall, named
+from .registry import GradientRule, find_gradient
+
+relax = dialect.ops
+
+
+def gradients(y: Any, xs: Sequence[Any], seed: Any = None) -> list[Any]:
+    """How the sum of y's elements changes with each of the xs; zeros where it does not depend on one.
+
+    `seed` weighs y's elements, a tensor of its shape. What computes the gradients is built at the insertion point,
+    each operation of it where the one that it differentiates is from. The xs are taken as independent of each other.
+    """
+    path, varying = _between(xs, y)
+    independent = set(xs)
+    totals: dict[Any, Any] = {}
+    if y in varying:
+        totals[y] = relax["ones_like"](y) if seed is None else seed
+    for operation in reversed(path):
+        arriving = [None if each in independent else totals.pop(each, None) for each in operation.results]
+        if any(each is not None for each in arriving):
+            with operation.location:
+                _pass_on(operation, arriving, varying, totals)
+    return [totals[x] if x in totals else relax["zeros_like"](x) for x in xs]
+
+
+def gradients_at(values: Sequence[Any], function: Callable[..., Any], seed: Any = None) -> list[Any]:
+    """The gradients of `function(*tensors)` by its arguments where these are `values`, of which some may be the same.
+
+    What the function uses besides its arguments does not change with them, even if it is one of the values.
+    """
+    # Casts that do nothing tell an argument from all other uses of its value.
+    casts = [
+        ir.Operation.create("builtin.unrealized_conversion_cast", results=[value.type], operands=[value])
+        for value in values
+    ]
+    arguments = [cast.result for cast in casts]
+    try:
+        found = gradients(function(*arguments), arguments, seed)
+        by_argument = dict(zip(arguments, values, strict=True))
+        return [by_argument.get(each, each) for each in found]
+    finally:
+        for cast, value in zip(casts, values, strict=True):
+            cast.result.replace_all_uses_with(value)
+            cast.erase()
+
+
+def _between(xs: Sequence[Any], y: Any) -> tuple[list[Any], set[Any]]:
+    """The operations on the way from the xs to y, in their order, and the values there that change with the xs."""
+    varying = set(xs)
+    path = []
+    for operation in _made_by(y, varying):
+        if any(value in varying for value in _used_by(operation)):
+            path.append(operation)
+            varying.update(result for result in operation.results if _may_vary(result))
+    return path, varying
+
+
+def _made_by(y: Any, known: set[Any]) -> Iterator[Any]:
+    """The operations that compute a value out of known ones, each after those whose results it uses."""
+    done = set(known)
+    waiting = [(y, False)]
+    while waiting:
+        value, has_operands = waiting.pop()
+        operation = _maker(value)
+        if has_operands:
+            yield operation
+        elif operation is not None and value not in done:
+            done.update(operation.results)
+            waiting.append((value, True))
+            waiting.extend((used, False) for used in _used_by(operation))
+
+
+def _maker(value: Any) -> Any:
+    """The operation whose result a value is; None for an argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def _used_by(operation: Any) -> list[Any]:
+    """The values from around that an operation uses, those in its regions among them."""
+    if not len(operation.regions):
+        return list(operation.operands)
+    inside = [each.operation for each in operations_in(operation)]
+    own = {result for each in inside for result in each.results} - set(operation.results)
+    return [*operation.operands, *(used for each in inside for used in each.operands if used not in own)]
+
+
+def _may_vary(value: Any) -> bool:
+    """Whether a value can change continuously: shapes, integers and truths do not."""
+    info = decode(value.type)
+    if isinstance(info, (TensorInfo, ScalarInfo, VectorInfo)):
+        return is_float(info.dtype)
+    return not isinstance(info, ShapeInfo)
+
+
+def _pass_on(operation: Any, arriving: list[Any], varying: set[Any], totals: dict[Any, Any]) -> None:
+    """Adds what arrives at an operation's results to what its operands get."""
+    rule = find_gradient(operation.name)
+    if rule is None:
+        raise RelaxError(f"no rule tells the derivative of {named(operation)}: {_help_with(operation)}")
+    returned = rule.function(GradientCall(find_op(operation.name), operation, arriving))
+    for operand, gradient in zip(operation.operands, _as_list(rule, operation, returned), strict=False):
+        if operand not in varying:
+            continue
+        made = gradient() if callable(gradient) else gradient
+        if made is not None:
+            fitting = _fitting(rule, operation, made, operand)
+            totals[operand] = relax["add"](totals[operand], fitting) if operand in totals else fitting
+
+
+def _help_with(operation: Any) -> str:
+    namespace, _, name = operation.name.partition(".")
+    dialect = registered_dialects().get(namespace)
+    if dialect is None or name not in dialect.ops:
+        return "control flow and scalars that only the run decides cannot be differentiated"
+    return f'rx.register_gradient("{operation.name}") teaches it'
+
+
+def _as_list(rule: GradientRule, operation: Any, returned: Any) -> list[Any]:
+    listed = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    if len(listed) > len(operation.operands):
+        raise RelaxError(
+            f"the rule for the derivative of {named(operation)} ({rule.place}) gives {len(listed)} gradients "
+            f"for {len(operation.operands)} operands"
+        )
+    return listed
+
+
+def _fitting(rule: GradientRule, operation: Any, gradient: Any, operand: Any) -> Any:
+    """A gradient as a tensor of the type of the operand that it is for."""
+    value, wanted = as_value(gradient), decode(operand.type)
+    given = None if value is None else decode(value.type)
+    if given == wanted:
+        return value
+    if not isinstance(given, TensorInfo) or not isinstance(wanted, TensorInfo) or not _may_be(given, wanted):
+        got = type(gradient).__name__ if given is None else describe(given)
+        raise RelaxError(
+            f"the rule for the derivative of {named(operation)} ({rule.place}) gives {got} for an operand "
+            f"that is {describe(wanted)}"
+        )
+    # A size that the one knows and the other does not; the run checks it.
+    return relax["match_cast"](value, ty=wanted)
+
+
+def _may_be(given: TensorInfo, wanted: TensorInfo) -> bool:
+    if given.dtype != wanted.dtype:
+        return False
+    if given.shape is None or wanted.shape is None:
+        return True
+    pairs = zip(given.shape, wanted.shape, strict=False)
+    return given.rank == wanted.rank and all(equal(*pair) is not False for pair in pairs)

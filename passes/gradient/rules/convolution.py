@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of convolutions: each is a convolution again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
+from ...canonicalize.support import dtype_of, is_known, shape_of
+from ..call import GradientCall
+from ..registry import register_gradient
+from ..tensors import relax
+
+_CONVOLUTIONS = {"relax.nn.conv1d": "W", "relax.nn.conv2d": "HW", "relax.nn.conv3d": "DHW"}
+
+
+class _Windows:
+    """What the derivatives need to know of a convolution, transposed or not."""
+
+    def __init__(self, call: GradientCall, letters: str, kernel: str):
+        layouts = (call.data_layout, call.kernel_layout, call.out_layout or call.data_layout)
+        if layouts != (f"NC{letters}", f"{kernel}{letters}", f"NC{letters}"):
+            raise call.fail(f"only in the layouts NC{letters} and {kernel}{letters}, got {', '.join(layouts)}")
+        if call.out_dtype not in (None, dtype_of(call.data)):
+            raise call.fail(f"only where the result is of the operands' element type, not {call.out_dtype}")
+        self.call = call
+        self.letters = letters
+        self.rank = len(letters)
+        padding = list(call.padding) * (self.rank if len(call.padding) == 1 else 1)
+        self.before, self.after = padding[: self.rank], padding[-self.rank :]
+        self.strides, self.dilation = self._each(call.strides), self._each(call.dilation)
+
+    def _each(self, given: Sequence[int]) -> list[int]:
+        return list(given) * (self.rank if len(given) == 1 else 1)
+
+    def shape(self, tensor: Any) -> tuple[Dim, ...]:
+        shape = shape_of(tensor)
+        if shape is None or not is_known(shape):
+            raise self.call.fail("sizes of its operands are only known when the program runs")
+        return shape
+
+    def convolved(self, data: Any, weight: Any, strides: list[int], dilation: list[int]) -> Any:
+        return relax[f"nn.conv{self.rank}d"](
+            data,
+            weight,
+            strides=strides,
+            padding=[*self.before, *self.after],
+            dilation=dilation,
+            groups=self.call.groups,
+        )
+
+    def spread(self, data: Any, weight: Any, like: Any) -> Any:
+        """The transposed convolution that has the size of what was convolved."""
+        wanted, taps = self.shape(like)[2:], self.shape(weight)[2:]
+        rests = [self._rest(axis, size, tap) for axis, (size, tap) in enumerate(zip(wanted, taps, strict=True))]
+        return relax[f"nn.conv{self.rank}d_transpose"](
+            data,
+            weight,
+            strides=self.strides,
+            padding=[*self.before, *self.after],
+            output_padding=rests,
+            dilation=self.dilation,
+            groups=self.call.groups,
+        )
+
+    def _rest(self, axis: int, size: Dim, taps: Dim) -> int:
+        """How many of the (padded) data's last elements no window reaches."""
+        window = dim_add(dim_mul(dim_sub(taps, 1), self.dilation[axis]), 1)
+        reach = dim_sub(dim_add(size, self.before[axis] + self.after[axis]), window)
+        rest = dim_mod(reach, self.strides[axis])
+        if not isinstance(rest, int):
+            raise self.call.fail(f"with strides {self.strides}, the spatial sizes of the data must be numbers: {size}")
+        return rest
+
+    def by_weight(self, data: Any, result: Any, weight: Any) -> Any:
+        """Of a convolution of data, by its weight: batches are what is summed over, as channels were."""
+        groups, spatial = self.call.groups, list(range(2, 2 + self.rank))
+        shape = self.shape(data)
+        product = self.convolved(
+            _by_channels(data, groups, shape),
+            relax["permute_dims"](result, axes=[1, 0, *spatial]),
+            strides=self.dilation,
+            dilation=self.strides,
+        )
+        turned = relax["permute_dims"](product, axes=[1, 0, *spatial])
+        # What the last window leaves over would be further taps.
+        taps = self.shape(weight)[2:]
+        if shape_of(turned) == self.shape(weight):
+            return turned
+        if not all(isinstance(tap, int) for tap in taps):
+            raise self.call.fail(f"the sizes of the kernel must be numbers: {', '.join(map(str, taps))}")
+        return relax["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
+
+
+def _by_channels(data: Any, groups: int, shape: tuple[Dim, ...]) -> Any:
+    """Data with channels in the place of batches; each group's batches lie beside each other."""
+    spatial = list(range(2, len(shape)))
+    if groups == 1:
+        return relax["permute_dims"](data, axes=[1, 0, *spatial])
+    batch, channels = shape[:2]
+    in_group = dim_floordiv(channels, groups)
+    apart = _reshaped(data, (batch, groups, in_group, *shape[2:]))
+    moved = relax["permute_dims"](apart, axes=[2, 1, 0, *(axis + 1 for axis in spatial)])
+    return _reshaped(moved, (in_group, dim_mul(batch, groups), *shape[2:]))
+
+
+def _reshaped(x: Any, shape: tuple[Dim, ...]) -> Any:
+    return relax["reshape"](x, relax["shape_expr"](dims=shape))
+
+
+@register_gradient(list(_CONVOLUTIONS))
+def convolution(call: GradientCall) -> list[Any]:
+    windows = _Windows(call, _CONVOLUTIONS[call.operation.name], "OI")
+    return [
+        lambda: windows.spread(call.gradient, call.weight, call.data),
+        lambda: windows.by_weight(call.data, call.gradient, call.weight),
+    ]
+
+
+@register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS])
+def transposed_convolution(call: GradientCall) -> list[Any]:
+    """The convolution that it transposes goes from the result to the data."""
+    windows = _Windows(call, _CONVOLUTIONS[call.operation.name.removesuffix("_transpose")], "IO")
+    return [
+        lambda: windows.convolved(call.gradient, call.weight, windows.strides, windows.dilation),
+        lambda: windows.by_weight(call.gradient, call.data, call.weight),
+    ]

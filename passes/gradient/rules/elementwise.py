@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of operators on elements, as formulas: what a result's gradient becomes for each operand.
+
+`g` is the gradient of the result `y`; what operands were broadcast to is summed back to their shapes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..call import GradientCall
+from ..registry import register_gradient
+from ..tensors import Tensor, apply, relax, summed_to
+
+Formula = Callable[..., Tensor]
+
+_TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+#: f(g, x, y) of operators with one operand.
+OF_ONE: dict[str, Formula] = {
+    "relax.abs": lambda g, x, y: g * apply("sign", x),
+    "relax.acos": lambda g, x, y: -g * apply("rsqrt", 1 - x * x),
+    "relax.acosh": lambda g, x, y: g / (apply("sqrt", x - 1) * apply("sqrt", x + 1)),
+    "relax.asin": lambda g, x, y: g * apply("rsqrt", 1 - x * x),
+    "relax.asinh": lambda g, x, y: g * apply("rsqrt", x * x + 1),
+    "relax.atan": lambda g, x, y: g / (x * x + 1),
+    "relax.atanh": lambda g, x, y: g / (1 - x * x),
+    "relax.cos": lambda g, x, y: -g * apply("sin", x),
+    "relax.cosh": lambda g, x, y: g * apply("sinh", x),
+    "relax.erf": lambda g, x, y: g * (_TWO_BY_ROOT_PI * apply("exp", -(x * x))),
+    "relax.exp": lambda g, x, y: g * y,
+    "relax.log": lambda g, x, y: g / x,
+    "relax.negative": lambda g, x, y: -g,
+    "relax.rsqrt": lambda g, x, y: g * (-0.5 * y / x),
+    "relax.sigmoid": lambda g, x, y: g * (y * (1 - y)),
+    "relax.sin": lambda g, x, y: g * apply("cos", x),
+    "relax.sinh": lambda g, x, y: g * apply("cosh", x),
+    "relax.sqrt": lambda g, x, y: g * (0.5 / y),
+    "relax.square": lambda g, x, y: g * (2 * x),
+    "relax.tan": lambda g, x, y: g * (y * y + 1),
+    "relax.tanh": lambda g, x, y: g * (1 - y * y),
+}
+
+#: f(g, x1, x2, y) by the first and by the second operand.
+OF_TWO: dict[str, tuple[Formula, Formula]] = {
+    "relax.add": (lambda g, a, b, y: g, lambda g, a, b, y: g),
+    "relax.subtract": (lambda g, a, b, y: g, lambda g, a, b, y: -g),
+    "relax.multiply": (lambda g, a, b, y: g * b, lambda g, a, b, y: g * a),
+    "relax.divide": (lambda g, a, b, y: g / b, lambda g, a, b, y: -g * (y / b)),
+    "relax.atan2": (lambda g, a, b, y: g * (b / (a * a + b * b)), lambda g, a, b, y: -g * (a / (a * a + b * b))),
+    "relax.log_add_exp": (lambda g, a, b, y: g * apply("exp", a - y), lambda g, a, b, y: g * apply("exp", b - y)),
+    "relax.maximum": (lambda g, a, b, y: _if_chosen(g, a, b, a > b), lambda g, a, b, y: _if_chosen(g, a, b, a < b)),
+    "relax.minimum": (lambda g, a, b, y: _if_chosen(g, a, b, a < b), lambda g, a, b, y: _if_chosen(g, a, b, a > b)),
+    "relax.power": (lambda g, a, b, y: _by_base(g, a, b), lambda g, a, b, y: _by_exponent(g, a, y)),
+}
+
+#: Piecewise constant: nothing changes with their operands.
+STEPS = ["relax.ceil", "relax.floor", "relax.round", "relax.sign", "relax.trunc"]
+
+
+def _if_chosen(g: Tensor, a: Tensor, b: Tensor, is_chosen: Tensor) -> Tensor:
+    """The gradient where an operand is the one; where both are the same, half of it."""
+    return is_chosen.where(g, a.equals(b).where(0.5 * g, 0.0))
+
+
+def _by_base(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """b * a ** (b - 1), which is 0 where b is, also where a is 0."""
+    is_zero = b.equals(0.0)
+    return g * is_zero.where(0.0, b * a ** is_zero.where(1.0, b - 1))
+
+
+def _by_exponent(g: Tensor, a: Tensor, y: Tensor) -> Tensor:
+    """y * log(a), which is 0 where a is."""
+    return g * y * apply("log", a.equals(0.0).where(1.0, a))
+
+
+def _rule_of_one(formula: Formula) -> Callable[[GradientCall], Any]:
+    def rule(call: GradientCall) -> Any:
+        return formula(Tensor(call.gradient), Tensor(call.operands[0]), Tensor(call.result)).value
+
+    rule.__wrapped__ = formula  # type: ignore[attr-defined]  # where it is written
+    return rule
+
+
+def _rule_of_two(by_first: Formula, by_second: Formula) -> Callable[[GradientCall], Any]:
+    def rule(call: GradientCall) -> list[Any]:
+        one, other = call.operands
+
+        def gradient(formula: Formula, operand: Any, beside: Any) -> Any:
+            made = formula(Tensor(call.gradient), Tensor(one), Tensor(other), Tensor(call.result))
+            return summed_to(made.value, operand, [beside])
+
+        return [lambda: gradient(by_first, one, other), lambda: gradient(by_second, other, one)]
+
+    rule.__wrapped__ = by_first  # type: ignore[attr-defined]
+    return rule
+
+
+for _name, _formula in OF_ONE.items():
+    register_gradient(_name)(_rule_of_one(_formula))
+for _name, _formulas in OF_TWO.items():
+    register_gradient(_name)(_rule_of_two(*_formulas))
+
+
+@register_gradient(STEPS)
+def step(call: GradientCall) -> None:
+    return None
+
+
+@register_gradient("relax.where")
+def where(call: GradientCall) -> list[Any]:
+    g, condition = Tensor(call.gradient), Tensor(call.condition)
+    return [
+        None,
+        lambda: summed_to(condition.where(g, 0.0).value, call.x1, [call.condition, call.x2]),
+        lambda: summed_to(condition.where(0.0, g).value, call.x2, [call.condition, call.x1]),
+    ]
+
+
+@register_gradient("relax.clip")
+def clip(call: GradientCall) -> Any:
+    """Where the operand is inside of the bounds, or on one, the result is the operand."""
+    return Tensor(call.x).equals(Tensor(call.result)).where(Tensor(call.gradient), 0.0).value
+
+
+@register_gradient("relax.ewise_fma")
+def fma(call: GradientCall) -> list[Any]:
+    g = call.gradient
+    return [lambda: relax["multiply"](g, call.x2), lambda: relax["multiply"](g, call.x1), g]
+
+
+@register_gradient("relax.astype")
+def astype(call: GradientCall) -> Any:
+    return relax["astype"](call.gradient, dtype=str(call.x.type.element_type))

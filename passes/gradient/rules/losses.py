@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.relax import const
+from ...canonicalize.support import dtype_of, shape_of
+from ..call import GradientCall
+from ..registry import register_gradient
+from ..reverse import gradients_at
+from ..tensors import relax
+
+
+@register_gradient("relax.nn.nll_loss")
+def nll_loss(call: GradientCall) -> list[Any]:
+    """The sum of products with 1 at each target, 0 elsewhere, is a function of operators with rules."""
+    shape = shape_of(call.predictions)
+    if shape is None or None in shape:
+        raise call.fail("sizes of its predictions are only known when the program runs")
+    axis = min(len(shape) - 1, 1)
+    at_target = _at_targets(call, axis, shape)
+
+    def forward(predictions: Any, *weights: Any) -> Any:
+        counted = at_target
+        if weights:
+            behind = list(range(1, len(shape) - axis))
+            counted = relax["multiply"](counted, relax["expand_dims"](*weights, axis=behind) if behind else weights[0])
+        losses = relax["negative"](relax["sum"](relax["multiply"](predictions, counted), axis=[axis]))
+        if call.reduction == "none":
+            return losses
+        total = relax["sum"](losses)
+        return total if call.reduction == "sum" else relax["divide"](total, relax["sum"](counted))
+
+    floats = [call.predictions] if call.weights is None else [call.predictions, call.weights]
+    made = gradients_at(floats, forward, call.gradient)
+    return [made[0], None, *made[1:]]
+
+
+def _at_targets(call: GradientCall, axis: int, shape: Any) -> Any:
+    """1 where a class is the target, and not one to be ignored; 0 elsewhere."""
+    dtype = dtype_of(call.targets)
+    targets = relax["expand_dims"](call.targets, axis=[axis])
+    behind = list(range(1, len(shape) - axis))
+    classes = relax["arange"](0, shape[axis], 1, dtype=dtype)
+    classes = relax["expand_dims"](classes, axis=behind) if behind else classes
+    is_counted = relax["not_equal"](targets, const(call.ignore_index, dtype))
+    chosen = relax["logical_and"](relax["equal"](targets, classes), is_counted)
+    return relax["astype"](chosen, dtype=dtype_of(call.predictions))
+
+
+@register_gradient("relax.nn.cross_entropy_with_logits")
+def cross_entropy_with_logits(call: GradientCall) -> list[Any]:
+    shape = shape_of(call.predictions)
+    if shape is None or None in shape:
+        raise call.fail("sizes of its predictions are only known when the program runs")
+
+    def forward(predictions: Any, labels: Any) -> Any:
+        total = relax["negative"](relax["sum"](relax["multiply"](predictions, labels)))
+        if len(shape) == 1:
+            return total
+        batch = relax["shape_to_tensor"](relax["shape_expr"](dims=(shape[0],)))
+        return relax["divide"](total, relax["astype"](relax["reshape"](batch, ()), dtype=dtype_of(predictions)))
+
+    return gradients_at(call.operands, forward, call.gradient)

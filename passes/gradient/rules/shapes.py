@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of operators that change shapes, move elements, or take some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.symbols import Dim, dim_add
+from ...canonicalize.support import is_known, shape_of
+from ..call import GradientCall
+from ..registry import register_gradient
+from ..tensors import relax, shape_operand
+
+
+@register_gradient(["relax.reshape", "relax.flatten", "relax.squeeze", "relax.expand_dims", "relax.nn.batch_flatten"])
+def reshape(call: GradientCall) -> Any:
+    """The same elements: the gradient's in the shape of the operand."""
+    return relax["reshape"](call.gradient, shape_operand(call.operands[0]))
+
+
+@register_gradient("relax.broadcast_to")
+def broadcast_to(call: GradientCall) -> Any:
+    return relax["collapse_sum_like"](call.gradient, call.x)
+
+
+@register_gradient(["relax.collapse_sum_like", "relax.collapse_sum_to"])
+def collapse_sum(call: GradientCall) -> Any:
+    return relax["broadcast_to"](call.gradient, shape_operand(call.data))
+
+
+@register_gradient("relax.match_cast")
+def match_cast(call: GradientCall) -> Any:
+    """The run has checked that sizes are what the type says: only the type changes back."""
+    return relax["match_cast"](call.gradient, ty=call.operands[0].type)
+
+
+@register_gradient("relax.permute_dims")
+def permute_dims(call: GradientCall) -> Any:
+    if call.axes is None:
+        return relax["permute_dims"](call.gradient)
+    rank = len(call.axes)
+    places = {axis % rank: place for place, axis in enumerate(call.axes)}
+    return relax["permute_dims"](call.gradient, axes=[places[axis] for axis in range(rank)])
+
+
+@register_gradient("relax.flip")
+def flip(call: GradientCall) -> Any:
+    return relax["flip"](call.gradient, axis=call.axis)
+
+
+@register_gradient("relax.concat")
+def concat(call: GradientCall) -> list[Any]:
+    """Each tensor gets the part of the gradient where it lies."""
+    shapes = [_known_shape(call, tensor) for tensor in call.tensors]
+    axis = call.axis % len(shapes[0])
+    begins: list[Dim] = [0]
+    for shape in shapes:
+        begins.append(dim_add(begins[-1], shape[axis]))
+    return [lambda at=at: _part(call.gradient, axis, begins[at], begins[at + 1]) for at in range(len(shapes))]
+
+
+def _part(x: Any, axis: int, begin: Dim, end: Dim) -> Any:
+    """x[begin:end] along an axis, by sizes that may be expressions."""
+    if isinstance(begin, int) and isinstance(end, int):
+        return relax["strided_slice"](x, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
+    shape = shape_of(x)
+    assert shape is not None
+    first = [begin if each == axis else 0 for each in range(len(shape))]
+    last = [end if each == axis else size for each, size in enumerate(shape)]
+    ones = [1] * len(shape)
+    bounds = [relax["shape_to_tensor"](relax["shape_expr"](dims=tuple(each))) for each in (first, last, ones)]
+    return relax["dynamic_strided_slice"](x, *bounds)
+
+
+def _known_shape(call: GradientCall, tensor: Any) -> Sequence[Dim]:
+    shape = shape_of(tensor)
+    if shape is None or not is_known(shape):
+        raise call.fail("sizes of its operands are only known when the program runs")
+    return shape
+
+
+@register_gradient("relax.stack")
+def stack(call: GradientCall) -> list[Any]:
+    shape = shape_of(call.gradient)
+    axis = call.axis % len(shape) if shape else 0
+
+    def part(at: int) -> Any:
+        return relax["squeeze"](_part(call.gradient, axis, at, at + 1), axis=[axis])
+
+    return [lambda at=at: part(at) for at in range(len(call.tensors))]
+
+
+@register_gradient("relax.split")
+def split(call: GradientCall) -> Any:
+    return relax["concat"](call.gradients, axis=call.axis)
+
+
+@register_gradient("relax.strided_slice")
+def strided_slice(call: GradientCall) -> Any:
+    """Zeros, with the gradient where the slice was taken: axis by axis, the last one first."""
+    strides = call.strides or [1] * len(call.axes)
+    if any(stride < 1 for stride in strides) or any(bound < 0 for bound in call.begin):
+        raise call.fail("only slices that go forward, from begins that are not negative")
+    cuts = list(zip(call.axes, call.begin, call.end, strides, strict=True))
+    whole = [call.x]
+    for axis, begin, end, stride in cuts[:-1]:
+        whole.append(relax["strided_slice"](whole[-1], axes=[axis], begin=[begin], end=[end], strides=[stride]))
+    gradient = call.gradient
+    for tensor, (axis, begin, end, stride) in zip(reversed(whole), reversed(cuts), strict=True):
+        zeros = relax["zeros_like"](tensor)
+        gradient = relax["slice_scatter"](zeros, gradient, begin, end, stride, axis=axis)
+    return gradient
+
+
+@register_gradient("relax.nn.pad")
+def pad(call: GradientCall) -> Any:
+    """Without what was added; what was removed gets zeros."""
+    if call.pad_mode != "constant":
+        raise call.fail(f"only with padding of mode 'constant', not '{call.pad_mode}'")
+    return relax["nn.pad"](call.gradient, pad_width=[-width for width in call.pad_width])
+
+
+@register_gradient("relax.tile")
+def tile(call: GradientCall) -> Any:
+    """The sum of the copies: repeats and sizes become dimensions of their own."""
+    shape = _known_shape(call, call.data)
+    rank = max(len(shape), len(call.repeats))
+    sizes = [1] * (rank - len(shape)) + list(shape)
+    repeats = [1] * (rank - len(call.repeats)) + list(call.repeats)
+    apart = tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair)
+    copies = relax["reshape"](call.gradient, relax["shape_expr"](dims=apart))
+    total = relax["sum"](copies, axis=list(range(0, 2 * rank, 2)))
+    return relax["reshape"](total, shape_operand(call.data))
+
+
+@register_gradient("relax.repeat")
+def repeat(call: GradientCall) -> Any:
+    shape = _known_shape(call, call.data)
+    if call.axis is None:
+        raise call.fail("only along an axis")
+    axis = call.axis % len(shape)
+    apart = (*shape[: axis + 1], call.repeats, *shape[axis + 1 :])
+    return relax["sum"](relax["reshape"](call.gradient, relax["shape_expr"](dims=apart)), axis=[axis + 1])

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What rules have in common: arithmetic on tensors, sums that undo a broadcast, broadcasts that undo a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...dialects.core.symbols import Dim, product
+from ...dialects.relax import const, dialect
+from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
+
+relax = dialect.ops
+
+
+class Tensor:
+    """A tensor in a formula: `g * y / 2`. Numbers are of its element type."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __add__(self, other: Any) -> Tensor:
+        return self._with("add", self, other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self._with("subtract", self, other)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self._with("multiply", self, other)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self._with("divide", self, other)
+
+    def __pow__(self, other: Any) -> Tensor:
+        return self._with("power", self, other)
+
+    def __radd__(self, other: float) -> Tensor:
+        return self._with("add", other, self)
+
+    def __rsub__(self, other: float) -> Tensor:
+        return self._with("subtract", other, self)
+
+    def __rmul__(self, other: float) -> Tensor:
+        return self._with("multiply", other, self)
+
+    def __rtruediv__(self, other: float) -> Tensor:
+        return self._with("divide", other, self)
+
+    def __neg__(self) -> Tensor:
+        return Tensor(relax["negative"](self.value))
+
+    def __gt__(self, other: Any) -> Tensor:
+        return self._with("greater", self, other)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return self._with("less", self, other)
+
+    def equals(self, other: Any) -> Tensor:
+        return self._with("equal", self, other)
+
+    def where(self, chosen: Any, other: Any) -> Tensor:
+        """One of two where this is true, the other elsewhere; one of them may be a number."""
+        number_of = chosen if isinstance(chosen, Tensor) else other
+        return Tensor(relax["where"](self.value, number_of._operand(chosen), number_of._operand(other)))
+
+    def _with(self, name: str, left: Any, right: Any) -> Tensor:
+        return Tensor(relax[name](self._operand(left), self._operand(right)))
+
+    def _operand(self, other: Any) -> Any:
+        return other.value if isinstance(other, Tensor) else const(other, dtype_of(self.value))
+
+
+def apply(name: str, x: Tensor, **attributes: Any) -> Tensor:
+    """An operator of relax on a tensor: `apply("exp", x)`."""
+    return Tensor(relax[name](x.value, **attributes))
+
+
+def summed_to(gradient: Any, operand: Any, others: Sequence[Any]) -> Any:
+    """The gradient of a result to which an operand was broadcast together with others, as that of the operand."""
+    return gradient if keeps_shape(operand, *others) else relax["collapse_sum_like"](gradient, operand)
+
+
+def shape_operand(value: Any) -> Any:
+    """A tensor's shape, as operators take it."""
+    shape = shape_of(value)
+    return relax["shape_expr"](dims=shape) if is_known(shape) else relax["shape_of"](value)
+
+
+def spread(value: Any, like: Any, axes: Sequence[int], keepdims: bool) -> Any:
+    """What a reduction of `like` over axes has made, again in the shape of `like`."""
+    wide = value if keepdims or not axes else relax["expand_dims"](value, axis=list(axes))
+    return relax["broadcast_to"](wide, shape_operand(like))
+
+
+def reduced_axes(call: Any, x: Any) -> list[int]:
+    """The axes of a reduction, counted from the front."""
+    shape = shape_of(x)
+    if shape is None:
+        raise call.fail("the rank of its operand is not known")
+    rank = len(shape)
+    given = range(rank) if call.axis is None else call.axis
+    return sorted(axis % rank for axis in given)
+
+
+def count_over(x: Any, axes: Sequence[int]) -> Any:
+    """How many elements of x a reduction over axes makes one of, a tensor of x's element type."""
+    shape, dtype = shape_of(x), dtype_of(x)
+    assert shape is not None
+    sizes: list[Dim] = [shape[axis] for axis in axes]
+    count = product(sizes)
+    if isinstance(count, int):
+        return const(count, dtype)
+    if count is None:
+        return relax["sum"](relax["ones_like"](x), axis=list(axes), keepdims=True)
+    number = relax["shape_to_tensor"](relax["shape_expr"](dims=(count,)))
+    return relax["astype"](relax["reshape"](number, ()), dtype=dtype)

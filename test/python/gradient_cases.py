@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Uses of operators whose derivatives are compared with differences of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+from relax_mlir.dialects.relax import const, dialect
+from relax_mlir.passes.gradient.rules import elementwise
+
+relax = dialect.ops
+
+
+class Use(NamedTuple):
+    """`build(*tensors)` on random tensors of these shapes, of elements from low to high."""
+
+    name: str
+    build: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...]
+    low: float = 0.2
+    high: float = 0.9
+    #: The shapes as types say them, where sizes are symbols.
+    dims: Any = None
+
+
+USES: list[Use] = []
+
+
+def use(name: str, build: Callable[..., Any], *shapes: tuple[int, ...], **options: Any) -> None:
+    USES.append(Use(name, build, shapes, **options))
+
+
+def call(op: str, *shapes: tuple[int, ...], dims: Any = None, **attributes: Any) -> None:
+    """One operator on all of the tensors."""
+    name = " ".join([op, *(f"{key}={value}" for key, value in attributes.items()), *(["symbolic"] if dims else [])])
+    use(name, lambda *tensors: relax[op](*tensors, **attributes), *shapes, dims=dims)
+
+
+def indices(*values: Any) -> Any:
+    return const(numpy.array(values if len(values) > 1 else values[0]))
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    return relax[name.removeprefix("relax.")]
+
+
+for _name in elementwise.OF_ONE:
+    _from = 1.1 if _name == "relax.acosh" else 0.2
+    use(_name, _operator(_name), (2, 3), low=_from, high=_from + 0.7)
+for _name in elementwise.OF_TWO:
+    use(_name, _operator(_name), (2, 1), (2, 3))
+for _name in elementwise.STEPS:
+    # Beside something that changes, as a step's own derivative is zero.
+    use(_name, lambda x, op=_name: relax["add"](x, _operator(op)(x)), (2, 3))
+
+for _name in ("relu", "selu", "silu", "gelu", "gelu_tanh", "leakyrelu", "softplus", "softmax", "log_softmax"):
+    use(f"nn.{_name}", _operator(f"nn.{_name}"), (2, 3), low=-1.0)
+use("softplus far out", lambda x: relax["nn.softplus"](x, threshold=0.5), (4,))
+use("clip", lambda x: relax["clip"](x, 0.3, 0.6), (2, 3))
+use("where", lambda x, y: relax["where"](relax["greater"](x, const(0.5, "f64")), x, y), (2, 3), (3,))
+use("astype", lambda x: relax["astype"](relax["astype"](x, dtype="f64"), dtype="f64"), (3,))
+call("ewise_fma", (2, 3), (2, 3), (2, 3))
+call("multiply", (2, 3), (1, 3), dims=[("n", 3), ("m", 3)])
+
+for _name in ("sum", "mean", "variance", "std", "max", "min"):
+    call(_name, (2, 3), axis=[0], dims=[("n", 3)])
+    call(_name, (2, 3, 2), axis=[-1, 0], keepdims=True)
+call("sum", (2, 3))
+call("prod", (2, 3), axis=[1])
+call("cumsum", (2, 3), axis=1)
+call("cumsum", (2, 3), axis=0, exclusive=True)
+
+use("reshape", lambda x: relax["reshape"](x, (3, 2)), (2, 3))
+call("flatten", (2, 3))
+call("nn.batch_flatten", (2, 3, 2))
+call("squeeze", (2, 1, 3))
+call("expand_dims", (2, 3), axis=[0, 2])
+use("broadcast_to", lambda x: relax["broadcast_to"](x, (4, 2, 3)), (2, 1))
+use("collapse_sum_to", lambda x: relax["collapse_sum_to"](x, (1, 3)), (2, 3))
+call("collapse_sum_like", (2, 3), (3,))
+use("match_cast", lambda x: relax["match_cast"](x, ty="tensor<?x3xf64>"), (2, 3))
+call("permute_dims", (2, 3, 4), axes=[1, -1, 0])
+call("permute_dims", (2, 3))
+call("flip", (2, 3), axis=1)
+use("concat", lambda x, y: relax["concat"]([x, y, x], axis=-1), (2, 3), (2, 1))
+use("concat symbolic", lambda x, y: relax["concat"]([x, y, x]), (2, 3), (1, 3), dims=[("n", 3), ("m", 3)])
+use("stack", lambda x, y: relax["stack"]([x, y], axis=1), (2, 3), (2, 3))
+use("split", lambda x: relax["multiply"](*relax["split"](x, 2, axis=1)), (2, 4))
+use("part of split", lambda x: relax["split"](x, [1, 3], axis=1)[1], (2, 4))
+call("strided_slice", (3, 6), axes=[1, 0], begin=[1, 1], end=[5, 2**63 - 1], strides=[2, 1], dims=[("n", 6)])
+call("strided_slice", (3, 2), axes=[0], begin=[0], end=[-1])
+call("nn.pad", (2, 3), pad_width=[1, 0, -1, 2])
+call("tile", (2, 3), repeats=[2, 1, 3])
+call("tile", (2, 3), repeats=[2, 3], dims=[("n", 3)])
+call("repeat", (2, 3), repeats=2, axis=-1)
+
+use("tril", lambda x: relax["tril"](x, 1), (3, 4))
+use("triu", lambda x: relax["triu"](x, 0), (3, 4))
+use("full", lambda x: relax["full"]((2, 3), x), ())
+use("full_like", lambda x, y: relax["full_like"](x, y), (2, 3), ())
+for _name in ("zeros_like", "ones_like", "eye_like"):
+    _more = (0,) if _name == "eye_like" else ()
+    use(_name, lambda x, op=_name, more=_more: relax["multiply"](x, relax[op](x, *more)), (2, 3))
+
+use("take", lambda x: relax["take"](x, indices([0, -1], [1, 1]), axis=1), (2, 3, 2))
+use("take one", lambda x: relax["take"](x, indices(1), axis=0), (2, 3))
+use("gather_elements", lambda x: relax["gather_elements"](x, indices([0, -1, 1], [1, 1, 0]), axis=1), (2, 3))
+use("gather_nd", lambda x: relax["gather_nd"](x, indices([0, 1], [1, 1], [0, 1])), (2, 3, 2))
+use("scatter_nd", lambda x, y: relax["scatter_nd"](x, indices([0], [1], [0]), y, reduction="add"), (2, 3), (3, 3))
+use(
+    "scatter_elements",
+    lambda x, y: relax["scatter_elements"](x, indices([0, 1], [1, 1]), y, axis=1, reduction="add"),
+    (2, 3),
+    (2, 2),
+)
+use("slice_scatter", lambda x, y: relax["slice_scatter"](x, y, 0, 3, 2, axis=1), (2, 3), (2, 2))
+
+call("matmul", (2, 1, 2, 3), (3, 3, 4))
+call("matmul", (3,), (2, 3, 4))
+call("matmul", (2, 2, 3), (3,))
+call("matmul", (3,), (3,))
+call("matmul", (2, 3), (3, 2), dims=[("n", "k"), ("k", 2)])
+call("outer", (3,), (2,))
+call("einsum", (2, 3), (4, 3), subscripts="ay,xy->ax")
+call("einsum", (2, 3, 2), (2, 2), subscripts="abc,cd->ad")
+
+call("nn.conv1d", (2, 2, 5), (2, 2, 3), padding=[1])
+call("nn.conv2d", (2, 2, 4, 5), (3, 2, 3, 2), padding=[1, 0, 2, 1])
+call("nn.conv2d", (2, 2, 6, 7), (3, 2, 3, 2), strides=[2, 3], padding=[1, 1], dilation=[1, 2])
+call("nn.conv2d", (2, 4, 5, 4), (6, 2, 2, 2), groups=2, strides=2)
+call("nn.conv2d", (2, 2, 4, 4), (3, 2, 3, 3), padding=[1], dims=[("n", 2, "h", "w"), (3, 2, 3, 3)])
+call("nn.conv3d", (1, 1, 3, 3, 3), (1, 1, 2, 2, 2))
+call("nn.conv1d_transpose", (2, 4, 3), (4, 2, 3), groups=2, strides=2)
+call("nn.conv2d_transpose", (1, 2, 3, 3), (2, 3, 2, 2), strides=[2, 1], padding=[1, 0, 0, 1], output_padding=[1, 0])
+call("nn.conv3d_transpose", (1, 1, 2, 2, 2), (1, 1, 2, 2, 1))
+
+call("nn.max_pool1d", (1, 1, 7), pool_size=[3], dilation=[2])
+call("nn.max_pool2d", (1, 2, 5, 4), pool_size=[2, 3], strides=[2, 1], padding=[1, 0, 0, 1])
+call("nn.max_pool2d", (1, 1, 5, 4), pool_size=[2, 2], strides=[2, 2], dims=[("n", 1, "h", "w")])
+call("nn.max_pool3d", (1, 1, 2, 2, 2), pool_size=[2, 2, 1])
+call("nn.avg_pool1d", (1, 2, 4), pool_size=[2])
+call("nn.avg_pool2d", (1, 2, 5, 4), pool_size=[2, 2], padding=[1, 1], strides=2)
+call("nn.avg_pool3d", (1, 1, 2, 2, 2), pool_size=[2, 2, 1], padding=[1, 1, 0])
+
+call("nn.layer_norm", (2, 2, 3), (2, 3), (2, 3), axes=[1, 2])
+call("nn.rms_norm", (2, 4), (4,))
+call("nn.instance_norm", (2, 2, 3), (2,), (2,), channel_axis=1, axes=[2])
+call("nn.group_norm", (2, 4, 3), (4,), (4,), num_groups=2, channel_axis=1, axes=[2])
+call("nn.batch_norm", (2, 2, 3), (2,), (2,), (2,), (2,), axis=1)
+call("nn.batch_norm", (2, 2, 3), (2,), (2,), (2,), (2,), axis=1, training=False)
+
+use("nll_loss", lambda x: relax["nn.nll_loss"](x, indices(0, 2)), (2, 3))
+use("nll_loss weighted", lambda x, w: relax["nn.nll_loss"](x, indices(0, 2, 1), w, ignore_index=1), (3, 3), (3,))
+use("nll_loss none", lambda x: relax["nn.nll_loss"](x, indices([0, 2], [1, 1]), reduction="none"), (2, 3, 2))
+call("nn.cross_entropy_with_logits", (2, 3), (2, 3))

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Derivatives of operators against differences of their results, in float64; chains of them; what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from compiling import array
+from gradient_cases import USES, Use, relax
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from own_rules import without_new_gradients
+from relax_mlir.passes.gradient import registry
+from relax_mlir.passes.gradient.reverse import gradients, gradients_at
+
+import relax_mlir as rx
+
+_STEP = 1e-5
+rng = numpy.random.default_rng(7)
+
+
+@pytest.fixture
+def own_rules() -> Iterator[None]:
+    with without_new_gradients():
+        yield
+
+
+def number(result: Any) -> Any:
+    """A number that changes with each element of a result in another way."""
+    first = result[0] if isinstance(result, tuple) else result
+    return relax["sum"](relax["multiply"](first, relax["cos"](relax["add"](first, first))))
+
+
+def with_gradients(build: Callable[..., Any], infos: Sequence[Any]) -> rx.Module:
+    """The gradients of the number that `build` gives, as @gradients."""
+    module = rx.Module()
+    with module.function("gradients", infos) as f:
+        f.returns(*gradients(build(*f), f.args))
+    return module
+
+
+def check(build: Callable[..., Any], arrays: Sequence[Any], dims: Any = None) -> None:
+    """Compares the gradients of a number by the arrays with differences."""
+    shapes = dims or [each.shape for each in arrays]
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape, "float64") for shape in shapes]) as f:
+        value = build(*f)
+        f.returns(value, *gradients(value, f.args))
+    module.verify()
+    main = rx.compile(module, opt_level=0, jobs=1)["main"]
+    _, *made = map(array, main(*arrays))
+    for index, tensor in enumerate(arrays):
+        expected = numpy.empty_like(tensor)
+        for place in numpy.ndindex(tensor.shape):
+            near = []
+            for step in (_STEP, -_STEP):
+                moved = [each.copy() for each in arrays]
+                moved[index][place] += step
+                near.append(float(array(main(*moved)[0])))
+            expected[place] = (near[0] - near[1]) / (2 * _STEP)
+        assert made[index].dtype == tensor.dtype and made[index].shape == tensor.shape
+        numpy.testing.assert_allclose(made[index], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
+def test_rule(use: Use) -> None:
+    arrays = [rng.uniform(use.low, use.high, shape) for shape in use.shapes]
+    check(lambda *tensors: number(use.build(*tensors)), arrays, use.dims)
+
+
+def test_every_rule_is_tested() -> None:
+    used: set[str] = set()
+    for use in USES:
+        module = rx.Module()
+        with module.function("f", [rx.tensor(shape, "float64") for shape in use.shapes]) as f:
+            use.build(*f)
+        used.update(op.operation.name for op in f.block.operations)
+    assert {rule.op for rule in rx.all_gradients()} <= used
+
+
+_ONES = ["exp", "sin", "tanh", "sigmoid", "square", "negative", "nn.gelu", "nn.softmax", "nn.silu", "erf"]
+_TWOS = ["add", "multiply", "subtract", "maximum", "matmul", "divide"]
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_chains(data: st.DataObject) -> None:
+    """Tensors are used several times, in any order, with a batch that is a symbol."""
+    steps = data.draw(st.lists(st.tuples(st.sampled_from([*_ONES, *_TWOS]), st.integers(0, 9), st.integers(0, 9))))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+
+    def build(x: Any, weight: Any, bias: Any) -> Any:
+        values = [x, relax["add"](x, bias)]
+        for op, one, other in steps:
+            first, second = values[one % len(values)], values[other % len(values)]
+            if op == "matmul":
+                made = relax["matmul"](first, weight)
+            elif op == "divide":
+                made = relax["divide"](first, relax["exp"](relax["sin"](second)))
+            else:
+                made = relax[op](first, second) if op in _TWOS else relax[op](first)
+            values.append(relax["sin"](made))
+        return number(values[-1])
+
+    generator = numpy.random.default_rng(seed)
+    arrays = [generator.uniform(-1, 1, shape) for shape in ((2, 3), (3, 3), (1, 3))]
+    check(build, arrays, dims=[("n", 3), (3, 3), (1, 3)])
+
+
+def test_one_compilation_serves_every_batch() -> None:
+    infos = [rx.tensor(("n", 3), "float64"), rx.tensor((3,), "float64")]
+    made = rx.compile(with_gradients(lambda x, b: relax["sum"](relax["multiply"](x, b)), infos))["gradients"]
+    for count in (1, 4):
+        x, b = rng.normal(size=(count, 3)), rng.normal(size=3)
+        by_x, by_b = made(x, b)
+        numpy.testing.assert_allclose(array(by_x), numpy.broadcast_to(b, x.shape))
+        numpy.testing.assert_allclose(array(by_b), x.sum(0))
+
+
+def test_a_gradient_can_be_differentiated() -> None:
+    def build(x: Any) -> Any:
+        (first,) = gradients(relax["sum"](relax["multiply"](relax["sin"](x), relax["exp"](x))), [x])
+        return number(first)
+
+    check(build, [rng.uniform(size=(2, 2))])
+
+
+# What the derivatives are made of that has none itself.
+_ONLY_ONCE = {"prod axis=[1]": "relax.cumprod", "concat symbolic": "relax.dynamic_strided_slice"}
+
+
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
+def test_derivatives_have_derivatives(use: Use) -> None:
+    def twice(*tensors: Any) -> Any:
+        first = gradients(number(use.build(*tensors)), tensors)
+        return number(first[-1])
+
+    shapes = use.dims or use.shapes
+    if use.name in _ONLY_ONCE:
+        assert f"no rule tells the derivative of '{_ONLY_ONCE[use.name]}'" in refused(twice, *shapes)
+    else:
+        with_gradients(twice, [rx.tensor(shape, "float64") for shape in shapes]).verify()
+
+
+def test_what_y_does_not_depend_on_gets_zeros() -> None:
+    infos = [rx.tensor((2,), "float64"), rx.tensor(("n", 3), "float64")]
+    by_x, by_other = rx.compile(with_gradients(lambda x, other: relax["sum"](x), infos))["gradients"](
+        numpy.ones(2), numpy.ones((4, 3))
+    )
+    assert (array(by_x) == 1).all() and (array(by_other) == numpy.zeros((4, 3))).all()
+
+
+def test_nothing_goes_back_through_integers() -> None:
+    def build(x: Any) -> Any:
+        whole = relax["astype"](relax["astype"](x, dtype="i64"), dtype="f64")
+        return relax["sum"](relax["multiply"](x, whole))
+
+    check(build, [numpy.array([1.5, 2.5])])
+
+
+def test_one_value_may_stand_for_two_arguments() -> None:
+    """x * y + z where all are the same: the derivatives are told apart, and z is no argument."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((2,), "float64")]) as f:
+        (z,) = f
+        f.returns(*gradients_at([z, z], lambda x, y: relax["add"](relax["multiply"](x, relax["sin"](y)), z)))
+    assert "unrealized_conversion_cast" not in str(module)
+    z = numpy.array([0.5, 2.0])
+    by_x, by_y = rx.compile(module)["main"](z)
+    numpy.testing.assert_allclose(array(by_x), numpy.sin(z))
+    numpy.testing.assert_allclose(array(by_y), z * numpy.cos(z))
+
+
+def test_arguments_may_depend_on_each_other() -> None:
+    """Parts of one tensor are independent of it, and of each other."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,), "float64")]) as f:
+        (x,) = f
+        one, other = relax["split"](x, 2)
+        f.returns(*gradients(relax["multiply"](one, other), [x, one]))
+    x = rng.normal(size=4)
+    by_x, by_one = map(array, rx.compile(module)["main"](x))
+    numpy.testing.assert_allclose(by_x, [0, 0, *x[:2]])
+    numpy.testing.assert_allclose(by_one, x[2:])
+
+
+@pytest.mark.parametrize(("op", "chosen"), [("maximum", [0.0, 0.5, 1.0]), ("minimum", [1.0, 0.5, 0.0])])
+def test_equal_elements_share(op: str, chosen: list[float]) -> None:
+    infos = [rx.tensor((3,), "float64")] * 2
+    made = rx.compile(with_gradients(lambda x, y: relax["sum"](relax[op](x, y)), infos))["gradients"]
+    by_x, by_y = made(numpy.array([1.0, 2.0, 3.0]), numpy.full(3, 2.0))
+    assert array(by_x).tolist() == chosen and array(by_y).tolist() == chosen[::-1]
+
+
+def test_powers_of_zero() -> None:
+    infos = [rx.tensor((3,), "float64")] * 2
+    made = rx.compile(with_gradients(lambda x, y: relax["sum"](relax["power"](x, y)), infos))["gradients"]
+    by_x, by_y = made(numpy.zeros(3), numpy.array([0.0, 1.0, 2.0]))
+    assert array(by_x).tolist() == [0, 1, 0] and array(by_y).tolist() == [0, 0, 0]
+
+
+def test_nodes_are_named_after_what_they_differentiate() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((2,), "float64")]) as f:
+        with rx.ir.Location.name("layer1"):
+            y = relax["sin"](*f)
+        (made,) = gradients(y, f.args)
+        assert 'loc("layer1")' in str(made.owner.location)
+        f.returns(made)
+
+
+@pytest.mark.usefixtures("own_rules")
+def test_a_registered_rule() -> None:
+    @rx.register_gradient("relax.cumprod")
+    def cumprod(call: Any) -> Any:
+        assert call.axis == 0 and call.exclusive is False
+        weighted = relax["flip"](relax["multiply"](call.gradient, call.result), axis=0)
+        return relax["divide"](relax["flip"](relax["cumsum"](weighted, axis=0), axis=0), call.data)
+
+    check(lambda x: number(relax["cumprod"](x, axis=0)), [rng.uniform(1, 2, (3, 2))])
+    assert any(line.startswith("relax.cumprod ") and "test_gradients.py" in line for line in table())
+
+
+def table() -> list[str]:
+    return registry.gradients_table().splitlines()
+
+
+def test_the_documentation_lists_the_rules() -> None:
+    text = (Path(__file__).resolve().parents[3] / "docs" / "onnx.md").read_text()
+    listed = text.partition("There are rules for\n")[2].partition(".\n")[0]
+    expected = [rule.op.removeprefix("relax.") for rule in rx.all_gradients() if rule.place.startswith("rules/")]
+    assert re.findall(r"`([^`]*)`", listed) == expected
+
+
+def test_table() -> None:
+    lines = table()
+    assert lines[0].split() == ["operator", "rule"] and lines[1:] == sorted(lines[1:])
+    assert any(line.split()[0] == "relax.exp" and "rules/elementwise.py:" in line for line in lines)
+
+
+def refused(build: Callable[..., Any], *shapes: Any) -> str:
+    with pytest.raises(rx.RelaxError) as caught:
+        with_gradients(build, [rx.tensor(shape, "float64") for shape in shapes])
+    return str(caught.value)
+
+
+def test_refusals() -> None:
+    def cubic(x: Any) -> Any:
+        with rx.ir.Location.name("third"):
+            return relax["cumprod"](x, axis=0)
+
+    message = refused(cubic, (3,))
+    assert "no rule tells the derivative of 'relax.cumprod' (node 'third')" in message
+    assert 'rx.register_gradient("relax.cumprod") teaches it' in message
+    backwards = lambda x: relax["strided_slice"](x, axes=[0], begin=[2], end=[0], strides=[-1])  # noqa: E731
+    assert "'relax.strided_slice' cannot be differentiated: only slices that go forward" in refused(backwards, (3,))
+    strided = lambda x, w: relax["nn.conv2d"](x, w, strides=2)  # noqa: E731
+    assert "the spatial sizes of the data must be numbers: h" in refused(strided, (1, 1, "h", 4), (1, 1, 2, 2))
+    nhwc = lambda x, w: relax["nn.conv2d"](x, w, data_layout="NHWC")  # noqa: E731
+    assert "only in the layouts NCHW and OIHW, got NHWC" in refused(nhwc, (1, 4, 4, 1), (1, 1, 2, 2))
+    unknown = lambda x, y: relax["concat"]([x, y])  # noqa: E731
+    assert "sizes of its operands are only known when the program runs" in refused(unknown, (None, 2), (None, 2))
+
+
+@pytest.mark.usefixtures("own_rules")
+def test_refused_rules() -> None:
+    with pytest.raises(rx.RelaxError, match=r"unknown operator 'relax\.sinn'.*'relax\.sin'"):
+        rx.register_gradient("relax.sinn")(lambda call: None)
+    with pytest.raises(rx.RelaxError, match=r"'relax\.exp' has a rule for its derivative already: rules/elementwise"):
+        rx.register_gradient("relax.exp")(lambda call: None)
+    rx.register_gradient("relax.sort")(lambda call: relax["sum"](call.gradient))
+    assert "gives tensor<f64> for an operand that is tensor<3xf64>" in refused(lambda x: relax["sort"](x), (3,))
+    rx.register_gradient("relax.cumprod")(lambda call: [call.gradient, call.gradient])
+    assert "gives 2 gradients for 1 operands" in refused(lambda x: relax["cumprod"](x, axis=0), (3,))
+    rx.register_gradient("relax.nn.pixel_shuffle")(lambda call: 1.0)
+    message = refused(lambda x: relax["nn.pixel_shuffle"](x, upscale_factor=1), (1, 1, 1, 1))
+    assert "gives float for an operand that is tensor<1x1x1x1xf64>" in message
