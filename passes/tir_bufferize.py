@@ -55,12 +55,33 @@ class Bufferize(Pass):
 
     def _finish(self, apart: Any) -> None:
         for op in [op for op in operations_in(apart.operation) if op.name == "memref.copy"]:
-            with op.context, op.location, ir.InsertionPoint(op):
-                copy(*op.operands)
+            source, target = op.operands
+            if not _is_seen_again(source, target):
+                with op.context, op.location, ir.InsertionPoint(op):
+                    copy(source, target)
             op.erase()
         escaping = [function for function in _prim_funcs(apart.operation) if not free_allocations(function)]
         if escaping:
             run_upstream(apart.operation, _DEALLOCATE)
+
+
+def _is_seen_again(source: Any, target: Any) -> bool:
+    """Whether a memref is the other one, its dimensions joined and taken apart again: upstream sees that where no more
+    than one of those joined is unknown."""
+    expanded = _made_by(source, "memref.expand_shape")
+    joined = expanded and _made_by(expanded.operands[0], "memref.collapse_shape")
+    return bool(
+        joined
+        and joined.operands[0] == target
+        and source.type == target.type
+        and joined.attributes["reassociation"] == expanded.attributes["reassociation"]
+    )
+
+
+def _made_by(value: Any, name: str) -> Any:
+    """The operation of that name which makes a value; None where there is none."""
+    made = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    return made if made is not None and made.name == name else None
 
 
 def _prim_funcs(module: Any) -> list[Any]:

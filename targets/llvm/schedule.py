@@ -18,6 +18,7 @@ from ...passes.schedule.registry import ScheduleContext, register_schedule
 from .combiner import allow_fused_multiply_add, combiners
 from .epilogue import Epilogue, check_lanes, with_epilogue
 from .machine import Machine, machine_for
+from .reshapes import fold_reshapes
 from .schedule_conv import plan_conv
 from .schedule_elementwise import in_place, plan_elementwise
 from .schedule_matmul import plan_matmul
@@ -49,6 +50,7 @@ def vectorize_each(function: Any, context: ScheduleContext) -> Any:
         # Consumers first: they take in what fills their outputs.
         while pending:
             _schedule_operation(pending.pop(), machine, pending)
+        fold_reshapes(function)
     return None
 
 

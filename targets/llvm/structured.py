@@ -238,9 +238,9 @@ class Collapsed:
 
     def discard(self) -> None:
         """Takes back what was created, which nobody uses."""
-        for new, old in zip(self.op.operands, self.original.operands, strict=True):
-            if new != old:
-                new.owner.operation.erase()
+        pairs = zip(self.op.operands, self.original.operands, strict=True)
+        for new in dict.fromkeys(new for new, old in pairs if new != old):
+            new.owner.operation.erase()
 
     def restore(self, results: Sequence[Any]) -> list[Any]:
         pairs = zip(results, self.original.outputs, self.original.output_accesses, strict=True)
@@ -258,9 +258,14 @@ def collapse(op: StructuredOp) -> Collapsed:
         return Collapsed(op, op)
     number = {dim: position for position, chain in enumerate(chains) for dim in chain}
     operands, accesses = [], []
+    made: dict[Any, Any] = {}
     for value, access in zip(op.operands, op.accesses, strict=True):
         groups = _groups(access, chains, shape_of(value))
-        operands.append(_collapse(value, groups))
+        # What is read and written in place stays one value.
+        key = (value, str(groups))
+        if key not in made:
+            made[key] = _collapse(value, groups)
+        operands.append(made[key])
         accesses.append(tuple(_merged([access[axis] for axis in group], number) for group in groups))
     new = replace(
         op,
@@ -284,11 +289,7 @@ def _chains(op: StructuredOp) -> list[list[int]]:
             continue
         chains.append([start])
         while chains[-1][-1] in following:
-            dim = following[chains[-1][-1]]
-            if _too_dynamic(op, [*chains[-1], dim]):
-                chains.append([dim])
-            else:
-                chains[-1].append(dim)
+            chains[-1].append(following[chains[-1][-1]])
     return sorted(chains)
 
 
@@ -298,11 +299,6 @@ def _following(op: StructuredOp) -> Iterator[tuple[int, int]]:
             if left != right and _are_neighbours(op, left, right):
                 yield left, right
                 break
-
-
-def _too_dynamic(op: StructuredOp, dims: Sequence[int]) -> bool:
-    """With one unknown size at most, views of views fold, and a result is seen to be its output."""
-    return sum(op.sizes[dim] is None for dim in dims) > 1
 
 
 def _are_neighbours(op: StructuredOp, left: int, right: int) -> bool:
