@@ -14,6 +14,7 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.core.infos import tensor
+from relax_mlir.passes.tir_bufferize import Bufferize
 from relax_mlir.passes.tir_schedule import TirSchedule
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
@@ -26,17 +27,6 @@ _DIALECTS = (
     "affine", "arith", "bufferization", "builtin", "cf", "func", "linalg", "llvm", "math", "memref", "scf", "tensor",
     "transform", "vector",
 )  # fmt: skip
-_TO_LOOPS = (
-    "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map}",
-    "canonicalize",
-    "cse",
-    "drop-equivalent-buffer-results{modify-public-functions=1}",
-    "ownership-based-buffer-deallocation",
-    "buffer-deallocation-simplification",
-    "bufferization-lower-deallocations",
-    "canonicalize",
-    "func.func(convert-linalg-to-loops)",
-)
 
 
 class Shaped(NamedTuple):
@@ -80,8 +70,9 @@ def executable(
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
         TirSchedule(vector_bytes=vector_bytes)(module.operation)
-        _append_caller(module, (*inputs, *outputs), len(outputs))
-        run_upstream(module.operation, [*_TO_LOOPS, *TO_LLVM])
+        Bufferize()(module.operation)
+        _append_caller(module, (*inputs, *outputs))
+        run_upstream(module.operation, ["func.func(convert-linalg-to-loops)", *TO_LLVM])
         signature = Signature(
             "main",
             tuple((f"x{index}", tensor(each.shape, each.dtype)) for index, each in enumerate(inputs)),
@@ -100,32 +91,18 @@ def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays:
     return to_numpy(result)
 
 
-def _append_caller(module: Any, parameters: Sequence[Shaped], output_count: int) -> None:
-    """A function @main_impl on memrefs that calls @k and says that all went well."""
-    tensors = [str(each) for each in parameters]
-    memrefs = [each.replace("tensor", "memref") for each in tensors]
-    first = len(parameters) - output_count
+def _append_caller(module: Any, parameters: Sequence[Shaped]) -> None:
+    """A function @main_impl that calls @k, which by now is on memrefs, and says that all went well."""
+    memrefs = [str(each).replace("tensor", "memref") for each in parameters]
     arguments = ", ".join(f"%m{index}: {type_}" for index, type_ in enumerate(memrefs))
-    lines = [
-        f"%t{index} = bufferization.to_tensor %m{index} restrict writable : {memref} to {type_}"
-        for index, (memref, type_) in enumerate(zip(memrefs, tensors, strict=True))
-    ]
-    passed = ", ".join(f"%t{index}" for index in range(len(tensors)))
-    types, results = ", ".join(tensors), ", ".join(tensors[first:])
-    stores = [
-        f"bufferization.materialize_in_destination %r#{index} in restrict writable %m{first + index} : "
-        f"({tensors[first + index]}, {memrefs[first + index]}) -> ()"
-        for index in range(output_count)
-    ]
+    passed = ", ".join(f"%m{index}" for index in range(len(memrefs)))
     text = f"""
 func.func @main_impl({arguments}) -> i32 {{
-  {chr(10).join(lines)}
-  %r:{output_count} = func.call @k({passed}) : ({types}) -> ({results})
-  {chr(10).join(stores)}
+  func.call @k({passed}) : ({", ".join(memrefs)}) -> ()
   %ok = arith.constant 0 : i32
   return %ok : i32
 }}
-func.func private @k({types}) -> ({results})
+func.func private @k({", ".join(memrefs)})
 """
     parsed = ir.Module.parse(text)  # it has to live until the function is elsewhere
     module.body.append(parsed.body.operations[0].operation.detach_from_parent())
