@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -18,3 +19,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     del os.environ["RELAX_MLIR_CACHE"]
     if before is not None:
         os.environ["RELAX_MLIR_CACHE"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptions() -> None:
+    """What is started in the background ignores SIGINT and hands that on; tests of interruptions need it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
