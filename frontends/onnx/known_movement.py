@@ -51,10 +51,12 @@ def slice_(node: Node) -> Value:
         steps = _numbers(node, 4) if node.has(4) else None
     picks = [slice(None)] * data.ndim
     for index, axis in enumerate(range(len(starts)) if axes is None else axes):
-        step = steps[index] if steps else 1
-        # Python's end for "down to the first" is none at all.
-        end = None if step < 0 and ends[index] < -data.shape[axis] else ends[index]
-        picks[axis] = slice(starts[index], end, step)
+        start, end, step = starts[index], ends[index], steps[index] if steps else 1
+        if step < 0:
+            # Down from an element that there is; Python's end for "down to the first" is none at all.
+            start = max(start, -data.shape[axis])
+            end = None if end < -data.shape[axis] else end
+        picks[axis] = slice(start, end, step)
     return _like_first(node, data[tuple(picks)])
 
 

@@ -45,10 +45,11 @@ def _sliced(node: Node, begins: Sequence[Size], ends: Sequence[Size], axes: Sequ
         raise node.fail("starts, ends, axes and steps must be as many")
     if any(not -rank <= axis < rank for axis in axes):
         raise node.fail(f"axes {tuple(axes)} are out of range for {rank} dimensions", "axes")
-    bounds = {
-        axis % rank: (_bound(begin), _bound(end), step)
-        for begin, end, axis, step in zip(begins, ends, axes, steps, strict=True)
-    }
+    own = sizes.sizes_of(node.value(0)) if any(step < 0 for step in steps) else []
+    bounds = {}
+    for begin, end, axis, step in zip(begins, ends, axes, steps, strict=True):
+        first = _bound(begin) if step >= 0 else _top(_bound(begin), own[axis])
+        bounds[axis % rank] = (first, _bound(end), step)
     return sizes.sliced(node.value(0), bounds)
 
 
@@ -57,6 +58,18 @@ def _bound(bound: Size) -> Size:
     if not isinstance(bound, int) or abs(bound) < _LEAST_OPEN:
         return bound
     return OPEN if bound > 0 else -OPEN
+
+
+def _top(begin: Size, size: Size) -> Size:
+    """Where a slice that goes down begins: at the first element where the bound is in front of it.
+
+    By Python's rules, which hold otherwise, nothing would be taken.
+    """
+    if not isinstance(begin, int):
+        return sizes.larger(begin, sizes.minus(0, size))
+    if begin >= -1:
+        return begin
+    return 0 if begin == -OPEN else sizes.larger(sizes.plus(size, begin), 0)
 
 
 def _slice_at_run_time(node: Node, count: int) -> Any:
@@ -71,6 +84,8 @@ def _slice_at_run_time(node: Node, count: int) -> Any:
         else every(default)
         for default, index in bounds
     )
+    lowest = relax["negative"](sizes.shape_tensor(node.tensor(0)))
+    begins = relax["where"](relax["less"](steps, const(0, "i64")), relax["maximum"](begins, lowest), begins)
     return relax["dynamic_strided_slice"](node.tensor(0), begins, ends, steps)
 
 
