@@ -125,6 +125,13 @@ class FunctionText:
     def compare(self, predicate: str, left: str, right: str, type_: str = "i64") -> str:
         return self.value(f'llvm.icmp "{predicate}" {left}, {right} : {type_}')
 
+    def checked(self, operation: str, left: str, right: str) -> tuple[str, str]:
+        """What "smul" or "sadd" gives for two i64, and whether that overflows."""
+        pair = "!llvm.struct<(i64, i1)>"
+        both = self.value(f'"llvm.intr.{operation}.with.overflow"({left}, {right}) : (i64, i64) -> {pair}')
+        value = self.value(f"llvm.extractvalue {both}[0] : {pair}")
+        return value, self.value(f"llvm.extractvalue {both}[1] : {pair}")
+
     def any_of(self, conditions: Iterable[str]) -> str:
         """Whether one of the conditions holds."""
         result = ""

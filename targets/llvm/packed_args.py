@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, bit_width, is_bool, is_float, is_unsigned
 from ...dialects.core.symbols import SymExpr
 from . import abi
@@ -11,6 +13,8 @@ from .packed_fail import fail, fail_dtype, fail_shape, fail_type, plain
 from .signature import ListInfo, NothingInfo, Passed
 from .size_code import Sizes
 
+# Bytes that any process can address at most: 57 bits, x86-64 with five levels of page tables.
+_ADDRESS_SPACE = 2**57
 Values = list[tuple[str, str]]  # (value, type) of what the kernel is called with
 
 
@@ -86,6 +90,7 @@ class ArgumentChecks:
         sizes = self._check_sizes(where, shape, tensor)
         strides = row_major(code, sizes)
         empty = code.any_of(code.compare("eq", size, code.constant(0)) for size in sizes)
+        self._check_bytes(where, info, tensor, sizes, empty)
         self._check_contiguous(where, tensor, sizes, strides, empty)
         data = self._data_pointer(where, info, tensor, empty)
         return memref_values(code, data, sizes, strides)
@@ -99,8 +104,14 @@ class ArgumentChecks:
         message = f"{where} expected a tensor, got %.*s"
         code.require(code.any_of([is_object, is_pointer]), fail_type(code, message, index))
         payload = code.load(slot, abi.ANY_PAYLOAD, PTR)
+        self._require_there(payload, f"{where} expected a tensor, got a null pointer")
         inside = code.at(payload, abi.OBJECT_HEADER)
         return code.value(f"llvm.select {is_object}, {inside}, {payload} : i1, {PTR}")
+
+    def _require_there(self, pointer: str, message: str) -> None:
+        code = self._code
+        there = code.value(f'llvm.icmp "ne" {pointer}, {code.null()} : {PTR}')
+        code.require(there, fail(code, "value", message))
 
     def _check_kind(self, where: str, info: TensorInfo, tensor: str) -> None:
         """Device, element type and rank."""
@@ -129,6 +140,8 @@ class ArgumentChecks:
     def _check_sizes(self, where: str, shape: tuple[object, ...], tensor: str) -> list[str]:
         code = self._code
         dims = code.load(tensor, abi.DL_SHAPE, PTR) if shape else ""
+        if shape:
+            self._require_there(dims, f"{where} expected a tensor with its sizes, got a null pointer for them")
         values = []
         for index, size in enumerate(shape):
             value = code.load(dims, 8 * index, "i64")
@@ -145,6 +158,24 @@ class ArgumentChecks:
                 self._meet(size, value, tensor, where, place)
             values.append(value)
         return values
+
+    def _check_bytes(self, where: str, info: TensorInfo, tensor: str, sizes: list[str], empty: str) -> None:
+        """All elements have an address: what no memory can hold is refused, where the types do not tell it."""
+        known = prod(size for size in info.shape or () if isinstance(size, int))
+        told = [value for size, value in zip(info.shape or (), sizes, strict=True) if not isinstance(size, int)]
+        if not told or not known:
+            return
+        code, element = self._code, abi.element_bytes(info.dtype)
+        total, overflows = code.constant(known * element), []
+        for value in told:
+            total, overflow = code.checked("smul", total, value)
+            overflows.append(overflow)
+        fits = code.value(f"llvm.xor {code.any_of(overflows)}, {code.constant(1, 'i1')} : i1")
+        message = (
+            f"{where} expected sizes that memory can have, with elements of %lld bytes each, got rank %lld: shape %s"
+        )
+        failure = fail_shape(code, message, code.constant(element), code.constant(len(sizes)), tensor)
+        code.require(code.any_of([fits, empty]), failure)
 
     def _meet(self, size: SymExpr, value: str, tensor: str, where: str, place: str) -> None:
         """A plain symbol that is new is defined; all others are checked when every symbol is known."""
@@ -201,11 +232,14 @@ class ArgumentChecks:
         address = code.value(f"llvm.ptrtoint {data} : {PTR} to i64")
         low = code.value(f"llvm.and {address}, {code.constant(alignment - 1)} : i64")
         aligned = code.compare("eq", low, code.constant(0))
-        there = code.compare("ne", address, code.constant(0))
+        there = code.value(f'llvm.icmp "ne" {base}, {code.null()} : {PTR}')
+        inside = code.compare("ult", offset, code.constant(_ADDRESS_SPACE))
+        code.require(code.any_of([there, empty]), fail(code, "value", f"{where} expected data, got a null pointer"))
+        message = f"{where} expected a byte offset within memory, got %llu"
+        code.require(code.any_of([inside, empty]), fail(code, "value", message, offset))
         message = f"{where} expected data aligned to %lld bytes, got an address %lld bytes off"
         failure = fail(code, "value", message, code.constant(alignment), low)
         code.require(code.any_of([aligned, empty]), failure)
-        code.require(code.any_of([there, empty]), fail(code, "value", f"{where} expected data, got a null pointer"))
         return data
 
     def _check_scalar(self, where: str, info: ScalarInfo, slot: str) -> Values:

@@ -17,7 +17,7 @@ FAIL_AT_DECLARED = f"llvm.func @{FAIL_AT}(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, 
 FAIL_TYPE = "__relax_fail_type"
 # fail_dtype(format, tensor): the message names the element type that came; -1.
 FAIL_DTYPE = "__relax_fail_dtype"
-# fail_shape(format, wanted, got, tensor): two numbers, then the shape that came; -1.
+# fail_shape(format, wanted, got, tensor): two numbers, then the shape that came, if it can be read; -1.
 FAIL_SHAPE = "__relax_fail_shape"
 # release(any): gives back what a TVMFFIAny owns.
 RELEASE = "__relax_release"
@@ -27,6 +27,8 @@ CALL_GLOBAL = "__relax_call_global"
 _COLD = 'attributes {passthrough = ["cold", "noinline"]}'
 _SNPRINTF = "vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)"
 _LISTED_SIZES = 16  # of a shape in a message
+#: Nobody has tensors of a higher rank: what says so is damaged, and so is its shape.
+HIGHEST_RANK = 64
 #: What a message takes at most: entries keep their part of it under half of that.
 MESSAGE_BYTES = 2048
 
@@ -47,6 +49,7 @@ llvm.mlir.global internal constant @__relax_next_number_format(", %lld\\00")
 llvm.mlir.global internal constant @__relax_close_one(",)\\00")
 llvm.mlir.global internal constant @__relax_close(")\\00")
 llvm.mlir.global internal constant @__relax_close_more(", ...)\\00")
+llvm.mlir.global internal constant @__relax_unreadable("unknown\\00")
 llvm.mlir.global internal constant @__relax_runtime_error_kind("RuntimeError\\00")
 llvm.mlir.global internal constant @__relax_no_error(
   "'%s' has failed with an exception whose text cannot be shown\\00")
@@ -147,6 +150,19 @@ llvm.func internal @{FAIL_SHAPE}(%format: !llvm.ptr, %wanted: i64, %got: i64, %t
   %rank = llvm.load %rank_at : !llvm.ptr -> i32
   %shape_at = llvm.getelementptr %tensor[{DL_SHAPE}] : (!llvm.ptr) -> !llvm.ptr, i8
   %shape = llvm.load %shape_at : !llvm.ptr -> !llvm.ptr
+  %highest = llvm.mlir.constant({HIGHEST_RANK} : i32) : i32
+  %null = llvm.mlir.zero : !llvm.ptr
+  %is_absurd = llvm.icmp "ugt" %rank, %highest : i32
+  %is_null = llvm.icmp "eq" %shape, %null : !llvm.ptr
+  %has_sizes = llvm.icmp "ne" %rank, %c0 : i32
+  %lacks_sizes = llvm.and %is_null, %has_sizes : i1
+  %is_unreadable = llvm.or %is_absurd, %lacks_sizes : i1
+  llvm.cond_br %is_unreadable, ^unreadable, ^list
+^unreadable:
+  %unreadable = llvm.mlir.addressof @__relax_unreadable : !llvm.ptr
+  %unreadable_text = llvm.ptrtoint %unreadable : !llvm.ptr to i64
+  llvm.br ^raise(%unreadable_text : i64)
+^list:
   %listed = llvm.intr.smin(%rank, %limit) : (i32, i32) -> i32
   llvm.store %open, %buffer : i8, !llvm.ptr
   %start = llvm.getelementptr %buffer[1] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -168,7 +184,9 @@ llvm.func internal @{FAIL_SHAPE}(%format: !llvm.ptr, %wanted: i64, %got: i64, %t
   %short = llvm.select %is_one, %close_one, %close : i1, !llvm.ptr
   %last = llvm.select %is_long, %close_more, %short : i1, !llvm.ptr
   %closed = llvm.call @__relax_print(%at, %end, %last, %got) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
-  %text = llvm.ptrtoint %buffer : !llvm.ptr to i64
+  %listing = llvm.ptrtoint %buffer : !llvm.ptr to i64
+  llvm.br ^raise(%listing : i64)
+^raise(%text: i64):
   %status = llvm.call @{FAIL}(%kind, %format, %wanted, %got, %text) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32
   llvm.return %status : i32
 }}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ...bindings.errors import RelaxError
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
 from .abi import dlpack_name, element_bytes, padded_name
+from .packed_support import HIGHEST_RANK
 
 Result = TensorInfo | ObjectInfo
 
@@ -38,7 +39,6 @@ Passed = Info | ListInfo | NothingInfo
 Given = Result | ListInfo | NothingInfo | OptionalInfo
 
 _MOST_ARGUMENTS = 4096
-_HIGHEST_RANK = 64
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def _check_output(where: str, info: Info) -> None:
 
 
 def _check_tensor(where: str, info: TensorInfo) -> None:
-    if info.shape is None or len(info.shape) > _HIGHEST_RANK:
-        raise RelaxError(f"{where}: {describe(info)} cannot be passed: a rank of at most {_HIGHEST_RANK} is needed")
+    if info.shape is None or len(info.shape) > HIGHEST_RANK:
+        raise RelaxError(f"{where}: {describe(info)} cannot be passed: a rank of at most {HIGHEST_RANK} is needed")
     for size in info.shape:
         if isinstance(size, int) and not 0 <= size < 2**62:
             raise RelaxError(f"{where}: {size} is no size")

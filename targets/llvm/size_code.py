@@ -86,10 +86,9 @@ class Sizes:
         return self._code.value(f"llvm.select {condition}, {value}, {self._code.constant(0)} : i1, i64")
 
     def _checked(self, operation: str, left: str, right: str, size: SymExpr) -> str:
-        code, pair = self._code, "!llvm.struct<(i64, i1)>"
-        both = code.value(f'"llvm.intr.{operation}.with.overflow"({left}, {right}) : (i64, i64) -> {pair}')
-        overflow = code.value(f"llvm.extractvalue {both}[1] : {pair}")
+        code = self._code
+        value, overflow = code.checked(operation, left, right)
         fits = code.value(f"llvm.xor {overflow}, {code.constant(1, 'i1')} : i1")
         text = f"{plain(self._function)}: the size '{plain(str(size))}' does not fit in 64 bits"
         code.require(fits, fail(code, "value", text))
-        return code.value(f"llvm.extractvalue {both}[0] : {pair}")
+        return value

@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
@@ -275,6 +277,84 @@ def test_malformed_tensors_are_refused(add: Any) -> None:
         add(FromParts(1, 0), FromParts(1, 0, null=True))
     with pytest.raises(ValueError, match="'x' dimension 0 expected a size of at least 0, got -1"):
         add(FromParts(1, 0, (-1, 4)), FromParts(1, 0))
+    unnamed = single([("x", tensor((None, 4)))])
+    unnamed(FromParts(1, 0))
+    with pytest.raises(ValueError, match=r"'x' dimension 0 expected a size of at least 0, got -3: shape \(-3, 4\)"):
+        unnamed(FromParts(1, 0, (-3, 4)))
+
+
+# Where a DLTensor, behind its object's header of 24 bytes, has what.
+_FIELDS: dict[str, tuple[int, Any]] = {
+    "data": (0, ctypes.c_uint64), "device": (8, ctypes.c_int32), "rank": (16, ctypes.c_int32),
+    "lanes": (22, ctypes.c_uint16), "shape": (24, ctypes.c_uint64), "strides": (32, ctypes.c_uint64),
+    "byte_offset": (40, ctypes.c_uint64),
+}  # fmt: skip
+
+
+@contextmanager
+def forged(**fields: int) -> Iterator[Any]:
+    """A tensor (2, 4) of float32 whose structure says something else meanwhile: what only broken C code passes."""
+    passed = tvm_ffi.from_dlpack(numpy.ones((2, 4), numpy.float32))
+    start = passed.__chandle__() + 24
+    before = ctypes.string_at(start, 48)
+    for name, value in fields.items():
+        offset, kind = _FIELDS[name]
+        kind.from_address(start + offset).value = value
+    yield passed
+    ctypes.memmove(start, before, 48)
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "text"),
+    [
+        ({"data": 0, "byte_offset": 16}, ValueError, "expected data, got a null pointer"),
+        ({"data": 0, "byte_offset": 2}, ValueError, "expected data, got a null pointer"),
+        ({"byte_offset": 2**64 - 16}, ValueError, "expected a byte offset within memory, got 18446744073709551600"),
+        ({"byte_offset": 2**57}, ValueError, "expected a byte offset within memory, got 144115188075855872"),
+        ({"rank": 2**31 - 1}, ValueError, "expected rank 2 (n, 4), got rank 2147483647: shape unknown"),
+        ({"rank": 65}, ValueError, "expected rank 2 (n, 4), got rank 65: shape unknown"),
+        ({"rank": -1}, ValueError, "expected rank 2 (n, 4), got rank -1: shape unknown"),
+        ({"rank": 3, "shape": 0}, ValueError, "expected rank 2 (n, 4), got rank 3: shape unknown"),
+        ({"shape": 0}, ValueError, "expected a tensor with its sizes, got a null pointer for them"),
+        ({"lanes": 4}, TypeError, "expected dtype float32, got float32x4"),
+        ({"lanes": 0}, TypeError, "expected dtype float32, got float32"),
+        ({"device": 77}, ValueError, "expected a tensor on the CPU, got one on DLPack device type 77"),
+        ({"device": -1}, ValueError, "expected a tensor on the CPU, got one on DLPack device type -1"),
+    ],
+    ids=str,
+)
+def test_forged_tensors_are_refused(add: Any, fields: dict[str, int], kind: type[Exception], text: str) -> None:
+    good = numpy.ones((2, 4), numpy.float32)
+    with forged(**fields) as bad, pytest.raises(kind, match=re.escape(f"add: argument #1 'y' {text}")):
+        add(good, bad)
+
+
+def test_missing_strides_are_those_of_contiguous_memory(add: Any) -> None:
+    good = numpy.ones((2, 4), numpy.float32)
+    with forged(strides=0) as missing:
+        assert numpy.from_dlpack(add(good, missing)).sum() == 16
+
+
+def test_sizes_that_no_memory_has(add: Any) -> None:
+    function = single([("x", tensor(("a", "b")))])
+    for sizes in [(2**40, 2**40), (2**62, 1), (1, 2**61)]:
+        with pytest.raises(ValueError, match=r"'x' expected sizes that memory can have, .* rank 2: shape \(\d+, \d+\)"):
+            function(FromParts(1, 0, sizes))
+    function(FromParts(1, 0, (2**40, 0)))
+    function(FromParts(1, 0, (0, 2**62)))
+
+
+def test_a_null_tensor_pointer() -> None:
+    function = single([("x", tensor((2,)))])
+    library = ctypes.CDLL(str(tvm_ffi.libinfo.find_libtvm_ffi()))
+    arguments, result, error = (ctypes.c_int64 * 2)(7, 0), (ctypes.c_int64 * 2)(), ctypes.c_void_p()
+    call = library.TVMFFIFunctionCall
+    call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
+    assert call(function.__chandle__(), arguments, 1, result) == -1
+    library.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
+    told = ctypes.string_at(ctypes.cast(error.value + 24 + 16, ctypes.POINTER(ctypes.c_char_p))[0])
+    assert told == b"f: argument #0 'x' expected a tensor, got a null pointer"
+    assert library.TVMFFIObjectDecRef(error) == 0
 
 
 def test_read_only_arrays_are_refused_by_dlpack(add: Any) -> None:
