@@ -15,6 +15,7 @@ from .known import evaluate_known
 from .model import DEFAULT_DOMAINS, Model, versions_of
 from .node import Node, Unsupported
 from .notes import noting
+from .order import in_order
 from .problems import Problems, shown
 from .registry import find_converter
 from .schemas import check_node
@@ -70,7 +71,7 @@ class GraphImporter:
             if self._region_of is not None and value is not None:
                 value = self._values[name] = value.inside(self._region_of)
             return value
-        raise RelaxError(f"nothing defines '{shown(name)}'{self._hint(name)}")
+        raise RelaxError(f"nothing defines '{shown(name)}'{suggest(name, self._values)}")
 
     def output(self, name: str) -> Any:
         """What an output of the graph stands for."""
@@ -91,14 +92,6 @@ class GraphImporter:
         if self._outer is not None:
             yield from self._outer.nodes_around()
 
-    def _hint(self, name: str) -> str:
-        """What may be wrong where a name is not known, or not yet."""
-        later = next((proto for proto in self._nodes if name in proto.output), None)
-        if later is None:
-            return suggest(name, self._values)
-        maker = f"node '{shown(later.name)}' ({shown(later.op_type)})" if later.name else f"a {shown(later.op_type)}"
-        return f" before it is used: the graph is not in order, or has a cycle ({maker} defines it)"
-
     def add_initializers(self, graph: Any) -> None:
         passed = {each.name for each in graph.input if each.name in self._values}  # theirs are defaults
         for each in graph.initializer:
@@ -106,8 +99,8 @@ class GraphImporter:
                 self.define(each.name, Value(array=array_of(each, self.model.data)))
 
     def add_nodes(self, nodes: Sequence[Any]) -> None:
-        self._nodes = nodes
-        for proto in nodes:
+        self._nodes = in_order(nodes, self._values)
+        for proto in self._nodes:
             self.add_node(proto)
 
     def add_node(self, proto: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from ...bindings.suggest import suggest
 from .importer import GraphImporter
 from .node import Node
+from .order import makers_of, names_used
 from .problems import Problems, shown
 
 
@@ -35,12 +36,8 @@ def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:
 
 def _makers(graph: GraphImporter) -> dict[str, Any]:
     """The node that defines each name, in the graph and those around."""
-    makers: dict[str, Any] = {}
-    for proto in graph.nodes_around():
-        for output in proto.output:
-            if output:
-                makers.setdefault(output, proto)
-    return makers
+    nodes = list(graph.nodes_around())
+    return makers_of(nodes, nodes)
 
 
 def _check_known(node: Node, name: str, makers: Mapping[str, Any]) -> None:
@@ -58,7 +55,7 @@ def _part(node: Node, name: str, values: Mapping[str, Any], makers: Mapping[str,
     part = []
     for proto in ordered:
         is_new = not all(node.graph.knows(output) for output in proto.output if output)
-        if is_new or any(used in changed for used in _names_used(proto)):
+        if is_new or any(used in changed for used in names_used(proto, differentiated=True)):
             part.append(_without(values, proto))
             changed.update(output for output in proto.output if output)
     return part
@@ -86,16 +83,4 @@ def _in_front_of(name: str, values: Mapping[str, Any], makers: Mapping[str, Any]
             proto = makers[wanted]
             done.update(proto.output)
             waiting.append((wanted, proto))
-            waiting.extend((used, None) for used in _names_used(proto))
-
-
-def _names_used(proto: Any) -> Iterator[str]:
-    """The names that a node uses, in the graphs inside of it too; of a Gradient also what it differentiates."""
-    yield from (name for name in proto.input if name)
-    for attribute in proto.attribute:
-        if attribute.HasField("g"):
-            for inner in attribute.g.node:
-                yield from _names_used(inner)
-            yield from (output.name for output in attribute.g.output)
-        elif proto.op_type == "Gradient" and attribute.name == "y":
-            yield attribute.s.decode("utf-8", "replace")
+            waiting.extend((used, None) for used in names_used(proto, differentiated=True))

@@ -218,7 +218,7 @@ XY = "(float[n] x, float[n] z, bool c, int64[n] i) => (float[n] r)"
         ('y = Exp(x) r = Gradient<xs = ["i"], y = "y">(i)', "'i' has elements of type i64: only floats have"),
         ('y = ArgMax<axis = 0>(x) r = Gradient<xs = ["x"], y = "y">(x)', "'y' has elements of type i64"),
         ('y = SplitToSequence(x) r = Gradient<xs = ["x"], y = "y">(x)', "'y' is a sequence or an optional"),
-        ('y = Add(x, r) r = Gradient<xs = ["x"], y = "y">(x)', "before it is used"),
+        ('y = Add(x, r) r = Gradient<xs = ["x"], y = "y">(x)', "'y' depends on what this node computes"),
         ('r = Gradient<xs = ["x"], y = "y">(x) y = Add(x, r)', "'y' depends on what this node computes"),
         ('y = my.own.Nothing(x) r = Gradient<xs = ["x"], y = "y">(x)', "1 node of the model cannot be imported"),
         ('r = Gradient<xs = ["x"], y = "y">(x) y = my.own.Nothing(x)', "what computes 'y' cannot be imported: the"),

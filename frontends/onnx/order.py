@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The order of a graph's nodes: each behind those that make what it uses. Not every tool writes them so."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from typing import Any
+
+from ...bindings.errors import RelaxError
+from .problems import shown
+
+_MOST_SHOWN = 8
+
+
+def in_order(nodes: Sequence[Any], defined: Container[str] = ()) -> list[Any]:
+    """The nodes as they are, but that what one uses is in front of it, where it is not among the names `defined`.
+
+    Raises RelaxError for nodes in a circle.
+    """
+    makers = {name: maker for name, maker in makers_of(range(len(nodes)), nodes).items() if name not in defined}
+    ordered: list[Any] = []
+    done: set[int] = set()
+    begun: dict[int, None] = {}  # a chain, each for the one in front of it
+    for first in range(len(nodes)):
+        waiting = [first]
+        while waiting:
+            index = waiting[-1]
+            if index in done or index in begun:
+                waiting.pop()
+                if index in begun:
+                    del begun[index]
+                    done.add(index)
+                    ordered.append(nodes[index])
+                continue
+            begun[index] = None
+            needed = [makers[name] for name in names_used(nodes[index]) if name in makers]
+            for each in needed:
+                if each in begun:
+                    raise RelaxError(_circle(nodes, list(begun)[list(begun).index(each) :]))
+            waiting.extend(each for each in reversed(needed) if each not in done)
+    return ordered
+
+
+def makers_of(makers: Sequence[Any], nodes: Sequence[Any]) -> dict[str, Any]:
+    """What defines each name: the entry of `makers` for its node, the first where there are several."""
+    found: dict[str, Any] = {}
+    for maker, proto in zip(makers, nodes, strict=True):
+        for output in proto.output:
+            if output:
+                found.setdefault(output, maker)
+    return found
+
+
+def names_used(proto: Any, differentiated: bool = False) -> Iterator[str]:
+    """The names that a node uses, in the graphs inside of it too.
+
+    `differentiated` for what a Gradient differentiates as well, which may be made behind it.
+    """
+    yield from (name for name in proto.input if name)
+    for attribute in proto.attribute:
+        if attribute.HasField("g"):
+            yield from _names_from_around(attribute.g, differentiated)
+        elif differentiated and proto.op_type == "Gradient" and attribute.name == "y":
+            yield attribute.s.decode("utf-8", "replace")
+
+
+def _names_from_around(graph: Any, differentiated: bool) -> Iterator[str]:
+    own = {each.name for each in (*graph.input, *graph.initializer)}
+    own.update(output for proto in graph.node for output in proto.output)
+    for proto in graph.node:
+        yield from (name for name in names_used(proto, differentiated) if name not in own)
+    yield from (output.name for output in graph.output if output.name not in own)
+
+
+def _circle(nodes: Sequence[Any], places: Sequence[int]) -> str:
+    first, *others = places
+    named = [_named(nodes[place]) for place in (first, *reversed(others))]
+    if len(named) == 1:
+        return f"the graph has a cycle: node {named[0]} needs what it makes itself"
+    if len(named) > _MOST_SHOWN:
+        named[_MOST_SHOWN - 1 : -1] = [f"{len(named) - _MOST_SHOWN} more"]
+    return f"the graph has a cycle, of nodes of which each needs what the one before it makes: {', '.join(named)}"
+
+
+def _named(proto: Any) -> str:
+    name = proto.name or next((each for each in proto.output if each), "")
+    return f"'{shown(name)}' ({shown(proto.op_type)})"
