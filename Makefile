@@ -58,7 +58,7 @@ typecheck: env-dev ## mypy over the package, by its package names, and the scrip
 	@rm -rf $(TYPED_COPY) build/lib build/bdist.*
 	@$(PIP) install --no-deps --no-build-isolation --target $(TYPED_COPY) .
 	@cd $(TYPED_COPY) && $(abspath $(BIN))/mypy $(MYPY_OPTIONS) -p relax_mlir
-	@MYPYPATH=$(TYPED_COPY) $(BIN)/mypy $(MYPY_OPTIONS) tools/dev
+	@cd tools/dev && MYPYPATH=$(abspath $(TYPED_COPY)) $(abspath $(BIN))/mypy $(MYPY_OPTIONS) --explicit-package-bases *.py
 
 bench: env ## the benchmarks; their figures stand in bench/README.md
 	@set -e; for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done

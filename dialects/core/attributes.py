@@ -29,6 +29,8 @@ class AttrKind:
     expects = "an attribute"
     #: The kind's name in the operator reference.
     label = "attribute"
+    #: What the builder takes, as a type hint.
+    hint = "Any"
 
     def __init__(self, default: Any = REQUIRED, doc: str = ""):
         self.default = default
@@ -58,6 +60,7 @@ class AttrKind:
 class Int(AttrKind):
     expects = "an integer"
     label = "int"
+    hint = "SupportsIndex"
 
     def normalize(self, value: Any) -> int:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -82,6 +85,7 @@ class Int(AttrKind):
 class Bool(AttrKind):
     expects = "true or false"
     label = "bool"
+    hint = "bool"
 
     def normalize(self, value: Any) -> bool:
         if isinstance(value, bool):
@@ -100,6 +104,7 @@ class Bool(AttrKind):
 class Float(AttrKind):
     expects = "a number"
     label = "float"
+    hint = "SupportsFloat"
 
     def normalize(self, value: Any) -> float:
         if isinstance(value, (bool, str, bytes, type)) or not hasattr(value, "__float__"):
@@ -126,6 +131,7 @@ class Number(AttrKind):
 
     expects = "a number"
     label = "number"
+    hint = "float"
 
     def normalize(self, value: Any) -> int | float:
         if not isinstance(value, bool) and hasattr(value, "__index__"):
@@ -147,6 +153,10 @@ class Str(AttrKind):
     def __init__(self, default: Any = REQUIRED, choices: Sequence[str] = (), doc: str = ""):
         super().__init__(default, doc)
         self.choices = tuple(choices)
+
+    @property
+    def hint(self) -> str:  # type: ignore[override]
+        return f"Literal[{', '.join(map(repr, self.choices))}]" if self.choices else "str"
 
     @property
     def expects(self) -> str:  # type: ignore[override]
@@ -210,6 +220,7 @@ class _ArrayKind(AttrKind):
 class Ints(_ArrayKind):
     expects = "a list of integers"
     label = "ints"
+    hint = "SupportsIndex | Sequence[SupportsIndex]"
     item = Int()
     array_attribute = ir.DenseI64ArrayAttr
 
@@ -217,6 +228,7 @@ class Ints(_ArrayKind):
 class Floats(_ArrayKind):
     expects = "a list of numbers"
     label = "floats"
+    hint = "SupportsFloat | Sequence[SupportsFloat]"
     item = Float()
     array_attribute = ir.DenseF64ArrayAttr
 
@@ -224,6 +236,7 @@ class Floats(_ArrayKind):
 class Strs(_ArrayKind):
     expects = "a list of strings"
     label = "strs"
+    hint = "Sequence[str]"
     item = Str()
     array_attribute = ir.ArrayAttr
 
@@ -241,6 +254,7 @@ class DType(AttrKind):
 
     expects = "an element type"
     label = "dtype"
+    hint = "DTypeLike"
 
     def normalize(self, value: Any) -> str:
         if isinstance(value, ir.Type):
@@ -267,6 +281,7 @@ class Symbol(AttrKind):
 
     expects = "a symbol"
     label = "symbol"
+    hint = "str"
 
     def normalize(self, value: Any) -> str:
         if isinstance(value, str) and value and is_encodable(value):

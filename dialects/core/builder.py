@@ -26,7 +26,7 @@ def build(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     """
     location, point = kwargs.pop("loc", None), kwargs.pop("ip", None)
     try:
-        arguments = _bind(definition, args, kwargs)
+        arguments = _with_defaults(definition, _bind(definition, args, kwargs))
         if definition.prepare is not None:
             arguments = definition.prepare(arguments)
         if definition.redirect is not None:
@@ -50,6 +50,11 @@ def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dic
             raise OpProblem(f"got argument '{name}' twice")
         arguments[name] = value
     return arguments
+
+
+def _with_defaults(definition: OpDef, arguments: dict[str, Any]) -> dict[str, Any]:
+    left_out = {name: value for name, value in definition.defaults.items() if arguments.get(name) is None}
+    return {**arguments, **left_out} if left_out else arguments
 
 
 def _gathered(definition: OpDef, args: Sequence[Any]) -> Sequence[Any]:

@@ -12,6 +12,7 @@ from ...bindings.irdl import Operand, OpShape, ParamShape, as_runs, build_irdl_m
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
 from ...bindings.suggest import suggest
 from .attributes import AttrKind
+from .namespace import OpNamespace
 from .opclass import op_class
 from .opdef import OPERAND_KINDS, Infer, OpDef, OperandDef, Prepare, Redirect
 from .operator import Operator, VariadicOperator
@@ -54,6 +55,15 @@ class Dialect:
     def __repr__(self) -> str:
         return f"<dialect {self.name}: {len(self.ops)} operators>"
 
+    def __getattr__(self, name: str) -> Any:
+        """`mynpu.scaled_relu(x)`; `mynpu.ops["load"](x)` where a member of this class has the name."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(OpNamespace(self), name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dir(OpNamespace(self))]
+
     def op(
         self,
         name: str,
@@ -65,6 +75,7 @@ class Dialect:
         verify: Callable[[Any, Any], None] | None = None,
         explicit: str = "",
         signature: str = "",
+        defaults: Mapping[str, Any] | None = None,
         prepare: Prepare | None = None,
         redirect: Redirect | None = None,
         pure: bool = True,
@@ -90,6 +101,7 @@ class Dialect:
             verify=verify,
             explicit=explicit,
             signature=signature,
+            defaults=defaults,
             prepare=prepare,
             redirect=redirect,
             pure=pure,

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.suggest import suggest
-from .dialect import Dialect
+
+if TYPE_CHECKING:
+    from .dialect import Dialect
 
 
 class OpNamespace:

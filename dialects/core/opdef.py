@@ -104,6 +104,7 @@ class OpDef:
         verify: Callable[[Any, Call], None] | None = None,
         explicit: str = "",
         signature: str = "",
+        defaults: Mapping[str, Any] | None = None,
         prepare: Prepare | None = None,
         redirect: Redirect | None = None,
         pure: bool = True,
@@ -121,6 +122,8 @@ class OpDef:
         self.verify = verify
         #: The builder's argument that states the result types, where they are not inferred.
         self.explicit = explicit
+        #: What the builder takes for operands that the caller leaves out; in the IR they are there.
+        self.defaults: dict[str, Any] = dict(defaults or {})
         #: What the builder does with its arguments first: Python values that mean something only beside the others.
         self.prepare = prepare
         #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
@@ -154,6 +157,9 @@ class OpDef:
         if sum(result.arity != "single" for result in self.results) > 1:
             raise RelaxError(f"{self.full_name}: only one result can vary in number")
         doubled = sorted({name for name in names if names.count(name) > 1})
+        unknown = sorted({*self.defaults} - {operand.name for operand in self.operands})
+        if unknown:
+            raise RelaxError(f"{self.full_name}: defaults= names '{unknown[0]}', which is no operand")
         if doubled:
             raise RelaxError(f"{self.full_name}: '{doubled[0]}' names two operands or attributes")
         expected = {*names, *([self.explicit] if self.explicit else [])}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.mlir import ir, string_value
 from .attributes import AttributeProblem, Float, Int
@@ -11,6 +11,21 @@ from .codec import decode, encode_dims
 from .infos import Info, ScalarInfo, ShapeInfo
 from .opdef import OpProblem
 from .symbols import SymbolError, SymExpr, parse
+
+if TYPE_CHECKING:  # what stubs say that operators take and give
+    from collections.abc import Sequence
+    from typing import Protocol, TypeAlias
+
+    class Value(Protocol):
+        """An SSA value, or an operation with one result: the bindings' own classes have no stubs."""
+
+        @property
+        def context(self) -> Any: ...
+
+    ScalarLike: TypeAlias = Value | SymExpr | str | float | bool
+    ShapeLike: TypeAlias = Value | SymExpr | str | int | Sequence[SymExpr | str | int]
+    DTypeLike: TypeAlias = str | type | Any
+    TypesLike: TypeAlias = str | Info | Sequence[str | Info] | Any
 
 
 def as_value(value: Any) -> Any:

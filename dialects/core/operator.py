@@ -11,8 +11,28 @@ from .opdef import OpDef, OperandDef
 from .verifier import verify
 
 
+class _Documented:
+    """An attribute that is worked out when `help`, an editor or a notebook asks an operator for it."""
+
+    def __init__(self, name: str, of_class: Any):
+        self._name = name
+        self._of_class = of_class
+
+    def __get__(self, operator: OpDef | None, owner: type) -> Any:
+        if operator is None:
+            return self._of_class
+        from . import documentation  # costs 5 ms, which no tool's start should pay
+
+        return getattr(documentation, self._name)(operator)
+
+
 class Operator(OpDef):
-    """`relax.exp` is one: `relax.exp(x)` builds an operation."""
+    __doc__ = _Documented("docstring", "`relax.exp` is one: `relax.exp(x)` builds an operation.")
+    __signature__ = _Documented("signature", None)
+
+    @property
+    def __name__(self) -> str:
+        return self.name.rpartition(".")[2]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return build(self, args, kwargs)
@@ -23,13 +43,11 @@ class Operator(OpDef):
 
 
 class VariadicOperator(Operator):
-    """An operator with a variable number of operands or results, of whatever types.
-
-    IRDL insists that the values of one variadic operand share one type, which rules out every concat. That
-    check runs between the two calls that MLIR makes here, so for its duration the operation gets values that
-    pass: a variadic operand's first value in the place of its others, and so for results' types. Operations
-    here have no regions, so MLIR makes the two calls back to back, and contexts are single-threaded.
-    """
+    # IRDL insists that the values of one variadic operand share one type, which rules out every concat. That
+    # check runs between the two calls that MLIR makes here, so for its duration the operation gets values that
+    # pass: a variadic operand's first value in the place of its others, and so for results' types. Operations
+    # here have no regions, so MLIR makes the two calls back to back, and contexts are single-threaded.
+    __doc__ = _Documented("docstring", "An operator with a variable number of operands or results, of whatever types.")
 
     _set_aside: tuple[Any, list[Any], list[Any]] | None = None
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from ..core.attributes import Bool, DType, Int, Str
-from .defaults import fill
 from .dialect import op
 from .infer.search import (
     argsort,
@@ -33,7 +32,7 @@ op("topk", "data",
    results="result indices?", infer=topk,
    doc="The k largest elements along an axis in order, and their positions.")  # fmt: skip
 op("unique", "x sorted:scalar return_index:scalar return_inverse:scalar return_counts:scalar axis?:scalar",
-   prepare=fill(sorted=True, return_index=False, return_inverse=False, return_counts=False),
+   defaults={"sorted": True, "return_index": False, "return_inverse": False, "return_counts": False},
    results="values *others", infer=unique,
    doc="The unique elements, or slices along an axis; as constant flags ask, where they first are, which of "
        "them each element is, and how many there are of each.")  # fmt: skip

@@ -9,7 +9,6 @@ Usage: python tools/dev/gen_upstream_passes.py [--check]
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import mmap
@@ -20,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from generated import main
 from relax_mlir.bindings import mlir
 
 OUTPUT = Path(__file__).parents[2] / "bindings" / "upstream_passes.json"
@@ -178,19 +178,5 @@ def wheel_version() -> str:
     return f"{distribution} {metadata.version(distribution)}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Write bindings/upstream_passes.json.")
-    parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if it is not current")
-    check_only = parser.parse_args().check
-    text = json.dumps(inventory(), indent=1) + "\n"
-    if not check_only:
-        OUTPUT.write_text(text, encoding="utf-8")
-        return 0
-    if OUTPUT.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{OUTPUT.name} is not current: run python tools/dev/gen_upstream_passes.py", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("Write bindings/upstream_passes.json.", lambda: {OUTPUT: json.dumps(inventory(), indent=1) + "\n"}))

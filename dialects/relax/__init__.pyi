@@ -1,0 +1,1390 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by tools/dev/gen_stubs.py from the operator tables (`make generate`): do not edit.
+from collections.abc import Sequence
+from typing import Any, Literal, SupportsFloat, SupportsIndex
+
+from ..core.dialect import Dialect
+from ..core.operands import DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
+from .constants import const as const
+
+dialect: Dialect
+
+def abs(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Absolute value."""
+
+def acos(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Inverse cosine."""
+
+def acosh(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Inverse hyperbolic cosine."""
+
+def add(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 + x2."""
+
+def arange(
+    start: ScalarLike,
+    end: ScalarLike | None = ...,
+    step: ScalarLike = ...,
+    dtype: DTypeLike | None = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Numbers from start up to before end in steps; `arange(n)` is `arange(0, n, 1)`."""
+
+def argmax(x: Value, axis: SupportsIndex | None = ..., keepdims: bool = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Where the first largest element is, as int64."""
+
+def argmin(x: Value, axis: SupportsIndex | None = ..., keepdims: bool = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Where the first smallest element is, as int64."""
+
+def argsort(
+    data: Value,
+    axis: SupportsIndex = ...,
+    descending: bool = ...,
+    dtype: DTypeLike = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The positions of the elements in their order along an axis."""
+
+def asin(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Inverse sine."""
+
+def asinh(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Inverse hyperbolic sine."""
+
+def assert_op(
+    condition: Value,
+    format_args: Value | Sequence[Value] = ...,
+    format: str = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> None:
+    """Stops the program unless the condition holds."""
+
+def astype(x: Value, dtype: DTypeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Each element converted to another type."""
+
+def atan(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Inverse tangent."""
+
+def atan2(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The angle of the point (x2, x1)."""
+
+def atanh(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Inverse hyperbolic tangent."""
+
+def bitcast(x: Value, dtype: DTypeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The same bits as elements of another type of as many bits; to bool: whether any bit is set."""
+
+def bitwise_and(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The bits set in both."""
+
+def bitwise_not(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Every bit inverted."""
+
+def bitwise_or(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The bits set in either."""
+
+def bitwise_xor(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The bits set in exactly one."""
+
+def broadcast_to(x: Value, shape: ShapeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Copies along dimensions of size 1."""
+
+def bucketize(
+    input_tensor: Value,
+    boundaries: Value,
+    out_int32: bool = ...,
+    right: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Between which of the sorted boundaries each element lies."""
+
+def call_dps_packed(
+    func: str,
+    args: Value | Sequence[Value] = ...,
+    *,
+    out_ty: TypesLike,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """Calls an external function in destination-passing style."""
+
+def call_inplace_packed(
+    func: str,
+    args: Value | Sequence[Value] = ...,
+    *,
+    inplace_indices: SupportsIndex | Sequence[SupportsIndex],
+    ty_args: TypesLike,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """Calls a packed function that writes results into some of its arguments."""
+
+def call_packed(
+    func: str,
+    args: Value | Sequence[Value] = ...,
+    *,
+    ty_args: TypesLike,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """Calls a packed function that may have side effects."""
+
+def call_pure_packed(
+    func: str,
+    args: Value | Sequence[Value] = ...,
+    *,
+    ty_args: TypesLike,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """Calls a packed function without side effects; it returns its value."""
+
+def call_tir(
+    func: str,
+    args: Value | Sequence[Value] = ...,
+    *,
+    out_ty: TypesLike,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """Calls a PrimFunc in destination-passing style."""
+
+def call_tir_inplace(
+    func: str,
+    args: Value | Sequence[Value] = ...,
+    *,
+    inplace_indices: SupportsIndex | Sequence[SupportsIndex],
+    out_ty: TypesLike,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """Calls a PrimFunc that writes results into some of its arguments."""
+
+def ceil(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The smallest integer not below x."""
+
+def clip(x: Value, min: ScalarLike, max: ScalarLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x, but not below min and not above max."""
+
+def collapse_sum_like(data: Value, collapse_target: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Sums over the dimensions that a broadcast from collapse_target's shape to data's made."""
+
+def collapse_sum_to(data: Value, shape: ShapeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Sums over the dimensions that a broadcast from the shape to data's made."""
+
+def concat(
+    tensors: Value | Sequence[Value] = ...,
+    axis: SupportsIndex = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Tensors one after the other along an axis."""
+
+def constant(value: Any, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A constant tensor of a type that upstream's arith.constant refuses: unsigned integers."""
+
+def cos(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Cosine."""
+
+def cosh(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Hyperbolic cosine."""
+
+def cumprod(
+    data: Value,
+    axis: SupportsIndex | None = ...,
+    dtype: DTypeLike | None = ...,
+    exclusive: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The product of each element and all before it."""
+
+def cumsum(
+    data: Value,
+    axis: SupportsIndex | None = ...,
+    dtype: DTypeLike | None = ...,
+    exclusive: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The sum of each element and all before it."""
+
+def dequantize(
+    data: Value,
+    scale: Value,
+    zero_point: Value,
+    axis: SupportsIndex = ...,
+    out_dtype: DTypeLike = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """(data - zero_point) * scale."""
+
+def divide(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 / x2; integers round towards zero."""
+
+def dynamic_strided_slice(
+    x: Value,
+    begin: Value,
+    end: Value,
+    strides: Value,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """x[begin:end:strides] with bounds and strides known at run time only, one for each dimension."""
+
+def einsum(operands: Value | Sequence[Value] = ..., *, subscripts: str, loc: Any = ..., ip: Any = ...) -> Value:
+    """Products of elements, summed over the labels that the result does not have."""
+
+def equal(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x1 == x2."""
+
+def erf(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The error function."""
+
+def ewise_fma(x1: Value, x2: Value, x3: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 * x2 + x3, rounded once; no broadcasting."""
+
+def exp(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """e to the power of x."""
+
+def expand_dims(x: Value, axis: SupportsIndex | Sequence[SupportsIndex], *, loc: Any = ..., ip: Any = ...) -> Value:
+    """New dimensions of size 1."""
+
+def eye(
+    n: ScalarLike,
+    m: ScalarLike | None = ...,
+    k: ScalarLike = ...,
+    dtype: DTypeLike = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """An n x m matrix (n x n if m is left out) with 1 on the k-th diagonal and 0 elsewhere."""
+
+def eye_like(x: Value, k: ScalarLike = ..., dtype: DTypeLike | None = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A matrix of x's shape with 1 on the k-th diagonal and 0 elsewhere."""
+
+def flatten(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The elements in row-major order as one dimension."""
+
+def flip(data: Value, axis: SupportsIndex, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The elements along an axis in reversed order."""
+
+def floor(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The largest integer not above x."""
+
+def floor_divide(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 / x2, rounded down."""
+
+def floor_mod(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The remainder of x1 / x2 with the sign of x2."""
+
+def full(shape: ShapeLike, fill_value: Value, dtype: DTypeLike | None = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A tensor filled with the value of a 0-D tensor."""
+
+def full_like(x: Value, fill_value: Value, dtype: DTypeLike | None = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A tensor of x's shape, filled with the value of a 0-D tensor."""
+
+def gather_elements(data: Value, indices: Value, axis: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """At each place the element whose index along the axis stands there."""
+
+def gather_nd(data: Value, indices: Value, batch_dims: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The elements or slices at the index tuples in the last dimension of indices."""
+
+def greater(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x1 > x2."""
+
+def greater_equal(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x1 >= x2."""
+
+def hamming_window(
+    window_size: ScalarLike,
+    periodic: ScalarLike,
+    alpha: ScalarLike,
+    beta: ScalarLike,
+    dtype: DTypeLike,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """alpha - beta * cos(2 * pi * i / N); N is window_size if periodic, else one less."""
+
+
+class _image:
+    @staticmethod
+    def affine_grid(data: Value, size: ShapeLike, align_corners: bool = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+        """The grid [batch, coordinates, height, width] that affine matrices make of an image."""
+
+    @staticmethod
+    def grid_sample(
+        data: Value,
+        grid: Value,
+        method: Literal['bilinear', 'nearest', 'bicubic'] = ...,
+        layout: str = ...,
+        padding_mode: Literal['zeros', 'border', 'reflection'] = ...,
+        align_corners: bool = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Images sampled at the positions of a grid [batch, coordinates, height, width]."""
+
+    @staticmethod
+    def resize2d(
+        data: Value,
+        size: ShapeLike,
+        roi: SupportsFloat | Sequence[SupportsFloat] | None = ...,
+        layout: str = ...,
+        method: Literal['nearest_neighbor', 'linear', 'cubic'] = ...,
+        coordinate_transformation_mode: Literal['half_pixel', 'align_corners', 'asymmetric', 'pytorch_half_pixel', 'tf_half_pixel_for_nn', 'tf_crop_and_resize'] = ...,
+        rounding_method: Literal['round', 'floor', 'ceil', 'round_prefer_floor', 'round_prefer_ceil', ''] = ...,
+        cubic_alpha: SupportsFloat = ...,
+        cubic_exclude: SupportsIndex = ...,
+        extrapolation_value: SupportsFloat = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Images of another height and width."""
+
+    @staticmethod
+    def resize3d(
+        data: Value,
+        size: ShapeLike,
+        roi: SupportsFloat | Sequence[SupportsFloat] | None = ...,
+        layout: str = ...,
+        method: Literal['nearest_neighbor', 'linear', 'cubic'] = ...,
+        coordinate_transformation_mode: Literal['half_pixel', 'align_corners', 'asymmetric', 'pytorch_half_pixel', 'tf_half_pixel_for_nn', 'tf_crop_and_resize'] = ...,
+        rounding_method: Literal['round', 'floor', 'ceil', 'round_prefer_floor', 'round_prefer_ceil', ''] = ...,
+        cubic_alpha: SupportsFloat = ...,
+        cubic_exclude: SupportsIndex = ...,
+        extrapolation_value: SupportsFloat = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Volumes of another depth, height and width."""
+
+
+image: _image
+
+def index_put(
+    data: Value,
+    indices: Value | Sequence[Value] = ...,
+    accumulate: bool = ...,
+    *,
+    values: Value,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """data with data[indices[0], indices[1], ...] = values."""
+
+def index_tensor(data: Value, indices: Value | Sequence[Value] = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """data[indices[0], indices[1], ...]."""
+
+def isfinite(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x is neither infinite nor NaN."""
+
+def isinf(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x is infinite."""
+
+def isnan(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x is NaN."""
+
+def layout_transform(
+    x: Value,
+    index_map: Any,
+    pad_value: float | None = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Each element at the place that the map gives for its indices; other places are padding."""
+
+def left_shift(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 shifted left by x2 bits."""
+
+def less(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x1 < x2."""
+
+def less_equal(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x1 <= x2."""
+
+def log(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Natural logarithm."""
+
+def log_add_exp(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """log(exp(x1) + exp(x2)), without overflow."""
+
+def logical_and(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where both are."""
+
+def logical_not(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x is false."""
+
+def logical_or(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where either is."""
+
+def logical_xor(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where exactly one is."""
+
+def match_cast(value: Value, ty: TypesLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The value with a more precise type, checked at run time; new symbols get their values."""
+
+def matmul(x1: Value, x2: Value, out_dtype: DTypeLike | None = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The product of matrices in the last two dimensions; a vector is a row on the left, else a column."""
+
+def max(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The largest element over axes."""
+
+def maximum(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The larger of both."""
+
+def mean(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The mean over axes, of x's element type."""
+
+def median(
+    data: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """The median over axes (the lower of two); over one axis also where it is, as int64."""
+
+def meshgrid(
+    tensors: Value | Sequence[Value] = ...,
+    indexing: Literal['ij', 'xy'] = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """For each 1-D tensor a grid that repeats it along all other axes."""
+
+def min(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The smallest element over axes."""
+
+def minimum(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The smaller of both."""
+
+def mod(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The remainder of x1 / x2 with the sign of x1."""
+
+def multinomial_from_uniform(
+    prob: Value,
+    uniform_sample: Value,
+    sample_indices: Value,
+    dtype: DTypeLike = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """For each uniform sample, the class it draws from the row of probabilities that its index names."""
+
+def multiply(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 * x2."""
+
+def negative(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """-x."""
+
+
+class _nn:
+    @staticmethod
+    def adaptive_avg_pool1d(
+        data: Value,
+        output_size: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The means of windows over W, chosen so that the result has the given size."""
+
+    @staticmethod
+    def adaptive_avg_pool2d(
+        data: Value,
+        output_size: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The means of windows over H and W, chosen so that the result has the given size."""
+
+    @staticmethod
+    def adaptive_avg_pool3d(
+        data: Value,
+        output_size: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The means of windows over D, H and W, chosen so that the result has the given size."""
+
+    @staticmethod
+    def attention(
+        query: Value,
+        key: Value,
+        value: Value,
+        bias: Value | None = ...,
+        scale: SupportsFloat | None = ...,
+        causal_mask: Literal['TopLeft', 'BottomRight'] | None = ...,
+        window_size: SupportsIndex | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """softmax(query @ key^T * scale) @ value for each head."""
+
+    @staticmethod
+    def attention_bias(
+        query: Value,
+        key: Value,
+        value: Value,
+        bias: Value,
+        scale: SupportsFloat | None = ...,
+        causal_mask: Literal['TopLeft', 'BottomRight'] | None = ...,
+        window_size: SupportsIndex | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Attention with a bias [batch, heads, queries, keys], broadcast and added to the scores."""
+
+    @staticmethod
+    def attention_var_len(
+        query: Value,
+        key: Value,
+        value: Value,
+        seqstart_q: Value,
+        max_seqlen_q: Value,
+        seqstart_k: Value | None = ...,
+        max_seqlen_k: Value | None = ...,
+        scale: SupportsFloat | None = ...,
+        causal_mask: Literal['TopLeft', 'BottomRight'] | None = ...,
+        window_size: SupportsIndex | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Attention over sequences of several lengths, end to end; those of the keys default to the queries'."""
+
+    @staticmethod
+    def avg_pool1d(
+        data: Value,
+        pool_size: SupportsIndex | Sequence[SupportsIndex] = ...,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        ceil_mode: bool = ...,
+        count_include_pad: bool = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The mean of each window over W."""
+
+    @staticmethod
+    def avg_pool2d(
+        data: Value,
+        pool_size: SupportsIndex | Sequence[SupportsIndex] = ...,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        ceil_mode: bool = ...,
+        count_include_pad: bool = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The mean of each window over H and W."""
+
+    @staticmethod
+    def avg_pool3d(
+        data: Value,
+        pool_size: SupportsIndex | Sequence[SupportsIndex] = ...,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        ceil_mode: bool = ...,
+        count_include_pad: bool = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The mean of each window over D, H and W."""
+
+    @staticmethod
+    def batch_flatten(data: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """All dimensions but the first made one."""
+
+    @staticmethod
+    def batch_norm(
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        moving_mean: Value,
+        moving_var: Value,
+        axis: SupportsIndex,
+        epsilon: SupportsFloat = ...,
+        center: bool = ...,
+        scale: bool = ...,
+        momentum: SupportsFloat = ...,
+        training: bool = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> tuple[Value, Value, Value]:
+        """Normalizes each channel over the batch; also gives the moving mean and variance."""
+
+    @staticmethod
+    def conv1d(
+        data: Value,
+        weight: Value,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        groups: SupportsIndex = ...,
+        data_layout: str = ...,
+        kernel_layout: str = ...,
+        out_layout: str | None = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Convolution over W."""
+
+    @staticmethod
+    def conv1d_transpose(
+        data: Value,
+        weight: Value,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        output_padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        groups: SupportsIndex = ...,
+        data_layout: str = ...,
+        kernel_layout: str = ...,
+        out_layout: str | None = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Transposed convolution over W."""
+
+    @staticmethod
+    def conv2d(
+        data: Value,
+        weight: Value,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        groups: SupportsIndex = ...,
+        data_layout: str = ...,
+        kernel_layout: str = ...,
+        out_layout: str | None = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Convolution over H and W."""
+
+    @staticmethod
+    def conv2d_transpose(
+        data: Value,
+        weight: Value,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        output_padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        groups: SupportsIndex = ...,
+        data_layout: str = ...,
+        kernel_layout: str = ...,
+        out_layout: str | None = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Transposed convolution over H and W."""
+
+    @staticmethod
+    def conv3d(
+        data: Value,
+        weight: Value,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        groups: SupportsIndex = ...,
+        data_layout: str = ...,
+        kernel_layout: str = ...,
+        out_layout: str | None = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Convolution over D, H and W."""
+
+    @staticmethod
+    def conv3d_transpose(
+        data: Value,
+        weight: Value,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        output_padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        groups: SupportsIndex = ...,
+        data_layout: str = ...,
+        kernel_layout: str = ...,
+        out_layout: str | None = ...,
+        out_dtype: DTypeLike | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Transposed convolution over D, H and W."""
+
+    @staticmethod
+    def cross_entropy_with_logits(predictions: Value, labels: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """The sum of -predictions * labels, divided by the batch size where there is a batch."""
+
+    @staticmethod
+    def dropout(data: Value, rate: SupportsFloat = ..., *, loc: Any = ..., ip: Any = ...) -> tuple[Value, Value]:
+        """Some elements set to 0, the others scaled up; also gives the mask."""
+
+    @staticmethod
+    def gelu(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """x * (1 + erf(x / sqrt(2))) / 2."""
+
+    @staticmethod
+    def gelu_tanh(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """gelu approximated with tanh."""
+
+    @staticmethod
+    def group_norm(
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        num_groups: SupportsIndex,
+        channel_axis: SupportsIndex,
+        axes: SupportsIndex | Sequence[SupportsIndex],
+        epsilon: SupportsFloat = ...,
+        center: bool = ...,
+        scale: bool = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Normalizes over the axes and the channels of each group."""
+
+    @staticmethod
+    def instance_norm(
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        channel_axis: SupportsIndex,
+        axes: SupportsIndex | Sequence[SupportsIndex],
+        epsilon: SupportsFloat = ...,
+        center: bool = ...,
+        scale: bool = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Normalizes each channel over the axes."""
+
+    @staticmethod
+    def layer_norm(
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        axes: SupportsIndex | Sequence[SupportsIndex],
+        epsilon: SupportsFloat = ...,
+        center: bool = ...,
+        scale: bool = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Normalizes over the axes; gamma and beta have the data's sizes along them."""
+
+    @staticmethod
+    def leakyrelu(data: Value, alpha: SupportsFloat = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+        """data where it is positive, alpha * data elsewhere."""
+
+    @staticmethod
+    def log_softmax(data: Value, axis: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+        """The logarithm of softmax."""
+
+    @staticmethod
+    def max_pool1d(
+        data: Value,
+        pool_size: SupportsIndex | Sequence[SupportsIndex] = ...,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        ceil_mode: bool = ...,
+        count_include_pad: bool = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The maximum of each window over W."""
+
+    @staticmethod
+    def max_pool2d(
+        data: Value,
+        pool_size: SupportsIndex | Sequence[SupportsIndex] = ...,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        ceil_mode: bool = ...,
+        count_include_pad: bool = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The maximum of each window over H and W."""
+
+    @staticmethod
+    def max_pool3d(
+        data: Value,
+        pool_size: SupportsIndex | Sequence[SupportsIndex] = ...,
+        strides: SupportsIndex | Sequence[SupportsIndex] = ...,
+        padding: SupportsIndex | Sequence[SupportsIndex] = ...,
+        dilation: SupportsIndex | Sequence[SupportsIndex] = ...,
+        ceil_mode: bool = ...,
+        count_include_pad: bool = ...,
+        layout: str = ...,
+        out_layout: str | None = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The maximum of each window over D, H and W."""
+
+    @staticmethod
+    def nll_loss(
+        predictions: Value,
+        targets: Value,
+        weights: Value | None = ...,
+        reduction: Literal['none', 'sum', 'mean'] = ...,
+        ignore_index: SupportsIndex = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Negative log likelihood of each target class, weighted by class, then reduced."""
+
+    @staticmethod
+    def pad(
+        data: Value,
+        pad_width: SupportsIndex | Sequence[SupportsIndex],
+        pad_mode: Literal['constant', 'reflect', 'replicate', 'circular'] = ...,
+        pad_value: float = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Elements added around the data."""
+
+    @staticmethod
+    def pixel_shuffle(data: Value, upscale_factor: SupportsIndex, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """Channels moved to height and width: (..., C*r*r, H, W) becomes (..., C, H*r, W*r)."""
+
+    @staticmethod
+    def prelu(data: Value, alpha: Value, axis: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+        """data where it is positive, alpha * data elsewhere, with an alpha for each channel."""
+
+    @staticmethod
+    def relu(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """max(x, 0)."""
+
+    @staticmethod
+    def rms_norm(
+        data: Value,
+        weight: Value,
+        axes: SupportsIndex | Sequence[SupportsIndex] = ...,
+        epsilon: SupportsFloat = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """data / sqrt(mean(data * data) + epsilon) * weight."""
+
+    @staticmethod
+    def selu(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """The self-normalizing exponential linear unit."""
+
+    @staticmethod
+    def silu(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+        """x * sigmoid(x)."""
+
+    @staticmethod
+    def softmax(data: Value, axis: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+        """exp(data), divided by its sum along the axis."""
+
+    @staticmethod
+    def softplus(
+        data: Value,
+        beta: SupportsFloat = ...,
+        threshold: SupportsFloat = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """log(1 + exp(beta * data)) / beta."""
+
+
+nn: _nn
+
+def nonzero(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Where elements are not zero: a row for each dimension."""
+
+def not_equal(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """True where x1 != x2."""
+
+def one_hot(
+    indices: Value,
+    on_value: ScalarLike,
+    off_value: ScalarLike,
+    depth: SupportsIndex,
+    axis: SupportsIndex = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Along a new axis, on_value at the place that the index names, else off_value."""
+
+def ones(shape: ShapeLike, dtype: DTypeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A tensor filled with 1."""
+
+def ones_like(x: Value, dtype: DTypeLike | None = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A tensor of x's shape, filled with 1."""
+
+def outer(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The product of each element of one vector with each of another."""
+
+def permute_dims(
+    x: Value,
+    axes: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The dimensions in another order."""
+
+def power(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 to the power of x2."""
+
+def prim_value(value: str, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The value of a symbolic expression as a 64-bit integer."""
+
+def print(values: Value | Sequence[Value] = ..., format: str = ..., *, loc: Any = ..., ip: Any = ...) -> None:
+    """Prints values."""
+
+def prod(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The product over axes; of booleans, whether all are."""
+
+def quantize(
+    data: Value,
+    scale: Value,
+    zero_point: Value,
+    axis: SupportsIndex = ...,
+    out_dtype: DTypeLike = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """round(data / scale) + zero_point, clipped to the result's range."""
+
+def repeat(
+    data: Value,
+    repeats: SupportsIndex,
+    axis: SupportsIndex | None = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Each element several times in a row."""
+
+def reshape(x: Value, shape: ShapeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The same elements under a new shape. In a Python shape, one -1 is inferred and 0 copies a size."""
+
+def reverse_sequence(
+    data: Value,
+    seq_lengths: Value,
+    seq_axis: SupportsIndex = ...,
+    batch_axis: SupportsIndex = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Reverses the first seq_lengths elements of each batch."""
+
+def right_shift(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 shifted right by x2 bits, arithmetically where signed."""
+
+def round(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The nearest integer, halves to even."""
+
+def rsqrt(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """1 / sqrt(x)."""
+
+def scatter_elements(
+    data: Value,
+    indices: Value,
+    updates: Value,
+    axis: SupportsIndex = ...,
+    reduction: Literal['update', 'add', 'mul', 'mean', 'max', 'min'] = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """data with each update at the place whose index along the axis stands there."""
+
+def scatter_nd(
+    data: Value,
+    indices: Value,
+    updates: Value,
+    reduction: Literal['update', 'add', 'mul', 'max', 'min'] = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """data with updates at the index tuples in the last dimension of indices."""
+
+def shape_expr(dims: Any, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A shape as a value; its sizes are integers and expressions over the function's symbols."""
+
+def shape_of(input: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The shape of a tensor."""
+
+def shape_to_tensor(input: ShapeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A shape as a 1-D int64 tensor."""
+
+def sigmoid(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """1 / (1 + exp(-x))."""
+
+def sign(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """-1, 0 or 1 by the sign of x."""
+
+def sin(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Sine."""
+
+def sinh(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Hyperbolic sine."""
+
+def size(input: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The number of elements of a tensor, as a 0-D int64 tensor."""
+
+def slice_scatter(
+    input: Value,
+    src: Value,
+    start: ScalarLike,
+    end: ScalarLike,
+    step: ScalarLike,
+    axis: SupportsIndex = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """input with input[start:end:step] along the axis = src."""
+
+def sort(data: Value, axis: SupportsIndex = ..., descending: bool = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The elements in order along an axis."""
+
+def split(x: Value, indices_or_sections: Any, axis: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Any:
+    """The parts of a tensor along an axis."""
+
+def sqrt(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Square root."""
+
+def square(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x * x."""
+
+def squeeze(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """Without dimensions of size 1."""
+
+def stack(tensors: Value | Sequence[Value] = ..., axis: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Tensors of one shape along a new axis."""
+
+def std(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The square root of the variance over axes."""
+
+def strided_slice(
+    x: Value,
+    axes: SupportsIndex | Sequence[SupportsIndex],
+    begin: SupportsIndex | Sequence[SupportsIndex],
+    end: SupportsIndex | Sequence[SupportsIndex],
+    strides: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    assume_inbound: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """x[begin:end:strides] along the named axes, by Python's rules."""
+
+def subtract(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 - x2."""
+
+def sum(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The sum over axes; of booleans, whether any is true."""
+
+def take(
+    x: Value,
+    indices: Value,
+    axis: SupportsIndex | None = ...,
+    mode: Literal['fast', 'nan', 'wrap', 'clip'] = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The slices of x along an axis at the indices."""
+
+def tan(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Tangent."""
+
+def tanh(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Hyperbolic tangent."""
+
+def tensor_to_shape(input: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A 1-D int64 tensor as a shape."""
+
+def tile(data: Value, repeats: SupportsIndex | Sequence[SupportsIndex], *, loc: Any = ..., ip: Any = ...) -> Value:
+    """The whole tensor several times along each axis."""
+
+def topk(
+    data: Value,
+    k: SupportsIndex = ...,
+    axis: SupportsIndex = ...,
+    ret_type: Literal['both', 'values', 'indices'] = ...,
+    largest: bool = ...,
+    dtype: DTypeLike = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """The k largest elements along an axis in order, and their positions."""
+
+def tril(x: Value, k: ScalarLike = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Matrices with 0 above the k-th diagonal."""
+
+def triu(x: Value, k: ScalarLike = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """Matrices with 0 below the k-th diagonal."""
+
+def trunc(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x without its fraction."""
+
+def unique(
+    x: Value,
+    sorted: ScalarLike = ...,
+    return_index: ScalarLike = ...,
+    return_inverse: ScalarLike = ...,
+    return_counts: ScalarLike = ...,
+    axis: ScalarLike | None = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Any:
+    """The unique elements, or slices along an axis; as constant flags ask, where they first are, which of them each element is, and how many there are of each."""
+
+def variance(
+    x: Value,
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = ...,
+    keepdims: bool = ...,
+    *,
+    loc: Any = ...,
+    ip: Any = ...,
+) -> Value:
+    """The mean squared distance to the mean over axes."""
+
+
+class _vision:
+    @staticmethod
+    def all_class_non_max_suppression(
+        boxes: Value,
+        scores: Value,
+        max_output_boxes_per_class: Value,
+        iou_threshold: Value,
+        score_threshold: Value,
+        output_format: Literal['onnx', 'tensorflow'] = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Any:
+        """The best boxes of each class that do not overlap: (indices, count) for onnx, (indices, scores, counts) of fixed size for tensorflow."""
+
+    @staticmethod
+    def get_valid_counts(
+        data: Value,
+        score_threshold: SupportsFloat = ...,
+        id_index: SupportsIndex = ...,
+        score_index: SupportsIndex = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> tuple[Value, Value, Value]:
+        """Boxes that score above the threshold, moved to the front, and how many there are."""
+
+    @staticmethod
+    def multibox_transform_loc(
+        cls_pred: Value,
+        loc_pred: Value,
+        anchor: Value,
+        clip: bool = ...,
+        threshold: SupportsFloat = ...,
+        variances: SupportsFloat | Sequence[SupportsFloat] = ...,
+        keep_background: bool = ...,
+        apply_softmax: bool = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> tuple[Value, Value]:
+        """Boxes and scores from predicted classes, predicted offsets and anchors."""
+
+    @staticmethod
+    def non_max_suppression(
+        data: Value,
+        valid_count: Value,
+        indices: Value,
+        max_output_size: SupportsIndex = ...,
+        iou_threshold: SupportsFloat = ...,
+        force_suppress: bool = ...,
+        top_k: SupportsIndex = ...,
+        coord_start: SupportsIndex = ...,
+        score_index: SupportsIndex = ...,
+        id_index: SupportsIndex = ...,
+        return_indices: bool = ...,
+        invalid_to_bottom: bool = ...,
+        soft_nms_sigma: SupportsFloat = ...,
+        score_threshold: SupportsFloat = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Any:
+        """The best boxes that do not overlap."""
+
+    @staticmethod
+    def roi_align(
+        data: Value,
+        rois: Value,
+        pooled_size: SupportsIndex | Sequence[SupportsIndex],
+        spatial_scale: SupportsFloat,
+        sample_ratio: SupportsIndex = ...,
+        aligned: bool = ...,
+        layout: Literal['NCHW', 'NHWC'] = ...,
+        mode: Literal['avg', 'max', 'max_share'] = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """Each region, interpolated to a fixed size."""
+
+    @staticmethod
+    def roi_pool(
+        data: Value,
+        rois: Value,
+        pooled_size: SupportsIndex | Sequence[SupportsIndex],
+        spatial_scale: SupportsFloat,
+        layout: Literal['NCHW'] = ...,
+        *,
+        loc: Any = ...,
+        ip: Any = ...,
+    ) -> Value:
+        """The maxima of each region's parts, a fixed number of them."""
+
+
+vision: _vision
+
+def where(condition: Value, x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """x1 where the condition is true, else x2; all are broadcast."""
+
+def zeros(shape: ShapeLike, dtype: DTypeLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A tensor filled with 0."""
+
+def zeros_like(x: Value, dtype: DTypeLike | None = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A tensor of x's shape, filled with 0."""

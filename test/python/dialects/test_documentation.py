@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What operators say to people and tools: help, signatures, completion, stubs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import pydoc
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy
+import pytest
+from relax_mlir.dialects import relax, tir
+from relax_mlir.dialects.core.attributes import Float, Int
+from relax_mlir.dialects.core.operator import Operator
+
+import relax_mlir as rx
+
+OPERATORS = [*relax.dialect.ops.values(), *tir.dialect.ops.values()]
+
+
+def _stub(name: str) -> dict[str, ast.FunctionDef]:
+    """The functions that a dialect's stub has, by operator."""
+    package = {"relax": relax, "tir": tir}[name]
+    path = Path(inspect.getfile(package)).with_suffix(".pyi")
+    found: dict[str, ast.FunctionDef] = {}
+
+    def collect(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef):
+                found[prefix + node.name] = node
+            elif isinstance(node, ast.ClassDef):
+                collect(node.body, f"{prefix}{node.name.removeprefix('_')}.")
+
+    collect(ast.parse(path.read_text(encoding="utf-8")).body, "")
+    return found
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.full_name)
+def test_every_operator_has_help_and_a_signature(operator):
+    named = list(inspect.signature(operator).parameters)
+    assert sorted(named) == sorted([*operator.parameters, "loc", "ip"]), f"{operator}: {named}"
+    text = operator.__doc__
+    assert text.startswith(operator.full_name + "(") and operator.doc in text
+    assert all(f"\n  {name}" in text or f"\n  *{name}" in text for name in operator.parameters), text
+
+
+def test_help_tells_the_call_the_meaning_and_each_argument():
+    shown = io.StringIO()
+    with redirect_stdout(shown):
+        pydoc.Helper(output=shown).help(relax.nn.conv2d)
+    text = shown.getvalue()
+    assert "relax.nn.conv2d(data, weight, strides: ints = (1, 1)" in text
+    assert "Convolution over H and W." in text
+    assert "out_dtype      dtype = None: absent: the operands' element type" in text
+
+
+def test_signatures_bind_as_the_builder_does():
+    signature = inspect.signature(relax.nn.softmax)
+    assert signature.parameters["axis"].default == -1
+    assert inspect.signature(relax.tril).parameters["k"].default == 0
+    assert inspect.signature(relax.arange).parameters["end"].default is None
+    assert inspect.signature(relax.matmul).return_annotation == "Value"
+    with pytest.raises(TypeError):
+        signature.bind()
+
+
+def test_choices_are_told_beside_the_meaning():
+    assert "'TopLeft', 'BottomRight'" in relax.nn.attention.__doc__
+    assert "the corner where the triangle" in relax.nn.attention.__doc__
+
+
+def test_classes_keep_their_own_documentation():
+    assert "builds an operation" in Operator.__doc__
+    assert "variable number" in type(relax.concat).__doc__
+    assert relax.nn.conv2d.__name__ == "conv2d"
+
+
+def test_defaults_of_operands_fill_what_is_left_out_or_none():
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3, 3))]) as f:
+        (x,) = f
+        for made in (relax.tril(x), relax.tril(x, None), relax.tril(x, 0)):
+            assert made.owner.operands[1].owner.attributes["value"].value == 0
+        assert str(relax.arange(5).type) == "tensor<5xi64>"
+        assert str(relax.arange(2, 8, None).type) == "tensor<6xi64>"
+        assert str(relax.eye(3).type) == "tensor<3x3xf32>"
+        assert str(relax.eye(3, 4).type) == "tensor<3x4xf32>"
+        f.returns(x)
+
+
+def test_defaults_of_no_operand_are_refused():
+    with pytest.raises(rx.RelaxError, match="defaults= names 'y', which is no operand"):
+        rx.Dialect("wrong_defaults").op("f", "x", defaults={"y": 1}, infer=lambda call: call.x)
+
+
+@pytest.mark.parametrize("name", ["relax", "tir"])
+def test_stubs_have_every_operator_that_python_can_name(name):
+    dialect, stub = {"relax": relax.dialect, "tir": tir.dialect}[name], _stub(name)
+    assert set(dialect.ops) - set(stub) <= {"assert"}
+    for operator, function in stub.items():
+        arguments = function.args
+        named = [argument.arg for argument in [*arguments.args, *arguments.kwonlyargs]]
+        assert named == list(inspect.signature(dialect.ops[operator]).parameters), operator
+
+
+def test_own_dialects_hand_out_their_operators():
+    acme = rx.Dialect("acme_documented", doc="A test's.")
+    acme.op("scaled.relu", "x", attrs={"scale": Float(1.0), "axis": Int(0)}, infer=lambda call: call.x, doc="Scaled.")
+    acme.op("load", "x", infer=lambda call: call.x, doc="Has the name of a method.")
+    assert "scaled" in dir(acme) and dir(acme.scaled) == ["relu"]
+    assert acme.scaled.relu is rx.find_op("acme_documented.scaled.relu")
+    assert acme.ops["load"].full_name == "acme_documented.load" and callable(acme.load)
+    with pytest.raises(AttributeError, match=r"no operator 'scald'; did you mean 'scaled\.relu'"):
+        _ = acme.scald
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3,))]) as f:
+        made = acme.scaled.relu(*f, scale=2.0)
+        f.returns(made)
+    assert made.owner.name == "acme_documented.scaled.relu"
+    assert numpy.isclose(made.owner.attributes["scale"].value, 2.0)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes dialects/<dialect>/__init__.pyi from the operator tables: what editors and type checkers know of operators."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from generated import main
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.core.dialect import Dialect
+    from relax_mlir.dialects.core.operator import Operator
+
+DIALECTS = Path(__file__).resolve().parents[2] / "dialects"
+HEAD = """\
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by tools/dev/gen_stubs.py from the operator tables (`make generate`): do not edit.
+from collections.abc import Sequence
+from typing import Any, Literal, SupportsFloat, SupportsIndex
+
+from ..core.dialect import Dialect
+from ..core.operands import DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
+"""
+# What the package has beside its operators, as its __init__.py hands it out.
+OWN = {
+    "relax": "from .constants import const as const\n",
+    "tir": "from .declare import declare_intrinsic as declare_intrinsic\n",
+}
+
+
+def stub(dialect: Dialect) -> str:
+    return HEAD + OWN[dialect.name] + "\ndialect: Dialect\n\n" + "\n".join(members(dialect, "", ""))
+
+
+def members(dialect: Dialect, prefix: str, indent: str) -> Iterator[str]:
+    """The operators below a prefix; `nn.conv2d` is a static method of a class whose instance is `nn`."""
+    inner = {name[len(prefix) :].split(".")[0]: "." in name[len(prefix) :] for name in names(dialect, prefix)}
+    for name, is_group in sorted(inner.items()):
+        if is_group:
+            yield f"\n{indent}class _{name}:"
+            yield from members(dialect, f"{prefix}{name}.", indent + "    ")
+            yield f"\n{indent}{name}: _{name}\n"
+        else:
+            yield from function(dialect.ops[prefix + name], name, indent)
+
+
+def names(dialect: Dialect, prefix: str) -> list[str]:
+    """Without what Python cannot name: `tir.assert`."""
+    return [name for name in dialect.ops if name.startswith(prefix) and not keyword.iskeyword(name)]
+
+
+def function(op: Operator, name: str, indent: str) -> Iterator[str]:
+    if indent:
+        yield f"{indent}@staticmethod"
+    signature = inspect.signature(op)
+    shown = list(parameters(signature))
+    line = f"{indent}def {name}({', '.join(shown)}) -> {signature.return_annotation}:"
+    if len(line) <= 120:
+        yield line
+    else:
+        yield f"{indent}def {name}("
+        yield from (f"{indent}    {parameter}," for parameter in shown)
+        yield f"{indent}) -> {signature.return_annotation}:"
+    yield f'{indent}    """{op.doc}"""\n'
+
+
+def parameters(signature: inspect.Signature) -> Iterator[str]:
+    keyword_only = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            yield "*"
+        hint = "Any" if parameter.annotation is parameter.empty else parameter.annotation
+        yield f"{parameter.name}: {hint}{'' if parameter.default is parameter.empty else ' = ...'}"
+
+
+def stubs() -> dict[Path, str]:
+    # Importing a dialect declares its operators.
+    import relax_mlir.dialects.relax
+    import relax_mlir.dialects.tir  # noqa: F401
+    from relax_mlir.dialects.core.dialect import registered_dialects
+
+    return {DIALECTS / name / "__init__.pyi": stub(registered_dialects()[name]) for name in OWN}
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, stubs))
