@@ -9,6 +9,7 @@ from typing import Any
 
 from ....dialects.relax import const, dialect
 from ..class_scores import above, class_labels, largest, post_transform, transformed, two_classes
+from ..coupling import class_shares
 from ..node import Node
 from ..registry import register_onnx
 from .ml_features import as_f32
@@ -103,8 +104,6 @@ def svm_classifier(node: Node) -> Any:
     """Each two classes have a score, positive for the first of them; the label is that with the most votes."""
     import numpy
 
-    if node.floats("prob_a"):
-        raise node.fail("probabilities come of an iteration that no two runtimes end alike: export without", "prob_a")
     labels, name = class_labels(node, "classlabels_ints", "classlabels_strings"), post_transform(node)
     coefficients, rho = numpy.array(node.floats("coefficients") or [], "float32"), node.floats("rho") or []
     counts = node.ints("vectors_per_class") or []
@@ -120,7 +119,9 @@ def svm_classifier(node: Node) -> Any:
     weights = _weights_of_pairs(coefficients.reshape(-1, sum(counts)), counts, pairs)
     scores = relax["add"](relax["matmul"](_kernel(node, as_f32(node), vectors), const(weights)), const(rho, "f32"))
     label = largest(_votes(scores, pairs, len(labels)), labels)
-    if len(pairs) == 1 and name != "PROBIT":
+    if node.floats("prob_a") or node.floats("prob_b"):
+        scores = class_shares(node, scores, pairs, len(labels))
+    elif len(pairs) == 1 and name != "PROBIT":
         scores = relax["concat"](relax["negative"](scores), scores, axis=1)
     return [label, transformed(scores, name)]
 

@@ -160,7 +160,41 @@ def test_support_vectors_of_classes(counts: list[int], transform: str) -> None:
         "kernel_type": "RBF", "kernel_params": [0.4, 0.0, 3.0], "post_transform": transform,
     }  # fmt: skip
     compare("SVMClassifier", real(20, 2), 2, classlabels_ints=[5, 2, 8][:classes], **given)
-    assert "export without" in refusal("SVMClassifier", real(2, 2), classlabels_ints=[0, 1], prob_a=[1.0])
+
+
+def machine(counts: list[int], **attributes: Any) -> dict[str, Any]:
+    """Attributes of an SVMClassifier with probabilities."""
+    classes, vectors = len(counts), sum(counts)
+    pairs = classes * (classes - 1) // 2
+    return {
+        "coefficients": real(classes - 1, vectors).ravel().tolist(), "vectors_per_class": counts,
+        "rho": real(pairs).tolist(), "support_vectors": real(vectors, 2).ravel().tolist(), "kernel_type": "RBF",
+        "kernel_params": [0.4, 0.0, 3.0], "classlabels_ints": [5, 2, 8, -3, 9][:classes],
+        "prob_a": (-2 - real(pairs) ** 2).tolist(), "prob_b": (0.3 * real(pairs)).tolist(), **attributes,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("counts", [[2, 3], [2, 1, 3], [1, 2, 1, 3, 2]], ids=lambda counts: f"{len(counts)} classes")
+@pytest.mark.parametrize("transform", ["NONE", "PROBIT"])
+def test_probabilities_of_support_vectors(counts: list[int], transform: str) -> None:
+    compare("SVMClassifier", 2 * real(50, 2), 2, **machine(counts, post_transform=transform))
+
+
+@pytest.mark.parametrize("steepness", [-0.02, -1e4, 50.0])
+def test_probabilities_that_are_alike_or_sure(steepness: float) -> None:
+    """Alike ones end the iteration before its first turn; sure ones are kept off 0 and 1."""
+    for counts in ([2, 2], [1, 1, 1]):
+        given = machine(counts)
+        compare("SVMClassifier", real(40, 2), 2, **given | {"prob_a": [steepness] * len(given["rho"])})
+
+
+def test_probabilities_for_other_pairs_than_there_are() -> None:
+    message = "'prob_a' has 3 numbers and 'prob_b' 2: 3 classes need 3 each, one for each pair"
+    given = machine([1, 1, 1])
+    assert message in refusal("SVMClassifier", real(2, 2), **given | {"prob_b": given["prob_b"][:2]})
+    assert "'prob_a' has 0 numbers" in refusal(
+        "SVMClassifier", real(2, 2), **{name: each for name, each in given.items() if name != "prob_a"}
+    )
 
 
 def test_classes_of_a_linear_machine() -> None:
