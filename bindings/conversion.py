@@ -70,11 +70,15 @@ class ConversionRewriter:
 class Conversion:
     """Patterns, legality and types of one conversion. It can be run on any number of operations."""
 
-    def __init__(self, name: str, *, full: bool = False, max_rounds: int = 32):
-        """`full`: operations that are not declared legal are illegal; else they may stay when no pattern applies."""
+    def __init__(self, name: str, *, full: bool = False, max_rounds: int = 32, advice: str = ""):
+        """`full`: operations that are not declared legal are illegal; else they may stay when no pattern applies.
+
+        `advice` is for who has an operation without a pattern; `{}` in it stands for the operation's name.
+        """
         if max_rounds < 1:
             raise RelaxError(f"{name}: max_rounds must be 1 or more, got {max_rounds}")
         self.name = name
+        self.advice = advice
         self.max_rounds = max_rounds
         self.legality = Legality(default=False if full else None)
         self.types = TypeConversion()
@@ -263,7 +267,9 @@ class _Run:
         shown = [operation for operation in left if operation.name != CAST] or left
         # The last round changed nothing but what its patterns converted, so what declined in it is still there.
         reasons = self._declined
-        found = [illegal_diagnostic(op, self.conversion.name, reasons.get(op, ())) for op in shown]
+        found = [
+            illegal_diagnostic(op, self.conversion.name, reasons.get(op, ()), self.conversion.advice) for op in shown
+        ]
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             notes = [note.message for note in found[0].notes]

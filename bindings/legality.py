@@ -63,8 +63,11 @@ def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> 
     return found[1:]
 
 
-def illegal_diagnostic(operation: Any, what: str, reasons: Sequence[tuple[str, str]]) -> Diagnostic:
-    """The error for an operation that is left: what it is, and why each pattern did not convert it."""
+def illegal_diagnostic(operation: Any, what: str, reasons: Sequence[tuple[str, str]], advice: str = "") -> Diagnostic:
+    """The error for an operation that is left: what it is, and why each pattern did not convert it.
+
+    `advice` says where there is none what would give one; `{}` in it stands for the operation's name.
+    """
     file, line, column, name = locate(operation.location)
     if operation.name == CAST:
         message = f"{what} leaves a cast: {_describe_cast(operation)}"
@@ -72,7 +75,8 @@ def illegal_diagnostic(operation: Any, what: str, reasons: Sequence[tuple[str, s
         message = f"{what} cannot convert '{operation.name}' op ({describe_operation(operation)})"
     notes = [f"pattern '{pattern}' declined: {reason}" for pattern, reason in reasons]
     if not reasons and operation.name != CAST:
-        notes = ["no pattern is registered for this operation"]
+        hint = f": {advice.format(operation.name)}" if advice else ""
+        notes = [f"no pattern is registered for this operation{hint}"]
     as_notes = tuple(Diagnostic("note", note, file, line, column) for note in notes)
     return Diagnostic("error", message, file, line, column, name, as_notes)
 

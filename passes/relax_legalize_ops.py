@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion
 from ..bindings.errors import RelaxError
+from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
-from ..dialects.core.dialect import find_op
+from ..dialects.core.dialect import find_op, registered_dialects
 from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
 from .core.journal import Journal
@@ -20,7 +21,7 @@ from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
 from .legalize.notes import LegalizationNotes
 from .legalize.rules import Rule, RuleFunction, rules_by_op
-from .legalize.targets import fallback_chain
+from .legalize.targets import fallback_chain, legal_operators
 
 #: What crosses levels already, or belongs to the graph level: nothing is left to do for it here.
 GRAPH_LEVEL = frozenset(
@@ -50,22 +51,23 @@ class LegalizeOps(Pass):
 
     def run(self, op: Any) -> None:
         prim_funcs = PrimFuncs(op)
-        conversion = Conversion(f"legalization for target '{self.target}'")
+        conversion = Conversion(
+            f"legalization for target '{self.target}'", advice='@rx.register_legalize("{}") registers one'
+        )
         conversion.leave_alone(_is_opaque)
-        conversion.illegal("relax")
-        conversion.legal(*GRAPH_LEVEL, *self.skip_ops, *self._legal_on_target())
+        rules_by_name = self._rules()
+        conversion.illegal("relax", *rules_by_name)
+        conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
+        conversion.legal(*GRAPH_LEVEL, *self.skip_ops, *legal_operators(self.target))
         journal = Journal.active()
         notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
-        for name, rules in self._rules().items():
+        for name, rules in rules_by_name.items():
             for position, rule in enumerate(rules):
                 pattern = _pattern(rule, prim_funcs, notes)
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
         conversion.run(op)
         if notes is not None:
             notes.finished(op)
-
-    def _legal_on_target(self) -> list[str]:
-        return sorted({name for target in fallback_chain(self.target) for name in target.legal})
 
     def _rules(self) -> dict[str, list[Rule]]:
         """For each operator the rules to try, in their order."""
@@ -74,6 +76,12 @@ class LegalizeOps(Pass):
             own = Rule(name, "this run", function, getattr(function, "__module__", ""))
             rules[name] = [own, *rules.get(name, ())]
         return rules
+
+
+def _has_no_tensor(op: Any) -> bool:
+    """Operators of packages' own dialects are the graph's where they take or give tensors, else intrinsics."""
+    values = [*op.operation.operands, *op.operation.results]
+    return not any(isinstance(value.type, (ir.RankedTensorType, ir.UnrankedTensorType)) for value in values)
 
 
 def _is_opaque(operation: Any) -> bool:

@@ -15,7 +15,7 @@ from .core.registry import register_pass
 from .intrinsics.numbers import Number, element_type, to_float, with_element
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op
 from .intrinsics.small_floats import SMALL_FLOATS
-from .legalize.targets import find_target
+from .legalize.targets import find_target, legal_operators
 
 # Calls and assertions are no intrinsics: they stay, unless the target has a rule for them.
 _CALLS = frozenset({"tir.assert", "tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})
@@ -38,10 +38,15 @@ class LowerIntrinsics(Pass):
         find_target(self.target)
 
     def run(self, op: Any) -> None:
-        conversion = Conversion(f"{self.name} for {self.target}")
+        conversion = Conversion(
+            f"{self.name} for {self.target}", advice='@rx.register_lower_intrinsic("{}") registers one'
+        )
         # Between unsigned types and arith's, where the bits stay.
         conversion.legal("builtin.unrealized_conversion_cast")
         rules_of = intrinsic_rules_by_op(self.target, fast_math=self.fast_math)
+        packages = set(registered_dialects()) - {"relax", "tir"}
+        conversion.legal_if(_is_no_intrinsic, *packages)
+        conversion.legal(*legal_operators(self.target))
         own = [definition.full_name for definition in registered_dialects()["tir"].ops.values()]
         for name in sorted({*rules_of, *own}):
             rules = rules_of.get(name, [])
@@ -53,6 +58,12 @@ class LowerIntrinsics(Pass):
             if rules:
                 conversion.add(name, _through_f32, priority=-len(rules), name="through f32")
         conversion.run(op)
+
+
+def _is_no_intrinsic(op: Any) -> bool:
+    """Operators of packages' own dialects are intrinsics where they take and give scalars and vectors alone."""
+    values = [*op.operation.operands, *op.operation.results]
+    return any(isinstance(value.type, ir.ShapedType) and not isinstance(value.type, ir.VectorType) for value in values)
 
 
 def _as_pattern(rule: IntrinsicRule) -> Callable[[Any, list[Any], ConversionRewriter], Any]:

@@ -20,7 +20,7 @@ from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
-from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe, signless
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
@@ -29,6 +29,7 @@ from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
 from . import linalg
 from .broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from .fresh_symbols import FreshSymbols
+from .kernels import Kernel, kernel_symbol, parameter_type
 
 Body = Callable[..., Any]
 
@@ -46,6 +47,8 @@ class PrimFuncs:
         self.module = module
         self._names = {name.value for op in _symbols(module) for name in [op.attributes["sym_name"]]}
         self._by_key: dict[Any, str] = {}
+        #: Those that were written by hand.
+        self._kernels: dict[Any, str] = {}
         self.symbols = FreshSymbols(module)
 
     def get(self, key: Any, wanted: str, make: Callable[[str], Any]) -> str:
@@ -56,6 +59,14 @@ class PrimFuncs:
             self._names.add(name)
             self._by_key[key] = name
         return self._by_key[key]
+
+    def kernel(self, kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], operator: str) -> str:
+        """The name of a PrimFunc written by hand, which is added the first time."""
+        name = kernel_symbol(kernel, inputs, outputs, self._kernels, self.module)
+        if name not in self._names:
+            self._names.add(name)
+            ir.SymbolTable(self.module)[name].attributes[OPERATOR] = ir.StringAttr.get(operator)
+        return name
 
     def _fresh(self, wanted: str) -> str:
         name, count = wanted, 0
@@ -149,6 +160,22 @@ class RuleBuilder:
     ) -> list[Any]:
         """As `prim`, but the body gets memrefs and writes the outputs' elements; it returns nothing."""
         return self._call(body, inputs, outputs, OpPattern.OPAQUE, name, sizes, on_memrefs=True)
+
+    def call_tir(
+        self, kernel: Kernel, inputs: Sequence[Any] | None = None, outputs: Sequence[TensorInfo] | None = None
+    ) -> list[Any]:
+        """Calls a PrimFunc written by hand: MLIR text of one, or a function that writes its loops (rx.loops).
+
+        Inputs default to the operation's operands, outputs to its results. The module gets each text once, and a
+        function once for each combination of types; it has a memref for each input, then for each output.
+        """
+        values = self.operands if inputs is None else list(inputs)
+        infos: Sequence[Any] = self.result_infos if outputs is None else list(outputs)
+        _require_sizes(infos)
+        types = [encode(info, self.op.context) for info in infos]
+        symbol = self._prim_funcs.kernel(kernel, [value.type for value in values], types, self.op.operation.name)
+        self.called.append(symbol)
+        return list(relax.ops["call_tir"](symbol, values, types))
 
     def _call(
         self,
@@ -275,20 +302,3 @@ def _renamed(types: Sequence[str]) -> tuple[str, ...]:
         return name if name in ("min", "max") else names.setdefault(name, f"s{len(names)}")
 
     return tuple(_QUOTED.sub(lambda quoted: _SYMBOL.sub(number, quoted.group()), type_) for type_ in types)
-
-
-def parameter_type(info: Info, context: Any, *, on_memrefs: bool) -> Any:
-    """The MLIR type of a PrimFunc's parameter for a value of the graph."""
-    type_ = encode(parameter_info(info), context)
-    if not on_memrefs or not isinstance(info, TensorInfo):
-        return type_
-    return ir.MemRefType.get(type_.shape, type_.element_type, loc=ir.Location.unknown(context))
-
-
-def parameter_info(info: Info) -> Info:
-    """The type of a PrimFunc's parameter: no symbols, which are names of the graph's function, and no signs, which
-    MLIR's arithmetic has in the operations."""
-    if not isinstance(info, TensorInfo) or info.shape is None:
-        return info
-    sizes = tuple(None if isinstance(dim, SymExpr) else dim for dim in info.shape)
-    return TensorInfo(sizes, signless(info.dtype))

@@ -27,4 +27,10 @@ def code_module(target: str) -> Any:
 def stages_of(target: str) -> Stages:
     """The stages by which a target, given with or without options, lowers modules."""
     chosen = parse_target(target)
-    return Stages(str(chosen), tuple(code_module(chosen.name).stages(chosen)))
+    stages = Stages(str(chosen), tuple(code_module(chosen.name).stages(chosen)))
+    for step in reversed(fallback_chain(chosen.name)):
+        if step.stages is not None:
+            stages = step.stages(stages)
+            if not isinstance(stages, Stages):
+                raise RelaxError(f"target '{step.name}': stages= must return Stages, got {type(stages).__name__}")
+    return stages

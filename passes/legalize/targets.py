@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugins
 from ...bindings.suggest import suggest
+from ..core.stages import Stages
 
 #: Every target falls back on this one in the end.
 DEFAULT = "default"
@@ -30,7 +31,7 @@ class Target:
     name: str
     #: Whose rules are tried next, in this order; each with its own parents. The default comes last by itself.
     parents: tuple[str, ...] = ()
-    #: Operators that stay as they are, because the target takes them.
+    #: Operators and intrinsics that stay as they are, because the target (or a stage of its own) takes them.
     legal: frozenset[str] = frozenset()
     #: Modules that register the target's rules; imported when the target is first used.
     rule_modules: tuple[str, ...] = ()
@@ -41,6 +42,8 @@ class Target:
     code_module: str = ""
     #: What can be told of it beside its name; its parents' options hold too.
     options: tuple[TargetOption, ...] = ()
+    #: Its stages, made of its parents': `stages=lambda stages: stages.insert_after("fuse", "tile", "mynpu-tile")`.
+    stages: Callable[[Stages], Stages] | None = None
 
 
 _TARGETS: dict[str, Target] = {}
@@ -102,6 +105,11 @@ def fallback_chain(name: str) -> list[Target]:
     visit(find_target(name))
     default = chain.pop(DEFAULT, None) or find_target(DEFAULT)
     return [*chain.values(), default]
+
+
+def legal_operators(name: str) -> list[str]:
+    """The operators that a target or one of its parents takes as they are."""
+    return sorted({operator for target in fallback_chain(name) for operator in target.legal})
 
 
 def load_rules(targets: Iterable[Target]) -> None:

@@ -16,7 +16,7 @@ from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
 from ..legalize import linalg, scalar
-from ..legalize.builder import parameter_info
+from ..legalize.kernels import parameter_info
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that a converter brings with it: MLIR text of one, or a Python function that writes its loops."""
+"""PrimFuncs that a rule or a converter brings with it: MLIR text of one, or a Python function that writes its loops."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from ...bindings.context import load_dialects
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, parse_type, string_value
 from ...dialects.core.codec import decode, encode
+from ...dialects.core.infos import Info, TensorInfo, signless
+from ...dialects.core.symbols import SymExpr
 from ...dialects.parsing import parse_module
 from ...dialects.relax import dialect
 from ...dialects.tir.prim_func import is_prim_func, make_prim_func
-from ...passes.legalize.builder import parameter_type
 
 Kernel = str | Callable[..., None]
 
@@ -31,11 +32,19 @@ def call_kernel(kernel: Kernel, arguments: Sequence[Any], results: Any, known: d
     context = ir.Context.current
     is_list = isinstance(results, (list, tuple)) and not hasattr(results, "_fields")
     types = [_type(each, context) for each in (results if is_list else [results])]
+    symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, _module_around())
+    return dialect.ops["call_tir"](symbol, list(arguments), types if is_list else types[0])
+
+
+def kernel_symbol(
+    kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], known: dict[Any, str], module: Any
+) -> str:
+    """The name of a kernel for arguments and results of these types, added to the module and to `known`."""
     # Text says itself which types it takes.
-    key = kernel if isinstance(kernel, str) else (kernel, *(str(each.type) for each in arguments), *map(str, types))
+    key = kernel if isinstance(kernel, str) else (kernel, *map(str, inputs), "->", *map(str, outputs))
     if key not in known:
-        known[key] = _add(kernel, [each.type for each in arguments], types, _module_around())
-    return dialect.ops["call_tir"](known[key], list(arguments), types if is_list else types[0])
+        known[key] = _add(kernel, inputs, outputs, module)
+    return known[key]
 
 
 def _type(item: Any, context: Any) -> Any:
@@ -104,3 +113,20 @@ def _fresh(wanted: str, symbols: Any) -> str:
         count += 1
         name = f"{wanted}_{count}"
     return name
+
+
+def parameter_type(info: Info, context: Any, *, on_memrefs: bool) -> Any:
+    """The MLIR type of a PrimFunc's parameter for a value of the graph."""
+    type_ = encode(parameter_info(info), context)
+    if not on_memrefs or not isinstance(info, TensorInfo):
+        return type_
+    return ir.MemRefType.get(type_.shape, type_.element_type, loc=ir.Location.unknown(context))
+
+
+def parameter_info(info: Info) -> Info:
+    """The type of a PrimFunc's parameter: no symbols, which are names of the graph's function, and no signs, which
+    MLIR's arithmetic has in the operations."""
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        return info
+    sizes = tuple(None if isinstance(dim, SymExpr) else dim for dim in info.shape)
+    return TensorInfo(sizes, signless(info.dtype))
