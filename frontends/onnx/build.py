@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...bindings.context import load_dialects
+from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...dialects.core.codec import encode
 from ...dialects.core.function_attributes import ARGUMENT_NAME, RESULT_NAMES
@@ -16,8 +17,8 @@ from .importer import GraphImporter
 from .inputs import InputShape, Passed, passed_inputs
 from .model import Model
 from .notes import note_model
-from .problems import Problems
-from .values import EmptyOptional, SequenceValue, Value
+from .problems import Problems, shown
+from .values import EmptyOptional, OneOf, SequenceValue, Value
 
 
 def add_main(module: Any, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
@@ -87,7 +88,11 @@ def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems
     importer.add_nodes(graph.node)
     if problems.found:
         return []
-    return [importer.output(output.name) for output in graph.output]
+    outputs = [importer.output(output.name) for output in graph.output]
+    for output, held in zip(graph.output, outputs, strict=True):
+        if isinstance(held, OneOf):
+            raise RelaxError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
+    return outputs
 
 
 def _received(passed: Passed, values: list[Value]) -> Any:

@@ -15,9 +15,12 @@ from ...dialects.relax import dialect
 from .loops import Loop, Turn, build_loop
 from .node import Node
 from .run_time_sequences import as_run_time
-from .values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from .values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
 
 relax = dialect.ops
+
+#: The kind of a tensor that is one of several; no caller of a function can get one.
+ONE_OF = "one of"
 
 
 class Form(NamedTuple):
@@ -31,16 +34,24 @@ class Form(NamedTuple):
     dtype: str = "f32"
     #: Whether it may be absent, which another tensor tells.
     is_optional: bool = False
-    #: Then the ranks of the tensors by themselves, for those that stand for absent ones.
+    #: The ranks of the tensors by themselves, for those that stand for absent ones: then, and of ONE_OF.
     ranks: tuple[int | None, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many tensors it is."""
+        if self.kind == ONE_OF:
+            return 1 + len(self.ranks)
+        return int(self.kind == VALUE) + self.items + (0 if self.rest is None else 2) + self.is_optional
 
     @property
     def group(self) -> Group:
         """As the results of a function."""
-        count = int(self.kind == VALUE) + self.items + (0 if self.rest is None else 2)
-        return Group(self.kind, count + self.is_optional, "", self.is_optional, self.rest is not None)
+        return Group(self.kind, self.size, "", self.is_optional, self.rest is not None)
 
     def __str__(self) -> str:
+        if self.kind == ONE_OF:
+            return f"a tensor of {' or '.join(map(str, self.ranks))} dimensions"
         names = {VALUE: "a tensor", NOTHING: "an empty optional", LIST: f"a sequence of {self.items}"}
         more = "" if self.rest is None else f" and any number of {self.rest}-D tensors"
         return f"{'an optional of ' if self.is_optional else ''}{names[self.kind]}{more}"
@@ -49,6 +60,8 @@ class Form(NamedTuple):
 def form_of(held: Any) -> Form:
     if isinstance(held, RunTimeOptional):
         return _optional(held.held)
+    if isinstance(held, OneOf):
+        return Form(ONE_OF, dtype=held.dtype, ranks=tuple(tensor.rank for tensor in held.tensors))
     if isinstance(held, SequenceValue):
         return Form(LIST, len(held.items), None, held.dtype)
     if isinstance(held, RunTimeSequence):
@@ -68,6 +81,8 @@ def common_form(node: Node, one: Any, other: Any) -> Form:
     left, right = form_of(one), form_of(other)
     if left == right:
         return left
+    if ONE_OF in (left.kind, right.kind):
+        raise node.fail(f"only the run decides between {left} and {right}")
     if NOTHING in (left.kind, right.kind):
         return _optional(_held(other) if left.kind == NOTHING else _held(one))
     if left.kind != right.kind:
@@ -118,6 +133,8 @@ def tensors_of(held: Any, form: Form) -> list[Value]:
         return []
     if form.kind == VALUE:
         return [held]
+    if form.kind == ONE_OF:
+        return [held.place, *held.tensors]
     if form.rest is None:
         return list(held.items)
     joined = as_run_time(held, form.items, form.rest, form.dtype)
@@ -141,6 +158,8 @@ def of_tensors(form: Form, tensors: Sequence[Value]) -> Any:
         return EmptyOptional()
     if form.kind == VALUE:
         return tensors[0]
+    if form.kind == ONE_OF:
+        return OneOf(tensors[0], tensors[1:])
     if form.rest is None:
         return SequenceValue(tensors, form.dtype)
     return RunTimeSequence(tensors[:-2], *tensors[-2:])
@@ -188,7 +207,6 @@ def of_all(forms: Sequence[Form], tensors: Sequence[Value]) -> list[Any]:
     rest = list(tensors)
     result = []
     for form in forms:
-        count = form.group.size
-        result.append(of_tensors(form, rest[:count]))
-        rest = rest[count:]
+        result.append(of_tensors(form, rest[: form.size]))
+        rest = rest[form.size :]
     return result

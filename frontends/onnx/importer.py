@@ -10,6 +10,7 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...bindings.suggest import suggest
+from .branches import convert_each
 from .functions import expansion_of, own_function
 from .known import evaluate_known
 from .model import DEFAULT_DOMAINS, Model, versions_of
@@ -22,7 +23,7 @@ from .schemas import check_node
 from .teaching import lines_to_teach, unknown
 from .tensors import array_of, is_absurd
 from .unreached import problem_of, unreached_problems
-from .values import HELD, Value
+from .values import HELD, OneOf, Value
 
 # How many functions of a model may be inside of each other.
 _DEEPEST_CALLS = 64
@@ -149,6 +150,9 @@ class GraphImporter:
 
     def convert(self, node: Node) -> list[Any]:
         """The outputs of a node."""
+        several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
+        if several is not None:
+            return self._convert_each(node, several)
         evaluated = evaluate_known(node)
         if evaluated is not None:
             return list(evaluated)
@@ -159,6 +163,22 @@ class GraphImporter:
         if function is None:
             raise Unsupported(unknown(node), help=lines_to_teach(node))
         return self._expand(node, function)
+
+    def _convert_each(self, node: Node, several: OneOf) -> list[Any]:
+        """The outputs of a node with a tensor that is one of several."""
+
+        def convert(inputs: list[Any], operation: Any) -> list[Any]:
+            inner = GraphImporter(self.model, self.problems, self, operation)
+            held = [each if each is None else each.inside(operation) for each in inputs]
+            outputs = inner.convert(inner.node_of(node.proto, held))
+            if any(output is None for output in outputs):
+                raise Incomplete
+            return outputs
+
+        try:
+            return convert_each(node, several, convert)
+        except Incomplete:
+            return [None] * node.output_count
 
     def _expand(self, node: Node, function: Any) -> list[Any]:
         """The nodes of a function in the place of its call."""
@@ -182,6 +202,26 @@ class GraphImporter:
         is_models = own_function(node, self.model) is not None
         inner._origin = self._origin or (None if is_models else _location_of(node))
         return inner
+
+
+class Incomplete(Exception):
+    """A graph inside of a node has nodes that cannot be imported; they have been noted."""
+
+
+def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Any = None) -> list[Any]:
+    """The outputs of a graph in a node's attribute, built where the insertion point is.
+
+    `region_of` is the operation whose region that is; without one it is the block of the node. Raises Incomplete.
+    """
+    importer = GraphImporter(node.graph.model, node.graph.problems, node.graph, region_of)
+    for held, value in zip(graph.input, inputs, strict=False):
+        importer.define(held.name, value)
+    importer.add_initializers(graph)
+    importer.add_nodes(graph.node)
+    outputs = [importer.output(output.name) for output in graph.output]
+    if any(output is None for output in outputs):
+        raise Incomplete
+    return outputs
 
 
 def _location_of(node: Node) -> Any:
@@ -211,7 +251,7 @@ def _check_sizes(outputs: Sequence[Any]) -> None:
 
 def _described(value: Any) -> str:
     if not isinstance(value, Value):
-        return "none" if value is None else "a sequence or an optional"
+        return "none" if value is None else str(value) if isinstance(value, OneOf) else "a sequence or an optional"
     return f"{value.dtype} of {'unknown rank' if value.shape is None else f'{value.rank} dimensions'}"
 
 

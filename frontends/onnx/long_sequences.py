@@ -10,9 +10,10 @@ from ...dialects.relax import const, dialect
 from .choosing import place_of, require
 from .dtypes import dtype_of
 from .forms import build_any_loop
+from .importer import add_graph
 from .loops import Loop, Turn, build_loop
 from .node import Node
-from .regions import add_graph, as_info, scalar_of
+from .regions import as_info, scalar_of
 from .run_time_sequences import (
     all_joined,
     appended,

@@ -16,7 +16,7 @@ from ...passes.core.journal import Journal
 from .dtypes import dtype_of
 from .inputs import Passed
 from .node import Node
-from .values import Value
+from .values import OneOf, Value
 
 #: The node whose function or graph is imported.
 _around: ContextVar[str] = ContextVar("node around", default="")
@@ -96,6 +96,8 @@ def _constants(node: Node) -> Iterator[dict[str, Any]]:
 def _type(value: Any) -> str:
     if isinstance(value, Value):
         return type_text(value.info)
+    if isinstance(value, OneOf):
+        return str(value)
     return "not imported" if value is None else "a sequence or an optional"
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs inside of nodes: in the place of the node, or as regions of scf's operations; and tensors as scalars."""
+"""What goes into the regions of scf's operations and comes out of them; tensors as scalars."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
@@ -11,35 +10,16 @@ from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
-from .importer import GraphImporter
 from .node import Node
-from .values import Value
+from .values import OneOf, Value
 
 relax = dialect.ops
 
 
-class Incomplete(Exception):
-    """A graph inside of a node has nodes that cannot be imported; they have been noted."""
-
-
-def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Any = None) -> list[Any]:
-    """The outputs of a graph in a node's attribute, built where the insertion point is.
-
-    `region_of` is the operation whose region that is; without one it is the block of the node. Raises Incomplete.
-    """
-    importer = GraphImporter(node.graph.model, node.graph.problems, node.graph, region_of)
-    for held, value in zip(graph.input, inputs, strict=False):
-        importer.define(held.name, value)
-    importer.add_initializers(graph)
-    importer.add_nodes(graph.node)
-    outputs = [importer.output(output.name) for output in graph.output]
-    if any(output is None for output in outputs):
-        raise Incomplete
-    return outputs
-
-
 def info_of(node: Node, held: Any) -> TensorInfo:
     """What is known of a tensor that enters or leaves a region."""
+    if isinstance(held, OneOf):
+        raise node.fail(f"{held}, goes through control flow that needs one rank")
     if not isinstance(held, Value):
         raise node.fail("a sequence or an optional goes through control flow that only the run decides")
     if held.shape is None:

@@ -134,6 +134,25 @@ class RunTimeSequence:
         return RunTimeSequence(items, self.data.inside(operation), self.rows.inside(operation))
 
 
+class OneOf:
+    """A tensor that is one of several of different ranks, which only the run tells: `place`, a 0-D tensor, says it.
+
+    The others are empty.
+    """
+
+    def __init__(self, place: Value, tensors: Iterable[Value]):
+        self.place = place
+        self.tensors: list[Value] = list(tensors)
+        self.dtype: str = self.tensors[0].dtype
+
+    def __str__(self) -> str:
+        ranks = " or ".join(str(tensor.rank) for tensor in self.tensors)
+        return f"a tensor of {ranks} dimensions, as only the run tells"
+
+    def inside(self, operation: Any) -> OneOf:
+        return OneOf(self.place.inside(operation), [tensor.inside(operation) for tensor in self.tensors])
+
+
 class EmptyOptional:
     """An optional that holds nothing; one that holds something is that."""
 
@@ -153,7 +172,7 @@ class RunTimeOptional:
 
 
 #: What a name may stand for.
-HELD = (Value, SequenceValue, RunTimeSequence, EmptyOptional, RunTimeOptional)
+HELD = (Value, OneOf, SequenceValue, RunTimeSequence, EmptyOptional, RunTimeOptional)
 
 
 def known(elements: Any, dtype: str = "i64") -> Value:

@@ -3,27 +3,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from ....bindings.errors import RelaxError
-from ....bindings.mlir import ir
 from ....dialects.relax import dialect
+from ..branches import build_branches
 from ..dtypes import dtype_of
-from ..forms import all_tensors, build_any_loop, common_form, of_all
+from ..forms import build_any_loop
+from ..importer import Incomplete, add_graph
 from ..long_sequences import empty_sequences, mapped_at_run_time
 from ..loops import Loop, Turn, build_loop, of_length
 from ..node import Node
-from ..regions import (
-    Incomplete,
-    add_graph,
-    as_info,
-    common_info,
-    info_of,
-    known_truth,
-    scalar_of,
-    type_of,
-)
+from ..regions import info_of, known_truth, scalar_of
 from ..registry import register_onnx
 from ..tensors import array_of
 from ..values import RunTimeSequence, SequenceValue, Value, known
@@ -49,39 +42,10 @@ def if_(node: Node) -> Any:
         condition = known_truth(node.value(0))
         if condition is not None:
             return add_graph(node, branches[0 if condition else 1], [])
-        return _branches(node, branches)
+        makers = [functools.partial(add_graph, node, branch, []) for branch in branches]
+        return build_branches(node, node.value(0), makers)
     except Incomplete:
         return [None] * node.output_count
-
-
-def _branches(node: Node, graphs: Sequence[Any]) -> list[Any]:
-    """Both branches, in an operation without results first: only what they give tells its types."""
-    condition = scalar_of(node, node.value(0))
-    sketch = ir.Operation.create("scf.if", operands=[condition], regions=2)
-    try:
-        outputs = []
-        for graph, region in zip(graphs, sketch.regions, strict=True):
-            with ir.InsertionPoint(region.blocks.append()):
-                outputs.append(add_graph(node, graph, [], sketch))
-        forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
-        tensors = []
-        for region, held in zip(sketch.regions, outputs, strict=True):
-            with ir.InsertionPoint(region.blocks[0]):
-                tensors.append(all_tensors(forms, held))
-        infos = [
-            common_info(node, info_of(node, one), info_of(node, other)) for one, other in zip(*tensors, strict=True)
-        ]
-        for region, held in zip(sketch.regions, tensors, strict=True):
-            with ir.InsertionPoint(region.blocks[0]):
-                values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]
-                ir.Operation.create("scf.yield", operands=values)
-        types = [type_of(info) for info in infos]
-        made = ir.Operation.create("scf.if", results=types, operands=[condition], regions=2)
-        for source, target in zip(sketch.regions, made.regions, strict=True):
-            source.blocks[0].append_to(target)
-    finally:
-        sketch.erase()
-    return of_all(forms, [Value(ssa=result) for result in made.results])
 
 
 # ---- Loop ----

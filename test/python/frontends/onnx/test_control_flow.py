@@ -82,17 +82,6 @@ def test_constants_that_a_branch_and_others_use() -> None:
     compared(_truth(False), _floats(100))
 
 
-def test_branches_of_different_ranks_are_refused() -> None:
-    model = _model("""(bool c, float[n, 1] x) => (float[m] y) {
-        y = If (c) <
-            then_branch = a () => (float[p] r) { r = Identity (x) },
-            else_branch = b () => (float[q] s) { axes = Constant <value = int64[1] {1}> ()  s = Squeeze (x, axes) }
-        >
-    }""")
-    with pytest.raises(rx.RelaxError, match=r"2-D f32, 1-D f32"):
-        rx.from_onnx(model)
-
-
 def test_problems_inside_of_a_branch_are_listed_once() -> None:
     model = _model("""(bool c, float[n] x) => (float[n] y) {
         y = If (c) <

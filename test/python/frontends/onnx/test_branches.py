@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Branches of an If that give tensors of different ranks, and the nodes that get one of them, beside onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from against_onnxruntime import Compared
+from onnx import parser
+
+import relax_mlir as rx
+
+_RANDOM = numpy.random.default_rng(8)
+
+# q is 3-D or 2-D, p 1-D or 2-D; their product by MatMul exists where both come of the same branch.
+_CHOICE = """
+    q, p = If (c) <
+        then_branch = a () => (float[] q1, float[] p1) {
+            at = Constant <value_ints = [0]> ()  q1 = Unsqueeze (x, at)  p1 = Identity (w)
+        },
+        else_branch = b () => (float[] q2, float[] p2) {
+            at = Constant <value_ints = [1]> ()  q2 = Neg (x)  p2 = Unsqueeze (w, at)
+        }
+    >"""
+_FLAT = """
+    every = Constant <value_ints = [-1]> ()
+    y = Reshape (r, every)"""
+
+
+def _model(body: str, inputs: str = "bool c, float[n, 4] x, float[4] w") -> Any:
+    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]>\nmain ({inputs}) => (float[m] y) {{{body}}}')
+
+
+def _floats(*shape: int) -> Any:
+    return _RANDOM.normal(size=shape).astype("float32")
+
+
+def _if(condition: str, one: str, other: str) -> str:
+    """Either of two operators' results."""
+    branches = (
+        f"then_branch = d () => (float[] v1) {{ v1 = {one} }}, else_branch = e () => (float[] v2) {{ v2 = {other} }}"
+    )
+    return f"If ({condition}) < {branches} >"
+
+
+_ONCE_TWICE = """
+    k = Constant <value_float = 0.0> ()  n = Constant <value_int = 2> ()
+    r, rows = Loop (n, , k) <body = g (int64 i, bool o, float h) => (bool o2, float h2, float t2) {
+        o2 = Identity (o)  s = ReduceSum <keepdims = 0> (q)  h2 = Add (h, s)  t2 = Neg (h2) }>"""
+_BODIES = [
+    "s = Abs (q) t = Sqrt (s) r = Add (t, q)",
+    "s = Exp (q) t = Tanh (p) u = MatMul (s, t) r = Mul (u, u)",
+    "s, t = Split <axis = -1, num_outputs = 2> (q) r = Concat <axis = -1> (t, s)",
+    "one = Constant <value_float = 1.0> () s = Add (q, one) t = Mul (x, one) r = Add (s, t)",
+    "d = Shape (q) f = Cast <to = 1> (d) r = ReduceSum (f)",
+    f"v = {_if('c', 'Relu (q)', 'Sin (p)')} r = Neg (v)",
+    f"r = {_if('c', 'Relu (q)', 'Neg (x)')}",
+    _ONCE_TWICE,
+]
+
+
+@pytest.mark.parametrize("body", _BODIES)
+def test_nodes_that_get_one_of_two(body: str) -> None:
+    compared = Compared(_model(f"{_CHOICE} {body} {_FLAT}"))
+    for condition in (True, False):
+        compared(numpy.array(condition), _floats(3, 4), _floats(4))
+    compared(numpy.array(True), _floats(1, 4), _floats(4))
+
+
+def test_one_of_three_ranks() -> None:
+    choice = f"v = If (c) <then_branch = a () => (float[] a1) {{ a1 = {_if('d', 'Identity (w)', 'Sin (x)')} }}, "
+    choice += "else_branch = b () => (float[] b1) { at = Constant <value_ints = [0, 1]> ()  b1 = Unsqueeze (w, at) }>"
+    compared = Compared(
+        _model(f"{choice} s = Neg (v) t = Abs (v) r = Add (s, t) {_FLAT}", "bool c, bool d, float[n, 4] x, float[4] w")
+    )
+    for first in (True, False):
+        for second in (True, False):
+            compared(numpy.array(first), numpy.array(second), _floats(3, 4), _floats(4))
+
+
+def test_a_condition_of_either_rank() -> None:
+    condition = """k = If (c) <then_branch = a () => (bool[] k1) { k1 = Not (c) },
+        else_branch = b () => (bool[] k2) { at = Constant <value_ints = [0]> () k2 = Unsqueeze (c, at) }>"""
+    compared = Compared(_model(f"{condition} r = {_if('k', 'Exp (x)', 'Neg (x)')} {_FLAT}"))
+    for condition in (True, False):
+        compared(numpy.array(condition), _floats(2, 4), _floats(4))
+
+
+def _refusal(body: str) -> str:
+    with pytest.raises(rx.RelaxError) as raised:
+        rx.from_onnx(_model(f"{_CHOICE} {body}"))
+    return str(raised.value)
+
+
+def test_refusals() -> None:
+    several = "a tensor of 3 or 2 dimensions, as only the run tells"
+    assert _refusal("y = Neg (q)") == f"output 'y' is {several}: what a program returns has one rank"
+    assert "the front end does not know this operator" in _refusal("y = NoSuchOperator (q)")
+    # Where one of them cannot be.
+    assert "perm" in _refusal("s = Transpose <perm = [0, 2, 1]> (q) y = ReduceSum (s)")
+    loop = "n = Cast <to = 7> (c) s, y = Loop (n, , {start}) <body = g (int64 i, bool o, float[] h) => "
+    loop += "(bool o2, float[] h2, float[] r) {{ o2 = Identity (o) h2 = {state} r = {row} }}>"
+    carried = _refusal(loop.format(start="x", state="Neg (q)", row="Neg (h)"))
+    assert "only the run decides between a tensor and a tensor of 3 or 2 dimensions" in carried
+    gathered = _refusal(loop.format(start="w", state="Neg (h)", row="Neg (q)"))
+    assert f"{several}, goes through control flow that needs one rank" in gathered
