@@ -116,19 +116,19 @@ def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axes = [inner, *(axis + (axis > channel) for axis in _axes(op.axes, operands[0]))]
 
     def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
-        sizes = _group_sizes(linalg.sizes_of(data)[channel], groups)
-        rows, whole = Reduction(tensors.split(data, channel, sizes), axes), tensors.split(output, channel, sizes)
-        scale, shift = ((tensors.split(each, 0, sizes), [channel, inner]) for each in (gamma, beta))
+        channels = linalg.sizes_of(data)[channel]
+        size_checks.require_same(times(divided(channels, groups), groups), channels, f"{groups} groups of channels")
+        rows, whole = Reduction(_in_groups(data, channel, groups), axes), _in_groups(output, channel, groups)
+        scale, shift = ((_in_groups(each, 0, groups), [channel, inner]) for each in (gamma, beta))
         return tensors.merge(_centered(op, rows, scale, shift, whole), channel, 2)
 
     return _norm(builder, [channel], body)
 
 
-def _group_sizes(channels: int | Any, groups: int) -> list[Any]:
-    """How many groups there are and how many channels each has; raises ValueError where these are not all channels."""
-    size = divided(channels, groups)
-    size_checks.require_same(times(size, groups), channels, f"{groups} groups of channels")
-    return [groups, size]
+def _in_groups(tensor: Any, axis: int, groups: int) -> Any:
+    """The tensor with the groups and the channels of each as dimensions."""
+    # Of its own sizes: what is a number of one tensor may be told by the run of another.
+    return tensors.split(tensor, axis, [groups, divided(linalg.sizes_of(tensor)[axis], groups)])
 
 
 @register_legalize("relax.nn.rms_norm")

@@ -8,6 +8,7 @@ from typing import Any
 from ....bindings.errors import RelaxError
 from ....dialects.core.symbols import SymExpr, equal
 from ....dialects.relax import const, dialect
+from .. import sizes
 from ..dtypes import dtype_of
 from ..node import Node
 from ..registry import register_onnx
@@ -104,11 +105,13 @@ def instance_norm(node: Node) -> Any:
 @register_onnx("", "GroupNormalization", since=18)
 def group_norm_by_group(node: Node) -> Any:
     """At first scales and biases were those of groups."""
-    groups, shape = node.int("num_groups"), node.value(0).shape
-    channels = None if shape is None else shape[1]
-    if not isinstance(channels, int):
-        raise node.fail("the number of channels must be known")
-    scale, bias = (relax["repeat"](node.tensor(index), channels // groups, axis=0) for index in (1, 2))
+    groups = _groups(node)
+    channels = sizes.sizes_of(node.value(0))[1] if node.rank(0) > 1 else groups
+    each = sizes.divided(channels, groups)
+    scale, bias = (
+        sizes.reshaped(sizes.broadcast(relax["expand_dims"](node.tensor(index), axis=[1]), [groups, each]), [channels])
+        for index in (1, 2)
+    )
     return _group_norm(node, scale, bias)
 
 
@@ -117,15 +120,19 @@ def group_norm(node: Node) -> Any:
     return _group_norm(node, node.tensor(1), node.tensor(2))
 
 
+def _groups(node: Node) -> int:
+    groups: int = node.int("num_groups", 0)
+    if groups < 1:
+        raise node.fail(f"attribute 'num_groups' must be 1 or more, got {groups}", "num_groups")
+    return groups
+
+
 def _group_norm(node: Node, scale: Any, bias: Any) -> Any:
-    groups = node.int("num_groups")
-    if groups is None or groups < 1:
-        raise node.fail("attribute 'num_groups' must be 1 or more", "num_groups")
     return relax["nn.group_norm"](
         node.tensor(0),
         scale,
         bias,
-        num_groups=groups,
+        num_groups=_groups(node),
         channel_axis=1,
         axes=_spatial_axes(node),
         epsilon=node.float("epsilon", 1e-5),

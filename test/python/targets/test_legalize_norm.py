@@ -109,7 +109,16 @@ def test_instance_norm_without_parameters_channels_last() -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("symbols", [(), [("n", "c", "h", "w"), ("c",), ("c",)]], ids=["static", "symbolic"])
+@pytest.mark.parametrize(
+    "symbols",
+    [
+        (),
+        [("n", "c", "h", "w"), ("c",), ("c",)],
+        [("n", "c", "h", "w"), (6,), ("d",)],
+        [("n", 6, "h", "w"), ("c",), (6,)],
+    ],
+    ids=["static", "symbolic", "symbolic data", "symbolic parameters"],
+)
 def test_group_norm(dtype: Any, symbols: Any) -> None:
     x, gamma, beta = drawn(dtype, 2, 6, 4, 5), drawn(dtype, 6), drawn(dtype, 6, seed=8)
     actual = ran("group_norm", x, gamma, beta, num_groups=3, channel_axis=1, axes=(2, 3), symbols=symbols)

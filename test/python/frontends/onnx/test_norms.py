@@ -62,16 +62,20 @@ def test_batch_normalization_of_each_place() -> None:
 
 
 @pytest.mark.parametrize("opset, outputs", [(6, 5), (9, 5), (14, 3)])
-def test_batch_normalization_in_training(opset: int, outputs: int) -> None:
+@pytest.mark.parametrize("momentum", [0.7, None])
+def test_batch_normalization_in_training(opset: int, outputs: int, momentum: float | None) -> None:
+    """Of the old mean and variance a share of `momentum` stays, 0.9 by default."""
     inputs = _batch_norm(4, 3, 5)
     attributes: dict[str, Any] = {"training_mode": 1} if opset >= 14 else {}
-    model = one_node("BatchNormalization", inputs, outputs, opset=opset, symbolic=False, momentum=0.7, **attributes)
+    attributes |= {} if momentum is None else {"momentum": momentum}
+    model = one_node("BatchNormalization", inputs, outputs, opset=opset, symbolic=False, **attributes)
     result, *others = map(array, rx.compile(rx.from_onnx(model))["main"](*inputs.values()))
     x, scale, bias, *old = inputs.values()
     own = [x.mean((0, 2)), x.var((0, 2))]
     expected = (x - own[0][:, None]) / numpy.sqrt(own[1][:, None] + 1e-5) * scale[:, None] + bias[:, None]
     numpy.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
-    moved = [0.7 * before + 0.3 * now for before, now in zip(old, own, strict=True)]
+    kept = 0.9 if momentum is None else momentum
+    moved = [kept * before + (1 - kept) * now for before, now in zip(old, own, strict=True)]
     for found, wanted in zip(others, moved + own, strict=False):
         numpy.testing.assert_allclose(found, wanted, rtol=1e-5)
 
@@ -114,13 +118,22 @@ def test_wide_scales_of_narrow_data() -> None:
     numpy.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
-def test_scales_of_groups() -> None:
-    x, scale, bias = _floats(2, 6, 5), _floats(3, seed=1), _floats(3, seed=2)
-    old = one_node("GroupNormalization", {"x": x, "s": scale, "b": bias}, opset=18, symbolic=False, num_groups=3)
-    each = [numpy.repeat(values, 2) for values in (scale, bias)]
-    new = one_node("GroupNormalization", {"x": x, "s": each[0], "b": each[1]}, symbolic=False, num_groups=3)
-    found = array(rx.compile(rx.from_onnx(old))["main"](x, scale, bias))
-    numpy.testing.assert_array_equal(found, array(rx.compile(rx.from_onnx(new))["main"](x, *each)))
+@pytest.mark.parametrize("opset", [18, 21])
+@pytest.mark.parametrize("channels", [6, "c", None], ids=["static", "symbolic", "unknown"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["parameters known", "parameters symbolic"])
+def test_group_normalization(opset: int, channels: Any, is_known: bool) -> None:
+    """At first scales and biases were those of groups."""
+    count = 3 if opset < 21 else 6
+    x, scale, bias = _floats(2, 6, 5), _floats(count, seed=1), _floats(count, seed=2)
+    model = one_node("GroupNormalization", {"x": x, "s": scale, "b": bias}, opset=opset, num_groups=3)
+    size = count if is_known else "k"
+    main = rx.compile(rx.from_onnx(model, shapes={"x": ("n", channels, "w"), "s": (size,), "b": (size,)}))["main"]
+    parts = x.reshape(2, 3, -1)
+    normal = (parts - parts.mean(2, keepdims=True)) / numpy.sqrt(parts.var(2, keepdims=True) + 1e-5)
+    each = [numpy.repeat(values, 6 // count)[:, None] for values in (scale, bias)]
+    numpy.testing.assert_allclose(array(main(x, scale, bias)), normal.reshape(x.shape) * each[0] + each[1], rtol=1e-4)
+    with pytest.raises(ValueError):
+        main(_floats(2, 7, 5), scale, bias)
 
 
 @pytest.mark.parametrize("shape", [(2, 7), (2, 7, 3), (2, 7, 3, 4), (1, 7, 2, 3, 2)])
