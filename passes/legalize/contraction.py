@@ -6,7 +6,7 @@ The loops are over the result's labels, then over those that are summed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -28,21 +28,44 @@ class Factor(NamedTuple):
 
 def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
     """`out`, whose elements are a `dtype`, overwritten; narrow floats are summed wide and rounded once."""
-    wide = accumulator(dtype, [factor.dtype for factor in factors])
-    values, maps = [factor.value for factor in factors], [*(factor.map for factor in factors), out_map]
-    is_summed = linalg.REDUCTION in iterators
+    if linalg.REDUCTION in iterators:
+        add_all = lambda zeros: products_added(factors, zeros, dtype, out_map, iterators)  # noqa: E731
+        return summed([factor.dtype for factor in factors], out, dtype, add_all)
+    wide = _sum_dtype(factors, dtype)
+    body = lambda *scalars: convert_scalar(_product(factors, scalars[:-1], wide), wide, dtype)  # noqa: E731
+    return linalg.generic(_values(factors), [out], [*_maps(factors), out_map], iterators, body)[0]
 
-    def body(*scalars: Any) -> Any:
-        widened = [convert_scalar(each, factor.dtype, wide) for each, factor in zip(scalars[:-1], factors, strict=True)]
-        product = reduce(lambda left, right: scalar.multiply(left, right, wide), widened)
-        return add(scalars[-1], product, wide) if is_summed else convert_scalar(product, wide, dtype)
 
-    if not is_summed:
-        return linalg.generic(values, [out], maps, iterators, body)[0]
+def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any], Any]) -> Any:
+    """`out` overwritten by what `add_all(zeros)` makes of zeros of the type in which such factors are summed."""
+    wide = accumulator(dtype, dtypes)
     total = out if wide == dtype else linalg.empty(linalg.sizes_of(out), element(wide))
-    zero = scalar.constant(0, element(wide))
-    total = linalg.generic(values, [linalg.fill(zero, total)], maps, iterators, body)[0]
+    total = add_all(linalg.fill(scalar.constant(0, element(wide)), total))
     return total if wide == dtype else converted(total, wide, out, dtype)
+
+
+def products_added(factors: Sequence[Factor], total: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
+    """The total, which becomes a `dtype` in the end, with the sums of products added."""
+    wide = _sum_dtype(factors, dtype)
+    body = lambda *scalars: add(scalars[-1], _product(factors, scalars[:-1], wide), wide)  # noqa: E731
+    return linalg.generic(_values(factors), [total], [*_maps(factors), out_map], iterators, body)[0]
+
+
+def _sum_dtype(factors: Sequence[Factor], dtype: str) -> str:
+    return accumulator(dtype, [factor.dtype for factor in factors])
+
+
+def _product(factors: Sequence[Factor], scalars: Sequence[Any], wide: str) -> Any:
+    widened = [convert_scalar(each, factor.dtype, wide) for each, factor in zip(scalars, factors, strict=True)]
+    return reduce(lambda left, right: scalar.multiply(left, right, wide), widened)
+
+
+def _values(factors: Sequence[Factor]) -> list[Any]:
+    return [factor.value for factor in factors]
+
+
+def _maps(factors: Sequence[Factor]) -> list[Any]:
+    return [factor.map for factor in factors]
 
 
 def add(left: Any, right: Any, dtype: str) -> Any:

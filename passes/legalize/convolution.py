@@ -8,7 +8,7 @@ O, the result's places, o, then those that are summed: I, the kernel's places, i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -18,13 +18,26 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import dim_mod, dim_mul, equal
 from ...dialects.core.verifier import call_of
+from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.relax.infer.windows import Padding
 from . import linalg, loops, scalar, size_checks, tensors
 from .builder import RuleBuilder
-from .contraction import Factor, sum_of_products
+from .contraction import Factor, products_added, sum_of_products, summed
 from .layouts import blocked_dimensions, from_plain, to_plain
 from .movement import Size, divided
+from .taps import Windows, for_each_tap, is_mostly_padding, is_widely_padded, one_by_one
+from .windows import Meeting, Window, padded
+
+#: So many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
+_MANY = 16
+
+
+class Part(NamedTuple):
+    """Of a dimension so many elements from a start on."""
+
+    start: Size
+    size: Size
 
 
 class Lettered(NamedTuple):
@@ -40,6 +53,19 @@ class Lettered(NamedTuple):
     def replaced(self, value: Any) -> Lettered:
         """Another tensor with the same letters."""
         return Lettered(value, self.letters)
+
+    def part(self, places: Mapping[str, Part]) -> Lettered:
+        """What is at these places; the whole of dimensions that are not among them."""
+        return self.replaced(tensors.slice_of(self.value, *self._offsets_and_sizes(places)))
+
+    def with_part(self, value: Any, places: Mapping[str, Part]) -> Any:
+        """The tensor with a value at these places, made of the part there."""
+        offsets, sizes = self._offsets_and_sizes(places)
+        return tensors.put_slice(value, self.value, offsets, sizes=sizes)
+
+    def _offsets_and_sizes(self, places: Mapping[str, Part]) -> tuple[list[Size], list[Size]]:
+        parts = [places.get(letter, Part(0, size)) for letter, size in self.sizes.items()]
+        return [part.start for part in parts], [part.size for part in parts]
 
     def in_groups(self, letter: str, groups: int) -> Lettered:
         """The tensor with one dimension as groups of channels; without groups as it is."""
@@ -68,10 +94,31 @@ class Convolution:
         self.out_layout = parse_layout(op.out_layout or op.data_layout, f"NC{self.spatial}")
         infos: list[Any] = [builder.info(operand) for operand in operands]
         self.data, self.weight = infos
-        self.dtype: str = builder.result_infos[0].dtype  # type: ignore[union-attr]
+        self.result: Any = builder.result_infos[0]
+        self.dtype: str = self.result.dtype
 
     def per_dimension(self, values: Sequence[int]) -> tuple[int, ...]:
         return tuple(values) * (len(self.spatial) if len(values) == 1 else 1)
+
+    def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
+        """The windows over the data, by dimension, of a kernel with so many taps along each."""
+        each = zip(self.spatial, self.strides, self.dilation, self.padding, strict=True)
+        return {letter: Window(taps[letter], stride, gap, *padding) for letter, stride, gap, padding in each}
+
+    def laid_out(self, weight: Any) -> Any:
+        """The weight, a value of the graph, and from here on the convolution's as its loops read it."""
+        axes = self.kernel_layout.axes
+        taps = dict(zip(_letters(self.kernel_layout), self.weight.shape, strict=True))
+        if not is_widely_padded(self.windows(taps)):
+            return weight
+        # By taps, what one multiplies by lies together.
+        order = sorted(range(len(axes)), key=lambda place: axes[place].dimension not in self.spatial)
+        if order == list(range(len(axes))):
+            return weight
+        self.kernel_layout = self.kernel_layout._replace(axes=tuple(axes[place] for place in order))
+        moved = as_value(relax.ops["permute_dims"](weight, axes=order))
+        self.weight = decode(moved.type)
+        return moved
 
     @property
     def has_fitting_blocks(self) -> bool:
@@ -153,33 +200,90 @@ def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
     return info.shape[tensor.letters.index(letter)]
 
 
-def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, strides: Sequence[int]) -> Any:
-    """`out` overwritten by the convolution of data that have their padding."""
+def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
+    """`out` overwritten by the convolution, with a window for each spatial dimension."""
     grouped = "I" if conv.is_transposed else "O"
     target = out.in_groups("C", conv.groups)
     data, weight = data.in_groups("C", conv.groups), weight.in_groups(grouped, conv.groups)
-    computed = _contracted(conv, data, weight, target, strides)
+    computed = _computed(conv, data, weight, target, windows)
     return computed if conv.groups == 1 else tensors.merge(computed, target.letters.index("G"), 2)
 
 
-def _contracted(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, strides: Sequence[int]) -> Any:
-    """The convolution as one generic. Small letters are the kernel's places."""
+def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
+    def over_padding() -> Any:
+        return sum_of_products(*_contraction(conv, _padded(data, windows), weight, out, windows))
+
+    def by_taps() -> Any:
+        add_taps = lambda zeros: _by_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
+        return summed([conv.data.dtype, conv.weight.dtype], out.value, conv.dtype, add_taps)
+
+    if 0 in (*data.sizes.values(), *weight.sizes.values()):
+        # Upstream's slices may not start at the end of a dimension, which that of an empty one is.
+        return summed([], out.value, conv.dtype, lambda zeros: zeros)
+    if not is_widely_padded(windows):
+        return over_padding()
+    products = weight.sizes["I"]
+    if not isinstance(products, int) or products * weight.sizes.get("i", 1) >= _MANY:
+        return by_taps()
+    is_faster = is_mostly_padding(windows, data.sizes, out.sizes)
+    if isinstance(is_faster, bool):
+        return by_taps() if is_faster else over_padding()
+    return loops.when(is_faster, by_taps, over_padding, [out.value.type])[0]
+
+
+def _padded(data: Lettered, windows: Windows) -> Lettered:
+    """The data with zeros around."""
+    along = [windows.get(letter, Window(1)) for letter in data.letters]
+    zero = scalar.constant(0, data.value.type.element_type)
+    return data.replaced(padded(data.value, zero, [each.before for each in along], [each.after for each in along]))
+
+
+def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Any:
+    """The total with each tap's products with what it meets of the data, one picture and group after the other."""
+    alone = [letter for letter in "NG" if letter in total.letters]
+    sizes, positions = data.sizes, total.sizes
+
+    def enter(value: Any, *at: Size) -> Any:
+        if len(at) < len(alone):
+            return one_by_one(positions[alone[len(at)]], lambda i, inner: enter(inner, *at, i), value)
+        here = {letter: Part(position, 1) for letter, position in zip(alone, at, strict=True)}
+
+        def add_tap(inner: Any, tap: dict[str, Size], met: dict[str, Meeting]) -> Any:
+            read = {letter: Part(each.place, windows[letter].span(each.count)) for letter, each in met.items()}
+            written = {letter: Part(each.first, each.count) for letter, each in met.items()}
+            own = {letter: Part(place, 1) for letter, place in tap.items()}
+            whole = total.replaced(inner)
+            parts = data.part(here | read), weight.part(here | own), whole.part(here | written)
+            return whole.with_part(products_added(*_contraction(conv, *parts, windows)), here | written)
+
+        return for_each_tap(windows, sizes, positions, value, add_tap)
+
+    return enter(total.value)
+
+
+class _Contraction(NamedTuple):
+    factors: list[Factor]
+    out: Any
+    dtype: str
+    out_map: Any
+    iterators: list[str]
+
+
+def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> _Contraction:
+    """The products to sum for `out`. Small letters of the spatial dimensions are the kernel's places."""
     outer = ["N", *(["G"] if conv.groups > 1 else []), "O", *conv.spatial, *(["o"] if "o" in weight.letters else [])]
     order = [*outer, "I", *conv.spatial.lower(), *(["i"] if "i" in weight.letters else [])]
     loop = {letter: ir.AffineExpr.get_dim(position) for position, letter in enumerate(order)}
-    windows = {
-        letter: loop[letter] * stride + loop[letter.lower()] * dilation
-        for letter, stride, dilation in zip(conv.spatial, strides, conv.dilation, strict=True)
-    }
     taps = {letter: loop[letter.lower()] for letter in conv.spatial}
+    places = {letter: window.place(loop[letter], taps[letter]) for letter, window in windows.items()}
 
     def read(tensor: Lettered, places: dict[str, Any]) -> Any:
         return ir.AffineMap.get(len(order), 0, [places[letter] for letter in tensor.letters])
 
     factors = [
-        Factor(data.value, conv.data.dtype, read(data, {**loop, "C": loop["I"], "c": loop.get("i"), **windows})),
+        Factor(data.value, conv.data.dtype, read(data, {**loop, "C": loop["I"], "c": loop.get("i"), **places})),
         Factor(weight.value, conv.weight.dtype, read(weight, {**loop, **taps})),
     ]
     iterators = [linalg.PARALLEL] * len(outer) + [linalg.REDUCTION] * (len(order) - len(outer))
     out_map = read(out, {**loop, "C": loop["O"], "c": loop.get("o")})
-    return sum_of_products(factors, out.value, conv.dtype, out_map, iterators)
+    return _Contraction(factors, out.value, conv.dtype, out_map, iterators)

@@ -23,6 +23,12 @@ def plus(left: Size, right: Size) -> Size:
     return scalar.add(index(left), index(right), "index")
 
 
+def minus(left: Size, right: Size) -> Size:
+    if isinstance(left, int) and isinstance(right, int):
+        return left - right
+    return scalar.subtract(index(left), index(right), "index")
+
+
 def times(left: Size, right: Size) -> Size:
     if isinstance(left, int) and isinstance(right, int):
         return left * right
@@ -34,6 +40,18 @@ def divided(size: Size, divisor: Size) -> Size:
     if isinstance(size, int) and isinstance(divisor, int):
         return size // divisor
     return scalar.create("arith.divui", index(size), index(divisor))
+
+
+def lesser(left: Size, right: Size) -> Size:
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    return scalar.minimum(index(left), index(right), "index")
+
+
+def greater(left: Size, right: Size) -> Size:
+    if isinstance(left, int) and isinstance(right, int):
+        return max(left, right)
+    return scalar.maximum(index(left), index(right), "index")
 
 
 def product(sizes: Sequence[Size]) -> Size:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from . import linalg
-from .movement import copy, plus
+from .movement import Size, copy, divided, greater, lesser, minus, plus, times
 from .tensors import put_slice, slice_of
 
 
@@ -33,6 +33,10 @@ class Window(NamedTuple):
         """Where a tap of the window at a position is, as an affine expression of both."""
         return position * self.stride + tap * self.gap
 
+    def span(self, positions: Size) -> Size:
+        """How many elements one tap goes over, from the first of so many positions to the last."""
+        return greater(plus(times(positions, self.stride), 1 - self.stride), 0)
+
     def fit_to(self, size: int, positions: int) -> Window:
         """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
         dynamic = ir.ShapedType.get_dynamic_size()
@@ -40,6 +44,27 @@ class Window(NamedTuple):
             return self
         reached = max(positions - 1, 0) * self.stride + self.reach
         return self._replace(after=max(reached - size - self.before, 0))
+
+
+class Meeting(NamedTuple):
+    """The positions at which one tap of a window is inside of the data."""
+
+    first: Size
+    count: Size
+    #: Where in the data the tap is at the first of them.
+    place: Size
+
+
+def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
+    """Where a tap meets the data in a dimension of so many elements; the taps of the window do not count."""
+    origin = plus(times(tap, window.gap), -window.before)
+    first, end = (
+        lesser(divided(plus(greater(distance, 0), window.stride - 1), window.stride), positions)
+        for distance in (minus(0, origin), minus(size, origin))
+    )
+    place = plus(origin, times(first, window.stride))
+    # Where they do not meet, the part of the data that nobody reads is at its end.
+    return Meeting(first, minus(end, first), lesser(greater(place, 0), size))
 
 
 def padded(tensor: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:

@@ -14,6 +14,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
 from ...passes.legalize.movement import Size, copy, plus, times
 from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.windows import Window
 
 
 @register_legalize(["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"])
@@ -28,7 +29,11 @@ def transposed_convolution(op: Any, operands: list[Any], builder: RuleBuilder) -
         check_channels(conv, data, weight)
         _require_taps(conv, weight)
         spread, kernel = _spread(conv, data, weight, out, extra), _reversed(weight, conv.spatial)
-        return convolve(conv, spread, kernel, out, [1] * len(conv.spatial))
+        windows = {
+            letter: Window(kernel.sizes[letter], 1, gap)
+            for letter, gap in zip(conv.spatial, conv.dilation, strict=True)
+        }
+        return convolve(conv, spread, kernel, out, windows)
 
     return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
 

@@ -12,7 +12,8 @@ from .structured import StructuredOp
 from .vector_body import widest_bits
 from .vector_nest import Plan
 
-_COLUMNS = 4  # vectors
+#: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
+_COLUMNS, _COLUMNS_OF_ANY_ROW = 4, 2
 _ROWS = 2
 
 
@@ -22,7 +23,7 @@ def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
     if vector is None:
         raise Decline("the output's last loop does not run through the input's neighbours")
     lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
-    columns = fitting_tile(_COLUMNS, lanes, op.sizes[vector])
+    columns = fitting_tile(_COLUMNS_OF_ANY_ROW if op.sizes[vector] is None else _COLUMNS, lanes, op.sizes[vector])
     tile = {vector: columns}
     channels = row_loop(op, vector)
     # An output row's part of the input serves all channels before the next row's turn. With a filter for each
@@ -32,4 +33,6 @@ def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
         most = row_tile(machine, columns, op.sizes[dim])
         tile[dim] = most if channels is not None else min(most, _ROWS)
     outer = [dim for dim in outer_loops(op) if dim not in (vector, *last)]
-    return Plan((*outer, vector, *last, *reduction_order(op)), len(op.reductions), vector, lanes, tile)
+    # Where vectors run the data lie side by side whatever tap is next, but single elements of the filter do not.
+    filters = [operand for operand in range(op.input_count) if not op.uses(operand, vector)]
+    return Plan((*outer, vector, *last, *reduction_order(op, filters)), len(op.reductions), vector, lanes, tile)

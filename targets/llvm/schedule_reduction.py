@@ -113,10 +113,10 @@ def partial_results(lanes: int, size: int | None) -> int:
     return tile
 
 
-def reduction_order(op: StructuredOp) -> list[int]:
-    """The reductions as the first input that has them all lies in memory, so that it is read in order."""
-    for access in op.accesses[: op.input_count]:
-        dims = [dim for index in access for dim, _ in index.factors if dim in op.reductions]
+def reduction_order(op: StructuredOp, operands: Iterable[int] | None = None) -> list[int]:
+    """The reductions as the first of the inputs that has them all lies in memory, so that it is read in order."""
+    for operand in range(op.input_count) if operands is None else operands:
+        dims = [dim for index in op.accesses[operand] for dim, _ in index.factors if dim in op.reductions]
         if set(dims) == {dim for dim in op.reductions if op.sizes[dim] != 1}:
             return [*(dim for dim in sorted(op.reductions) if dim not in dims), *dict.fromkeys(dims)]
     return sorted(op.reductions)

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy
 import pytest
 import scipy.signal
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -236,6 +236,111 @@ def test_symbolic_groups() -> None:
         run_op("relax.nn.conv2d", normal(2, 6, 5, 5), normal(4, 4, 3, 2), symbols=symbols, groups=2)
     with pytest.raises(ValueError, match="2 groups do not divide 3 channels"):
         run_op("relax.nn.conv2d", normal(2, 6, 5, 5), normal(3, 3, 3, 2), symbols=symbols, groups=2)
+
+
+# ---- more padding than taps ----
+
+
+class Case(NamedTuple):
+    data: tuple[int, ...]
+    weight: tuple[int, ...]
+    attributes: dict[str, Any]
+
+
+@st.composite
+def padded_cases(draw: Any) -> Case:
+    """Windows that lie in the padding mostly, or may do so."""
+    rank, groups = draw(st.integers(1, 3)), draw(st.sampled_from([1, 1, 2, 3]))
+    along = [
+        (
+            draw(st.integers(1, 9)),
+            draw(st.integers(1, 3)),
+            draw(st.integers(1, 7)),
+            *draw(st.tuples(*[st.integers(0, 9)] * 2)),
+        )
+        for _ in range(rank)
+    ]
+    for size, taps, gap, before, after in along:
+        assume(size + before + after > (taps - 1) * gap)
+    spatial, taps, gaps, befores, afters = zip(*along, strict=True)
+    # One product for each result, some, and so many that they are always added tap by tap.
+    inner, outer = draw(st.sampled_from([1, 3, 16, 17])), draw(st.sampled_from([1, 2, 7]))
+    strides = tuple(draw(st.integers(1, 3)) for _ in range(rank))
+    attributes = {"padding": befores + afters, "strides": strides, "dilation": gaps, "groups": groups}
+    data = (draw(st.integers(1, 2)), groups * inner, *spatial)
+    return Case(data, (groups * outer, inner, *taps), attributes)
+
+
+@settings(max_examples=25, deadline=None)
+@given(padded_cases(), st.booleans())
+def test_taps_in_the_padding(case: Case, is_symbolic: bool) -> None:
+    data, weight = normal(*case.data), normal(*case.weight, seed=4)
+    places = ("d", "h", "w")[: data.ndim - 2]
+    symbols = (("n", data.shape[1], *places), weight.shape) if is_symbolic else ()
+    check(f"conv{data.ndim - 2}d", data, weight, symbols, **case.attributes)
+
+
+WIDE: dict[str, Any] = {"padding": (6, 5), "dilation": (6, 5)}
+
+
+@pytest.mark.parametrize("symbols", [(), (("n", "c", "h", "w"), ("o", "c", 3, 2))], ids=["known", "symbolic"])
+@pytest.mark.parametrize("channels", [1, 20])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_taps_in_the_padding_of_other_floats(dtype: str, channels: int, symbols: Any) -> None:
+    kind = getattr(ml_dtypes, dtype, dtype)
+    data, weight = positive(2, channels, 5, 4).astype(kind), positive(3, channels, 3, 2).astype(kind)
+    expected = of_onnx("conv2d", data.astype("float32"), weight.astype("float32"), **WIDE)
+    close(ran("conv2d", data, weight, symbols=symbols, **WIDE), expected, dtype)
+
+
+@pytest.mark.parametrize("channels", [1, 20])
+def test_taps_in_the_padding_of_integers(channels: int) -> None:
+    random = numpy.random.default_rng(3)
+    data, weight = (
+        random.integers(-128, 128, (2, channels, 5, 4), "int8"),
+        random.integers(0, 256, (3, channels, 3, 2), "uint8"),
+    )
+    expected = of_onnx("conv2d", data.astype("float32"), weight.astype("float32"), **WIDE)
+    numpy.testing.assert_array_equal(ran("conv2d", data, weight, out_dtype="int32", **WIDE), expected)
+
+
+@pytest.mark.parametrize("is_symbolic", [False, True], ids=["known", "symbolic"])
+def test_taps_in_the_padding_of_other_layouts(is_symbolic: bool) -> None:
+    data, weight = normal(2, 40, 5, 4), normal(6, 20, 3, 2, seed=4)
+    expected = of_onnx("conv2d", data, weight, groups=2, **WIDE)
+    for layouts in (("NHWC", "HWIO", "NHWC"), ("CHWN", "IOWH", "NCHW")):
+        arrays = moved(data, "NCHW", layouts[0]), moved(weight, "OIHW", layouts[1])
+        symbols = (tuple("NHWC"), arrays[1].shape) if is_symbolic and layouts[0] == "NHWC" else ()
+        options = dict(zip(("data_layout", "kernel_layout", "out_layout"), layouts, strict=True))
+        actual = ran("conv2d", *arrays, symbols=symbols, groups=2, **options, **WIDE)
+        close(actual, moved(expected, "NCHW", layouts[2]))
+    weight = normal(6, 40, 3, 2, seed=4)
+    arrays = blocked(data, 1, 4), blocked(blocked(weight, 1, 4), 0, 2)
+    layouts = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i2o", "out_layout": "NCHW2c"}
+    close(ran("conv2d", *arrays, **layouts, **WIDE), blocked(of_onnx("conv2d", data, weight, **WIDE), 1, 2))
+
+
+def test_nothing_in_the_padding() -> None:
+    wide: dict[str, Any] = {"padding": (7,), "dilation": (3,)}
+    numpy.testing.assert_array_equal(ran("conv1d", normal(2, 0, 5), normal(3, 0, 2), **wide), numpy.zeros((2, 3, 16)))
+    numpy.testing.assert_array_equal(ran("conv1d", normal(2, 20, 0), normal(3, 20, 2), **wide), numpy.zeros((2, 3, 11)))
+    assert ran("conv1d", normal(0, 20, 5), normal(3, 20, 2), **wide).shape == (0, 3, 16)
+    assert ran("conv1d", normal(2, 20, 5), normal(0, 20, 2), **wide).shape == (2, 0, 16)
+    symbols = (("n", 20, "w"), (3, 20, 2))
+    for shape in ((0, 20, 5), (2, 20, 0)):
+        actual = ran("conv1d", normal(*shape), normal(3, 20, 2), symbols=symbols, **wide)
+        numpy.testing.assert_array_equal(actual, numpy.zeros((shape[0], 3, shape[2] + 11)))
+
+
+@pytest.mark.parametrize("size", [(4, 6), ("h", "w")], ids=str)
+def test_memory_does_not_grow_with_the_padding(size: Any) -> None:
+    """Nor does the work: what a tap meets is at most the data."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, 32, *size)), rx.tensor((8, 32, 3, 3))]) as f:
+        f.returns(rx.relax.nn.conv2d(*f, padding=500, dilation=500))
+    rx.LegalizeOps()(module)
+    (prim,) = [op.operation for op in module.body.operations if is_prim_func(op) and "reduction" in str(op)]
+    assert "tensor.empty" not in str(prim) and "tensor.extract_slice" in str(prim)
 
 
 # ---- transposed convolutions ----

@@ -9,6 +9,12 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.targets.llvm.machine import machine_for
+from relax_mlir.targets.llvm.schedule_conv import plan_conv
+from relax_mlir.targets.llvm.structured import analyze, structured_ops
+from relax_mlir.targets.llvm.vector_nest import Plan
 from scheduled import Shaped, prim_func, random_array, run, scheduled_text
 
 
@@ -100,3 +106,31 @@ def test_loops_hold_tiles_of_vectors_and_nothing_scalar_is_left(stride: int) -> 
     text = scheduled_text(prim_func([x, w], [out], convolution(x, w, out, stride, 1), "out_ewise_fusable"))
     assert "linalg." not in text and "vector.from_elements" not in text and "vector.create_mask" in text
     assert ("vector.shuffle" in text) == (stride == 2)
+
+
+def planned(x: Shaped, w: Shaped, out: Shaped, filters: str) -> Plan:
+    """The plan for a convolution whose filter has its dimensions in this order."""
+    maps = ["n, ic, oh + kh, ow + kw", filters, "n, oc, oh, ow"]
+    text = prim_func([x, w], [out], generic("n, oc, oh, ow, ic, kh, kw", maps, 3, x, w, out), "out_ewise_fusable")
+    context = new_context(("arith", "func", "linalg"))
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        (operation,) = [op for op in structured_ops(module.body.operations[0].operation)]
+        return plan_conv(analyze(operation), machine_for(64))
+
+
+def test_a_filter_is_read_in_the_order_in_which_it_lies() -> None:
+    x, out = Shaped((1, 8, 30, 30), "f32"), Shaped((1, 16, 28, 28), "f32")
+    assert planned(x, Shaped((16, 8, 3, 3), "f32"), out, "oc, ic, kh, kw").order[-3:] == (4, 5, 6)
+    assert planned(x, Shaped((3, 3, 16, 8), "f32"), out, "kh, kw, oc, ic").order[-3:] == (5, 6, 4)
+    # With a filter of size 1 there is less to order.
+    assert set(planned(x, Shaped((16, 8, 1, 1), "f32"), out, "oc, ic, kh, kw").order[-3:]) == {4, 5, 6}
+
+
+def test_rows_of_any_length_leave_registers_for_channels() -> None:
+    """Their last vectors are taken one by one: twelve sums at a time keep the adders busy then too."""
+    w, channels, columns = Shaped((24, 8, 3, 3), "f32"), 1, 3
+    x, out = Shaped((1, 8, "h", "w"), "f32"), Shaped((1, 24, "a", "b"), "f32")
+    assert planned(x, w, out, "oc, ic, kh, kw").tile == {columns: 2, channels: 12}
+    x, out = Shaped((1, 8, 66, 66), "f32"), Shaped((1, 24, 64, 64), "f32")
+    assert planned(x, w, out, "oc, ic, kh, kw").tile == {columns: 4, channels: 6}
