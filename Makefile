@@ -87,10 +87,10 @@ generate: env ## write the generated files anew: the references in docs/, the li
 
 docs: generate
 
-wheel: env ## build dist/*.whl
-	@rm -rf build/lib build/bdist.*
+wheel: env ## build dist/*.whl and print the line that installs it
+	@rm -rf build/lib build/bdist.* dist/*.whl
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
-	@ls dist/*.whl
+	@for wheel in dist/*.whl; do echo "pip install '$$wheel[onnx]'"; done
 
 clean: ## remove what was built, keep .venv
 	@rm -rf build dist .pytest_cache .ruff_cache .hypothesis

@@ -14,6 +14,8 @@ The name says what kind of thing the module registers, and its name; importing t
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 
 from .errors import RelaxError
 
@@ -50,14 +52,40 @@ def load_plugins(kind: str, name: str | None = None) -> bool:
     return imported
 
 
-def load_plugin(module: str) -> bool:
-    """Imports a plug-in's module by name; tells whether this was the first time."""
+def plugin_module(name: str) -> str:
+    """The module that a name or a file's path means; a file's package can be imported from then on."""
+    if not name.endswith(".py") and os.sep not in name:
+        return name
+    path = os.path.realpath(name)
+    if not os.path.isfile(path) or not path.endswith(".py"):
+        raise RelaxError(f"cannot load plug-in '{name}': there is no such Python file")
+    folder, file = os.path.split(path)
+    parts = [] if file == "__init__.py" else [file.removesuffix(".py")]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return ".".join(parts)
+
+
+def load_plugin(name: str) -> bool:
+    """Imports a plug-in's module, by name or by its file's path; tells whether this was the first time."""
+    module = plugin_module(name)
     if module in _loaded:
         return False
     try:
         importlib.import_module(module)
     except Exception as error:  # a stranger's module may raise anything
         shown = str(error) if isinstance(error, (ImportError, RelaxError)) else f"{type(error).__name__}: {error}"
-        raise RelaxError(f"cannot load plug-in '{module}': {shown}") from error
+        raise RelaxError(f"cannot load plug-in '{name}': {shown}") from error
+    _check_place(name, module)
     _loaded.add(module)
     return True
+
+
+def _check_place(name: str, module: str) -> None:
+    """A file may be called what another module is called that was found first."""
+    place = getattr(sys.modules[module], "__file__", None) or ""
+    if name != module and not os.path.samefile(place, name):
+        raise RelaxError(f"cannot load plug-in '{name}': the name '{module}' is taken by {place}")

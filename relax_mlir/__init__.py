@@ -7,6 +7,7 @@ The names below are imported when they are first used, so that a tool which need
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .dialects.core.infos import tensor as tensor
     from .dialects.core.symbols import sym as sym
     from .dialects.script import print_script as print_script
+    from .dialects.tir.prim_func import OpPattern as OpPattern
     from .frontends.onnx.registry import register_onnx as register_onnx
     from .module import Module as Module
     from .onnx_backend import OnnxBackend as OnnxBackend
@@ -49,9 +51,13 @@ if TYPE_CHECKING:
     from .passes.core.registry import all_passes as all_passes
     from .passes.core.registry import find_pass as find_pass
     from .passes.core.registry import register_pass as register_pass
+    from .passes.core.stages import Stage as Stage
+    from .passes.core.stages import Stages as Stages
     from .passes.gradient.registry import all_gradients as all_gradients
     from .passes.gradient.registry import register_gradient as register_gradient
     from .passes.legalize import loops as loops
+    from .passes.schedule.registry import ScheduleContext as ScheduleContext
+    from .passes.schedule.registry import register_schedule as register_schedule
     from .pipeline import Decline as Decline
     from .pipeline import LegalizeOps as LegalizeOps
     from .pipeline import Pipeline as Pipeline
@@ -66,6 +72,11 @@ if TYPE_CHECKING:
     from .pipeline import register_lower_intrinsic as register_lower_intrinsic
     from .pipeline import register_target as register_target
     from .pipeline import select as select
+
+# In the root of a checkout Python finds this folder before an installed package; the folders beside it are the rest.
+_checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if os.path.isfile(os.path.join(_checkout, "pyproject.toml")) and os.path.isdir(os.path.join(_checkout, "dialects")):
+    __path__.append(_checkout)
 
 # Public name -> the module that defines it.
 _EXPORTS = {
@@ -114,6 +125,11 @@ _EXPORTS = {
     "register_legalize_intrinsic": "pipeline",
     "register_lower_intrinsic": "pipeline",
     "register_target": "pipeline",
+    "ScheduleContext": "passes.schedule.registry",
+    "register_schedule": "passes.schedule.registry",
+    "OpPattern": "dialects.tir.prim_func",
+    "Stage": "passes.core.stages",
+    "Stages": "passes.core.stages",
     "select": "pipeline",
     # Derivatives of operators.
     "all_gradients": "passes.gradient.registry",

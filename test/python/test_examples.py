@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,3 +130,13 @@ def test_a_map_of_the_run_goes_first(mynpu: Any) -> None:
     module = softmax(-1)
     rx.LegalizeOps(target="mynpu", customize_legalize_map={"relax.nn.softmax": mine})(module)
     assert 'func = "mine"' in str(module)
+
+
+def test_the_tests_of_the_example_package_pass() -> None:
+    """The folder that other packages copy: real processes, as their users run them."""
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "lit"), "-v", "-j1", str(EXAMPLES / "mynpu" / "test")],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "Passed: 2" in done.stdout

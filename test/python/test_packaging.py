@@ -145,6 +145,12 @@ def test_installed_tool_fails_cleanly(installed: Path, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_the_package_is_whole_in_a_checkout_s_root_too(installed: Path) -> None:
+    """Where Python finds the checkout's folder relax_mlir/ first, which holds the front door only."""
+    code = "from relax_mlir import relax; print(relax.exp)"
+    assert run(installed / "python", "-c", code, cwd=REPOSITORY).stdout == "<operator relax.exp>\n"
+
+
 def declared_dependencies() -> set[str]:
     extras = PROJECT["optional-dependencies"].values()
     names = {

@@ -171,3 +171,41 @@ def test_two_plug_ins_side_by_side(tmp_path: Path) -> None:
     done = relax_opt(tmp_path, "--other-tile", "--mynpu-tile=size=2")
     assert "mynpu.tile = 2" in done.stdout
     assert "other.tile = 8" in done.stdout
+
+
+@pytest.mark.parametrize("file", ["ops.py", "__init__.py", "./ops.py"])
+def test_a_file_s_path_names_a_module_of_its_package(tmp_path: Path, file: str) -> None:
+    install(tmp_path, {"inner": OPS, "ops": "from . import inner\n"}, {})
+    (tmp_path / "mynpu" / "__init__.py").write_text("import sys\nsys.stderr.write('[package]\\n')\n")
+    code = "from relax_mlir.tools.relax_opt import main; main()"
+    arguments = [f"--load-plugin=mynpu/{file}"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=MODULE, capture_output=True, text=True, timeout=60, cwd=tmp_path,
+    )  # fmt: skip
+    if file == "__init__.py":
+        assert done.stderr.startswith("[package]\n") and "mynpu.relu6" in done.stderr
+    else:
+        assert "mynpu.relu6" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere/ops.py", "cannot load plug-in 'nowhere/ops.py': there is no such Python file"),
+        ("mynpu/", "cannot load plug-in 'mynpu/': there is no such Python file"),
+        ("json.py", "cannot load plug-in 'json.py': the name 'json' is taken by "),
+    ],
+)
+@pytest.mark.parametrize("tool", ["relax_opt", "relax_compile"])
+def test_a_path_that_names_no_plug_in_is_one_error(tmp_path: Path, tool: str, name: str, message: str) -> None:
+    install(tmp_path, {}, {})
+    (tmp_path / "json.py").write_text("")  # Python's own goes first, as ours is in no folder of sys.path
+    (tmp_path / "m.mlir").write_text("module {}")
+    code = f"import sys; sys.path.remove(''); from relax_mlir.tools.{tool} import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "m.mlir", "--emit=relax", f"--load-plugin={name}"],
+        capture_output=True, text=True, timeout=60, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1 and message in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr

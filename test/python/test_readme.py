@@ -31,7 +31,6 @@ def run_in_shell(command: str, folder: Path) -> str:
     """Standard output and standard error of a command, run as a user would with the environment activated."""
     tools = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    environment["PYTHONPATH"] = str(ROOT / "examples" / "mynpu")
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )

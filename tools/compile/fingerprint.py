@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from ...bindings.machine import bindings_identity, cpu_identity
+from ...bindings.plugins import plugin_module
 
 _PACKAGE = __name__.partition(".")[0]
 #: The package's folders, which need not lie in one.
@@ -32,7 +33,7 @@ def compiler_fingerprint() -> str:
 
 def plugin_fingerprint(name: str) -> str | None:
     """A hash that changes with a plug-in's files: those of its package, or beside its module. None: nobody can tell."""
-    spec = _top_spec(name)
+    spec = _top_spec(plugin_module(name))
     if spec is None:
         return None
     folders = list(spec.submodule_search_locations or ())

@@ -33,7 +33,7 @@ OPTIONS: dict[str, Option] = {
     "report": Option("text", _WATCH, "write a page that shows the graph from nodes to kernels, memory, times: one HTML file", "file.html"),
     "report-shape": Option("list", _WATCH, "the sizes of an input for the times in the report, where only the run tells them", "input:sizes"),
     "v": Option("flag", _WATCH, "tell at the end how long each stage took", default=False),
-    "load-plugin": Option("list", _WATCH, "import this Python module first: it registers operators, targets, ...", "module"),
+    "load-plugin": Option("list", _WATCH, "import this Python module or file first: it registers operators, targets, ...", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 

@@ -34,7 +34,7 @@ OPTIONS: dict[str, Option] = {
     "verify-each": Option("flag", _GENERAL, "verify the IR after each pass", default=True),
     "verify-roundtrip": Option("flag", _GENERAL, "check that text and bytecode read back to the same IR", default=False),
     "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations of unknown dialects", default=False),
-    "load-plugin": Option("list", _GENERAL, "import this Python module first: it registers passes, dialects, ...", "module"),
+    "load-plugin": Option("list", _GENERAL, "import this Python module or file first: it registers passes, dialects, ...", "module"),
     "irdl-names": Option("flag", _GENERAL, "read and write relax.nn.x as relax.nn_x, as --dump-irdl spells it", default=False),
     "mlir-disable-threading": Option("flag", _GENERAL, "accepted for mlir-opt's sake: nothing runs in threads", default=False),
     "traceback": Option("flag", _GENERAL, "print Python's traceback with an internal error", default=False),

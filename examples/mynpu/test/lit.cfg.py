@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: F821
+"""lit's configuration of a package with passes of its own: `pip install lit filecheck`, then `lit examples/mynpu/test`.
+
+`lit` gives this file the name `config`. Copy it; what is mynpu's is its name and the pass of the test.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import lit.formats
+
+folder = Path(__file__).resolve().parent
+tools = Path(sys.executable).parent  # relax-opt and filecheck stand beside the Python that runs lit
+
+config.name = "mynpu"
+config.test_format = lit.formats.ShTest()
+config.suffixes = [".mlir"]
+config.test_source_root = str(folder)
+config.test_exec_root = str(folder.parents[2] / "build" / "lit-mynpu")
+config.environment["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+# The package need not be installed: --load-plugin names its modules.
+config.environment["PYTHONPATH"] = str(folder.parent)
+config.substitutions.append(("FileCheck", "filecheck"))
