@@ -16,7 +16,9 @@ other operations, and erase those that nobody uses (`op.erase()`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from .errors import RelaxError
@@ -108,6 +110,20 @@ def apply_walk(op: Any, patterns: Iterable[Pattern], *, what: str = "rewriting")
     return bool(driver.applied)
 
 
+_applications: ContextVar[Counter[str] | None] = ContextVar("applications", default=None)
+
+
+@contextmanager
+def counting_applications() -> Iterator[Counter[str]]:
+    """Counts how often each pattern is applied inside, by its name."""
+    counter: Counter[str] = Counter()
+    token = _applications.set(counter)
+    try:
+        yield counter
+    finally:
+        _applications.reset(token)
+
+
 class _Driver:
     """One run of a C++ driver over Python patterns."""
 
@@ -141,6 +157,10 @@ class _Driver:
                     raise
         if self._error is not None:
             raise self._error
+        counter = _applications.get()
+        if counter is not None:
+            for (name, _), count in self.applied.items():
+                counter[name] += count
 
     def _matcher(self, candidates: Sequence[tuple[str, Any]]) -> Callable[[Any, Any], bool]:
         """A function by MLIR's convention: true means that nothing was changed."""

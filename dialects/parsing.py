@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
 from ..bindings.errors import RelaxError
-from ..bindings.mlir import ir, is_encodable
+from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
 from ..bindings.nesting import check_nesting
 from ..bindings.plugins import announced_plugins, load_plugin
 from ..bindings.suggest import suggest
+from ..bindings.upstream_dialects import UPSTREAM_DIALECTS
 from .context import create_context
 from .core.dialect import registered_dialects
 from .tir.prim_func import check_prim_funcs
@@ -19,11 +22,20 @@ from .tir.prim_func import check_prim_funcs
 BYTECODE_MAGIC = b"ML\xefR"
 
 
-def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregistered: bool = False) -> Any:
+def parse_module(
+    source: str | bytes,
+    name: str = "<string>",
+    *,
+    allow_unregistered: bool = False,
+    implicit_module: bool = True,
+    prepare: Callable[[Any], None] | None = None,
+) -> Any:
     """The MLIR module in a source. Raises RelaxError with every diagnostic.
 
-    An operation that is no module, or several of them, are put into one.
+    An operation that is no module, or several of them, are put into one; without `implicit_module` there must be one
+    operation, which is returned. `prepare` gets each new context before anything is parsed in it.
     """
+    parse = partial(_parse, source, name, allow_unregistered, implicit_module, prepare)
     if isinstance(source, bytes) and not source.startswith(BYTECODE_MAGIC):
         source = decode_source(source, name)
     if isinstance(source, str):
@@ -35,20 +47,33 @@ def parse_module(source: str | bytes, name: str = "<string>", *, allow_unregiste
             raise RelaxError("the text contains a NUL byte", location=_place(source, source.index("\0"), name))
     try:
         try:
-            return _parse(source, name, allow_unregistered)
+            return parse()
         except RelaxError:
             if not _load_dialect_plugins(source):
                 raise
-        return _parse(source, name, allow_unregistered)
+        return parse()
     except RelaxError as error:
         raise _explained(error, source, name) from None
 
 
-def _parse(source: str | bytes, name: str, allow_unregistered: bool) -> Any:
+def _parse(
+    source: str | bytes,
+    name: str,
+    allow_unregistered: bool,
+    implicit_module: bool,
+    prepare: Callable[[Any], None] | None,
+) -> Any:
     context = create_context()
+    if prepare is not None:
+        prepare(context)
     context.allow_unregistered_dialects = allow_unregistered
     with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}") as found:
-        module = ir.Module.parse(source) if isinstance(source, bytes) else _parse_text(source, name, found)
+        if isinstance(source, bytes):
+            module = ir.Module.parse(source)
+        elif implicit_module:
+            module = _parse_text(source, name, found)
+        else:
+            module = ir.Operation.parse(source, source_name=name)
         # MLIR has verified the rest while parsing.
         if not check_prim_funcs(module.operation):
             raise ir.MLIRError("verification failed", [])
@@ -90,6 +115,30 @@ def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Any:
             # Not what is wrong with the text and these brackets, but what is wrong with the text.
             found.clear()
     return ir.Module.parse(source)
+
+
+def define_dialects(context: Any, source: str, name: str) -> None:
+    """Has a context know the dialects that a text in IRDL describes. Raises RelaxError."""
+    try:
+        _define_dialects(context, source, name)
+    except RelaxError as error:
+        raise _explained(error, source, name) from None
+
+
+def _define_dialects(context: Any, source: str, name: str) -> None:
+    check_nesting(source, name)
+    with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}") as found:
+        described = _parse_text(source, name, found)
+        # MLIR ends the process over a name that is taken.
+        taken = {*registered_dialects(), *UPSTREAM_DIALECTS}
+        for operation in described.body.operations:
+            if operation.operation.name != "irdl.dialect":
+                continue
+            dialect = string_value(operation.attributes["sym_name"])
+            if dialect in taken:
+                raise RelaxError(f"dialect '{dialect}' is defined already", location=name)
+            taken.add(dialect)
+        load_irdl(described)
 
 
 def _explained(error: RelaxError, source: str | bytes, name: str) -> RelaxError:

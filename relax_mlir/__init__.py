@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .passes.core.registry import register_pass as register_pass
     from .passes.core.stages import Stage as Stage
     from .passes.core.stages import Stages as Stages
+    from .passes.core.statistics import Statistics as Statistics
     from .passes.gradient.registry import all_gradients as all_gradients
     from .passes.gradient.registry import register_gradient as register_gradient
     from .passes.legalize import loops as loops
@@ -108,6 +109,7 @@ _EXPORTS = {
     "Pass": "passes.core.base",
     "Pipeline": "pipeline",
     "PrintIR": "passes.core.instruments",
+    "Statistics": "passes.core.statistics",
     "Timing": "passes.core.instruments",
     "all_passes": "passes.core.registry",
     "find_pass": "passes.core.registry",

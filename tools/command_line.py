@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Command lines against tables of options, for the tools that have no passes as flags. Needs no MLIR."""
+"""Command lines against tables of options, help, and how errors are told: the same for all tools. Needs no MLIR."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import os
 import re
 import textwrap
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from ..bindings.errors import RelaxError
 from ..bindings.suggest import suggest
+from .opt.guard import current_stage
 
 _COLUMN = 34
 _NARROWEST = 40  # of a terminal that says something else, nobody can read a table
-_WIDTH = 66
+_WIDTH = 100
 _LARGEST_NUMBER = 2**31 - 1
 
 
 class Option(NamedTuple):
-    """`kind`: "flag", "text", "number", "decimal", "list" (may be given several times), "level" (-O3: a letter and a
-    digit)."""
+    """`kind`: "flag" (true or false), "text", "number", "decimal", "list" (may be given several times), "names" (the
+    same, and commas separate), "level" (-O3: a letter and a digit)."""
 
     kind: str
     group: str
@@ -30,14 +31,23 @@ class Option(NamedTuple):
     default: Any = None
     #: The values that a text may have; all if there are none.
     choices: tuple[str, ...] = ()
+    #: What the option means without a value, where the value may be left out.
+    bare: Any = None
 
 
+SHELLS = ("bash", "zsh", "fish")
+#: Other spellings of options.
+_SHORT = {"h": "help"}
 #: What every tool has.
 COMMON_OPTIONS = {
-    "traceback": Option("flag", "Information", "print Python's traceback with an error", default=False),
-    "version": Option("flag", "Information", "print the versions", default=False),
-    "help": Option("flag", "Information", "print this help", default=False),
-}
+    "print-completion": Option(
+        "text", "Information", "print a script for a shell to evaluate, which has the tab key complete options",
+        "|".join(SHELLS), choices=SHELLS,
+    ),
+    "traceback": Option("flag", "Information", "print Python's traceback behind an error", default=False),
+    "version": Option("flag", "Information", "print the versions of this project and of MLIR", default=False),
+    "help": Option("flag", "Information", "print this text", default=False),
+}  # fmt: skip
 
 
 class Arguments:
@@ -51,8 +61,18 @@ class Arguments:
         return self.values[name]
 
 
-def parse_arguments(argv: Sequence[str], options: Mapping[str, Option]) -> Arguments:
-    """Raises RelaxError that names the argument at fault. Options may be written with one or two dashes."""
+def parse_arguments(
+    argv: Sequence[str],
+    options: Mapping[str, Option],
+    *,
+    take_other: Callable[[str, str | None], bool] = lambda name, value: False,
+    other_names: Callable[[], Iterable[str]] = tuple,
+) -> Arguments:
+    """Raises RelaxError that names the argument at fault. Options may be written with one or two dashes.
+
+    `take_other` gets what the table lacks, a name and its value, and tells whether it knows the name; `other_names`
+    are those that it would.
+    """
     parsed = Arguments(options)
     rest = list(argv)
     while rest:
@@ -64,12 +84,15 @@ def parse_arguments(argv: Sequence[str], options: Mapping[str, Option]) -> Argum
             parsed.files.append(argument)
             continue
         name, equals, value = argument.lstrip("-").partition("=")
+        name = _SHORT.get(name, name)
         given = value if equals else None
         if name not in options and name[:1] in options and options[name[:1]].kind == "level" and not equals:
             name, given = name[0], name[1:]
-        if name not in options:
-            raise RelaxError(f"unknown option '{argument}'{suggest(name, options)} (--help lists them)")
-        parsed.values[name] = _value(name, options[name], given, rest, parsed.values[name])
+        if name in options:
+            parsed.values[name] = _value(name, options[name], given, rest, parsed.values[name])
+        elif not take_other(name, given):
+            hint = suggest(name, [*options, *other_names()])
+            raise RelaxError(f"unknown option '{argument}'{hint} (--help lists them)")
     return parsed
 
 
@@ -83,6 +106,8 @@ def _value(name: str, option: Option, value: str | None, rest: list[str], previo
         if value not in (None, "true", "false", "1", "0"):
             raise RelaxError(f"option {spelling(name)} expects true or false, got '{value}'")
         return value in (None, "true", "1")
+    if value is None and option.bare is not None:
+        return option.bare
     if value is None:
         if not rest:
             raise RelaxError(f"option {spelling(name)} needs a value: {_usage(name, option)}")
@@ -92,6 +117,8 @@ def _value(name: str, option: Option, value: str | None, rest: list[str], previo
         raise RelaxError(f"option {spelling(name)} expects one of {', '.join(option.choices)}, got '{value}'{hint}")
     if option.kind == "list":
         return [*(previous or ()), value]
+    if option.kind == "names":
+        return [*(previous or ()), *filter(None, value.split(","))]
     if option.kind in ("number", "level"):
         return _number(name, value)
     return _decimal(name, value) if option.kind == "decimal" else value
@@ -115,52 +142,68 @@ def _decimal(name: str, text: str) -> float:
 
 def _usage(name: str, option: Option) -> str:
     if option.kind == "flag":
-        return spelling(name)
+        short = "".join(f"-{letter}, " for letter, long in _SHORT.items() if long == name)
+        return f"{short}{spelling(name)}{'=false' if option.default else ''}"
     if option.kind == "level":
         return f"-{name}<{option.value}>"
+    if option.bare is not None:
+        return f"{spelling(name)}[=<{option.value}>]"
     return f"{spelling(name)}{' ' if len(name) == 1 else '='}<{option.value}>"
 
 
-def help_text(head: Sequence[str], options: Mapping[str, Option]) -> str:
+def help_text(head: Sequence[str], options: Mapping[str, Option], column: int = _COLUMN) -> str:
     """The text of --help: its first lines, then the options by groups."""
     lines = list(head)
     for group in dict.fromkeys(option.group for option in options.values()):
         lines += ["", f"{group}:"]
         for name, option in options.items():
             if option.group == group:
-                lines += _row(f"  {_usage(name, option)}", option.help)
+                lines += help_row(f"  {_usage(name, option)}", option.help, column)
     return "\n".join(lines) + "\n"
 
 
-def _row(left: str, right: str) -> list[str]:
-    wrapped = textwrap.wrap(right, _WIDTH)
-    rows = [" " * _COLUMN + line for line in wrapped]
-    if len(left) < _COLUMN - 1:
-        return [left.ljust(_COLUMN) + wrapped[0], *rows[1:]]
+def help_row(left: str, right: str, column: int) -> list[str]:
+    """A line of help, or several; what is on the right begins at a column."""
+    wrapped = textwrap.wrap(right, _WIDTH - column, break_on_hyphens=False)
+    rows = [" " * column + line for line in wrapped]
+    if len(left) < column and wrapped:
+        return [left.ljust(column) + wrapped[0], *rows[1:]]
     return [left, *rows]
 
 
 def reporting_errors(
-    name: str, work: Callable[[], int], stderr: TextIO, expected: Sequence[type[Exception]], show_traceback: bool
+    name: str,
+    work: Callable[[], int],
+    stderr: TextIO,
+    expected: Sequence[type[Exception]],
+    show_traceback: bool,
+    tell: Callable[[Exception], str] | None = None,
 ) -> int:
-    """The exit code of a tool's work. `expected` exceptions are errors of one line; so are others, which are bugs."""
+    """The exit code of a tool's work. `expected` exceptions are errors that `tell` words; others are bugs: one line."""
     try:
         try:
             return work()
         except tuple(expected) as error:
             failure: BaseException = error
-            told = error_text(name, error)
+            told = error_text(name, error) if tell is None else tell(error)
         except MemoryError as error:
-            failure, told = error, f"{name}: error: out of memory\n"
-        except (Exception, SystemExit) as error:  # a bug of ours: users get a line, not a traceback
+            failure, told = error, f"{name}: error: out of memory{_doing()}\n"
+        except BrokenPipeError:
+            return 1  # nobody listens any more
+        except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in: users get a line, not a traceback
             hint = "" if show_traceback else " (--traceback shows where)"
-            failure, told = error, f"{name}: error: internal error: {type(error).__name__}: {error}{hint}\n"
+            what = f"{type(error).__name__}: {error}{hint}"
+            failure, told = error, f"{name}: error: internal error{_doing()}: {what}\n"
         stderr.write(told)
         if show_traceback:
             stderr.write("".join(traceback.format_exception(failure)))
     except OSError:
         pass  # the error could not be written
     return 1
+
+
+def _doing() -> str:
+    return f" while {current_stage()}" if current_stage() else ""
 
 
 def error_text(name: str, error: Exception) -> str:

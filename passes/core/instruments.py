@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
+from ...bindings.errors import RelaxError
 from ...bindings.text import print_asm
 
 
@@ -49,7 +51,11 @@ class Callback(Instrument):
 
 
 class PrintIR(Instrument):
-    """Prints the IR as mlir-opt does. `before` and `after` hold pass names; True stands for all of them."""
+    """Prints the IR as mlir-opt does. `before` and `after` hold pass names; True stands for all of them.
+
+    With `folder`, each dump is a file in a tree of folders, one for each operation that passes run on, and numbers tell
+    the order: `builtin_module_m/func_func_f/0_1_cse.mlir` is the second dump of @f, after the first of the module.
+    """
 
     def __init__(
         self,
@@ -61,6 +67,7 @@ class PrintIR(Instrument):
         after_failure: bool = False,
         module_scope: bool = False,
         show: Callable[[Any], str] | None = None,
+        folder: str | None = None,
     ):
         self._stream = stream
         self._before = before if isinstance(before, bool) else frozenset(before)
@@ -69,6 +76,9 @@ class PrintIR(Instrument):
         self._after_failure = after_failure
         self._module_scope = module_scope
         self._show = show or (lambda op: print_asm(op, assume_verified=True))
+        self._folder = folder
+        # By the operations' hashes, as handles of operations that a pass erases must not be kept.
+        self._dumps: dict[int, int] = {}
         self._texts: list[str] = []
 
     @staticmethod
@@ -93,22 +103,50 @@ class PrintIR(Instrument):
             self._print("After", f"{name} Failed", op, generic=True)
 
     def _print(self, when: str, name: str, op: Any, *, generic: bool = False) -> None:
-        where = "" if op.name == "builtin.module" else f" ('{op.name}' operation{_symbol(op)})"
-        self._stream.write(f"// -----// IR Dump {when} {name}{where} //----- //\n")
+        symbol = f": @{_symbol(op)}" if _symbol(op) else ""
+        where = "" if op.name == "builtin.module" else f" ('{op.name}' operation{symbol})"
         shown = _outermost(op) if self._module_scope else op
         # A failed pass leaves IR that may not verify: only the generic form is safe to print.
         text = print_asm(shown, print_generic_op_form=True, assume_verified=True) if generic else self._show(shown)
-        self._stream.write(text.rstrip("\n") + "\n\n")
+        dump = f"// -----// IR Dump {when} {name}{where} //----- //\n" + text.rstrip("\n") + "\n\n"
+        if self._folder is None:
+            self._stream.write(dump)
+        else:
+            self._write_file(self._folder, name.partition(" ")[0], op, dump)
+
+    def _write_file(self, folder: str, pass_name: str, op: Any, dump: str) -> None:
+        self._dumps[hash(op)] = self._dumps.get(hash(op), -1) + 1
+        around = [op, *_ancestors(op)][::-1]
+        # Upstream's numbers: an operation around takes the first one as if it had been dumped itself.
+        numbers = [str(self._dumps.setdefault(hash(each), 0)) for each in around]
+        path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{pass_name}.mlir")
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(dump)
+        except OSError as error:
+            raise RelaxError(f"cannot write the IR to '{path}': {error.strerror}") from None
 
 
 def _symbol(op: Any) -> str:
-    return f": @{str(op.attributes['sym_name']).strip(chr(34))}" if "sym_name" in op.attributes else ""
+    return str(op.attributes["sym_name"]).strip('"') if "sym_name" in op.attributes else ""
+
+
+def _folder_name(op: Any) -> str:
+    """`func_func_f` for `func.func @f`; a name may hold what a file's cannot."""
+    return f"{op.name.replace('.', '_')}_{_symbol(op) or 'no-symbol-name'}".replace("/", "_").replace("\0", "_")
+
+
+def _ancestors(op: Any) -> Iterator[Any]:
+    """The operations around one, from the inside out."""
+    # What was parsed as an outermost operation counts as detached, and has no parent to ask for.
+    while op.attached and op.parent is not None:
+        op = op.parent.operation
+        yield op
 
 
 def _outermost(op: Any) -> Any:
-    while op.parent is not None:
-        op = op.parent.operation
-    return op
+    return [op, *_ancestors(op)][-1]
 
 
 class Timing(Instrument):

@@ -39,6 +39,12 @@ def parse_pipeline(text: str) -> tuple[Element, ...]:
     return elements
 
 
+def outermost_anchor(text: str) -> str | None:
+    """The operation that a pipeline says it runs on: `func.func` in `func.func(a,b)`; None where it does not say."""
+    elements = parse_pipeline(text)
+    return elements[0].name if len(elements) == 1 and elements[0].children is not None else None
+
+
 class _Parser:
     def __init__(self, text: str):
         self.text = text

@@ -8,6 +8,14 @@
 // CHECK-NEXT: {{^}}  %0 = "relax.exq"(%a) : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT: {{^       \^$}}
 
+// MLIR's notes that print the operation, and the same without them.
+// RUN: echo 'func.func @f() -> i32 { return }' | not relax-opt 2>&1 | FileCheck %s --check-prefix=NOTE
+// RUN: echo 'func.func @f() -> i32 { return }' | not relax-opt --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s --check-prefix=NO-NOTE
+// NOTE: error: 'func.return' op has 0 operands
+// NOTE: note: see current operation: "func.return"() : () -> ()
+// NO-NOTE: error: 'func.return' op has 0 operands
+// NO-NOTE-NOT: note:
+
 func.func @unknown_op(%a: tensor<4xf32>) {
   // expected-error @+1 {{unregistered operation 'relax.exq' found in dialect}}
   %0 = "relax.exq"(%a) : (tensor<4xf32>) -> tensor<4xf32>

@@ -32,7 +32,7 @@
 // NOWHERE: relax-opt: error: cannot write output file '{{.*}}.none/out': No such file or directory
 // ONTO-FOLDER: relax-opt: error: cannot write output file '{{.*}}': Is a directory
 // FULL: relax-opt: error: cannot write output file '/dev/full': No space left on device
-// NO-VALUE: relax-opt: error: option --o needs a value: --o=<file>
+// NO-VALUE: relax-opt: error: option -o needs a value: -o <file>
 // TWO: relax-opt: error: one input file at a time, got {{.*}}relax-opt-files.mlir, {{.*}}relax-opt-files.mlir
 
 func.func @f(%a: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>> {

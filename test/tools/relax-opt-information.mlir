@@ -21,8 +21,8 @@
 // RUN: relax-opt --help | FileCheck %s --check-prefix=HELP
 // HELP: usage: relax-opt [options] [file]
 // HELP: General:
-// HELP-NEXT: -o <file> {{ *}}write to this file
-// HELP-NEXT: --pass-pipeline=<pipeline>
+// HELP-NEXT: -o <file> {{ *}}where the output goes
+// HELP: --pass-pipeline=<pipeline>
 // HELP: --split-input-file[=<marker>]
 // HELP: --verify-each=false
 // HELP: Printing:
@@ -32,6 +32,10 @@
 // HELP: --canonicalize {{ *}}Canonicalize operations
 // HELP-NEXT: top-down=true {{ *}}Seed the worklist
 // HELP: max-iterations=10 {{ *}}Max. iterations
+
+// RUN: relax-opt -h > %t.short
+// RUN: relax-opt --help > %t.long
+// RUN: cmp %t.short %t.long
 
 // RUN: relax-opt --version | FileCheck %s --check-prefix=VERSION
 // VERSION: relax-mlir {{[0-9]+\.[0-9]+\.[0-9]+}} (MLIR bindings: {{.*}}, MLIR{{[ 0-9]+}}

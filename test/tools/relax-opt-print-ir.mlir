@@ -49,6 +49,26 @@
 // GENERIC: IR Dump After cse
 // GENERIC-NEXT: "builtin.module"() ({
 
+// In a tree of folders, as upstream lays it out (test/python/tools/test_relax_opt.py compares them).
+// RUN: rm -f %t.tree/builtin_module_no-symbol-name/0_cse.mlir
+// RUN: relax-opt %s -o /dev/null --pass-pipeline='builtin.module(cse,func.func(canonicalize))' --mlir-print-ir-after-all --mlir-print-ir-tree-dir=%t.tree 2>&1 | FileCheck %s --check-prefix=TREE --allow-empty
+// RUN: cat %t.tree/builtin_module_no-symbol-name/0_cse.mlir | FileCheck %s --check-prefix=TREE-MODULE
+// RUN: cat %t.tree/builtin_module_no-symbol-name/func_func_g/0_0_canonicalize.mlir | FileCheck %s --check-prefix=TREE-FUNCTION
+// TREE-NOT: IR Dump
+// TREE-MODULE: // -----// IR Dump After cse //----- //
+// TREE-MODULE-NEXT: module {
+// TREE-FUNCTION: // -----// IR Dump After canonicalize ('func.func' operation: @g) //----- //
+// TREE-FUNCTION-NEXT: func.func @g
+// RUN: not relax-opt %s --cse --mlir-print-ir-tree-dir=%t.tree 2>&1 | FileCheck %s --check-prefix=WHEN
+// WHEN: relax-opt: error: --mlir-print-ir-tree-dir tells where to print, not when: give one of --mlir-print-ir-before,
+// RUN: not relax-opt %s --cse --mlir-print-ir-after-all --mlir-print-ir-tree-dir=/dev/null 2>&1 | FileCheck %s --check-prefix=NO-FOLDER
+// NO-FOLDER: relax-opt: error: cannot write the IR to '/dev/null/builtin_module_no-symbol-name/0_cse.mlir': Not a directory
+
+// The outermost operation has no parent to ask for.
+// RUN: relax-opt %s | relax-opt -o /dev/null --cse --mlir-print-ir-after-all --mlir-print-ir-module-scope 2>&1 | FileCheck %s --check-prefix=OUTERMOST
+// OUTERMOST: IR Dump After cse
+// OUTERMOST-NEXT: module {
+
 // Without a pass there is nothing to print, and the output itself is not touched by any of this.
 // RUN: relax-opt %s --mlir-print-ir-after-all 2>&1 | FileCheck %s --check-prefix=NO-PASS
 // NO-PASS-NOT: IR Dump

@@ -15,6 +15,17 @@
 // RUN: relax-opt %s | FileCheck %s --check-prefix=PLAIN
 // PLAIN-NOT: loc(
 
+// RUN: relax-opt %S/relax-opt-statistics.mlir --mlir-print-unique-ssa-ids --cse | FileCheck %s --check-prefix=UNIQUE
+// UNIQUE: func.func @f(%arg0: tensor<4xf32>)
+// UNIQUE-NEXT: %0 = "relax.exp"(%arg0)
+// UNIQUE-NEXT: return %0, %0
+// UNIQUE: func.func @g(%arg1: tensor<4xf32>)
+// UNIQUE-NEXT: %1 = "relax.negative"(%arg1)
+// UNIQUE-NEXT: %2 = "relax.negative"(%1)
+// UNIQUE-NEXT: return %2
+// RUN: not relax-opt %s --mlir-print-unique-ssa-ids --print-script 2>&1 | FileCheck %s --check-prefix=SCRIPT-NAMES
+// SCRIPT-NAMES: relax-opt: error: --print-script has names of its own
+
 // RUN: relax-opt %s --mlir-elide-elementsattrs-if-larger=3 | FileCheck %s --check-prefix=ELIDED
 // RUN: relax-opt %s --mlir-elide-elementsattrs-if-larger=4 | FileCheck %s --check-prefix=NOT-ELIDED
 // RUN: relax-opt %s --mlir-elide-resource-strings-if-larger=8 | FileCheck %s --check-prefix=RESOURCE

@@ -16,7 +16,7 @@
 // CHECK: fails.mlir:{{[0-9]+}}:6: error: no diagnostic is called 'eror'; did you mean 'error'?
 // ONLY-NOT: unexpected error
 // ONLY: error: expected error "nothing is wrong" was not produced
-// VALUE: relax-opt: error: option --verify-diagnostics expects all or only-expected, got 'some'
+// VALUE: relax-opt: error: option --verify-diagnostics expects one of all, only-expected, got 'some'
 // BYTECODE: .bc: error: --verify-diagnostics needs text: bytecode has no comments
 
 func.func @unexpected(%a: tensor<4xf32>) {

@@ -20,6 +20,7 @@ from ...passes.legalize.target_options import ChosenTarget, parse_target
 from ...runtime.artifact import Artifact, write_artifact
 from ...runtime.errors import ArtifactError
 from ..command_line import Arguments, help_text, parse_shapes, terminal_width, write_text
+from ..completion import completion_script
 from ..opt.files import is_special, write_whole
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
 from .output import check_output
@@ -47,8 +48,8 @@ class Driver:
             raise RelaxError(str(error)) from None
 
     def _run(self, arguments: Arguments, cache: DiskCache | None, program: CachedProgram | None) -> int:
-        if arguments["help"] or arguments["version"]:
-            write_text(self.stdout, help_text(HELP_HEAD, OPTIONS) if arguments["help"] else _version_text())
+        if arguments["help"] or arguments["version"] or arguments["print-completion"] is not None:
+            write_text(self.stdout, _information(arguments))
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
@@ -263,7 +264,12 @@ def _operators_text() -> str:
     return "".join(f"{name:<{width}}  {since:>3}  {place}\n" for name, since, place in rows)
 
 
-def _version_text() -> str:
-    from ..opt.listing import version_text
+def _information(arguments: Arguments) -> str:
+    """The text of --help and the like."""
+    if arguments["help"]:
+        return help_text(HELP_HEAD, OPTIONS)
+    if arguments["version"]:
+        from ..opt.listing import version_text
 
-    return version_text()
+        return version_text()
+    return completion_script(arguments["print-completion"], "relax-compile", OPTIONS)

@@ -38,7 +38,7 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 #: Options that need no input file.
-_ALONE = ("help", "version", "cache-info", "clear-cache", "list-onnx-operators")
+_ALONE = ("help", "version", "print-completion", "cache-info", "clear-cache", "list-onnx-operators")
 
 HELP_HEAD = (
     "relax-compile: compiles an ONNX model or a module of relax operators",

@@ -21,7 +21,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         write_text(stdout, _cleared(arguments) if arguments["clear-cache"] else _info(arguments))
         return 0
     cache, program = None, None
-    if not (arguments["help"] or arguments["version"] or arguments["no-cache"] or not arguments.files):
+    if arguments.files and not arguments["no-cache"]:
         cache = DiskCache(arguments["cache-dir"])
         program = cached_program(arguments, cache)
     if program is not None and program.fetch():

@@ -5,140 +5,104 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.suggest import suggest
-
-
-class Option(NamedTuple):
-    """`kind`: "flag" (true or false), "text", "number", "list" (may be given several times, commas separate)."""
-
-    kind: str
-    group: str
-    help: str
-    value: str = "value"
-    default: Any = None
-    #: What the option means without a value, where the value may be left out.
-    bare: Any = None
-
+from .. import command_line
+from ..command_line import COMMON_OPTIONS, Option, spelling
+from ..split_input import SPLIT_MARKER
 
 _GENERAL, _PRINT, _WATCH, _LIST = "General", "Printing", "Watching passes", "Information"
 
 OPTIONS: dict[str, Option] = {
-    "o": Option("text", _GENERAL, "write to this file ('-': standard output)", "file", "-"),
-    "pass-pipeline": Option("text", _GENERAL, "the passes to run: builtin.module(a{opt=1},func.func(b))", "pipeline"),
-    "split-input-file": Option("text", _GENERAL, "process the parts between marker lines on their own", "marker", bare="// -----"),
-    "output-split-marker": Option("text", _GENERAL, "the line between the parts of the output", "marker", "// -----"),
-    "verify-diagnostics": Option("text", _GENERAL, "check errors against expected-error comments", "all|only-expected", bare="all"),
-    "verify-each": Option("flag", _GENERAL, "verify the IR after each pass", default=True),
-    "verify-roundtrip": Option("flag", _GENERAL, "check that text and bytecode read back to the same IR", default=False),
-    "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations of unknown dialects", default=False),
-    "load-plugin": Option("list", _GENERAL, "import this Python module or file first: it registers passes, dialects, ...", "module"),
-    "irdl-names": Option("flag", _GENERAL, "read and write relax.nn.x as relax.nn_x, as --dump-irdl spells it", default=False),
-    "mlir-disable-threading": Option("flag", _GENERAL, "accepted for mlir-opt's sake: nothing runs in threads", default=False),
-    "traceback": Option("flag", _GENERAL, "print Python's traceback with an internal error", default=False),
-    "print-script": Option("flag", _PRINT, "print in a compact TVMScript-like form, for people", default=False),
-    "emit-bytecode": Option("flag", _PRINT, "write MLIR bytecode instead of text", default=False),
-    "emit-bytecode-version": Option("number", _PRINT, "the version of bytecode to write", "version"),
-    "mlir-print-op-generic": Option("flag", _PRINT, "print operations in generic form", default=False),
-    "mlir-print-debuginfo": Option("flag", _PRINT, "print locations", default=False),
-    "mlir-pretty-debuginfo": Option("flag", _PRINT, "print locations for people", default=False),
-    "mlir-print-local-scope": Option("flag", _PRINT, "print without aliases", default=False),
-    "mlir-elide-elementsattrs-if-larger": Option("number", _PRINT, "leave out constants with more elements", "n"),
-    "mlir-elide-resource-strings-if-larger": Option("number", _PRINT, "leave out resources with more characters", "n"),
-    "mlir-print-ir-before": Option("list", _WATCH, "print the IR before these passes", "pass"),
-    "mlir-print-ir-after": Option("list", _WATCH, "print the IR after these passes", "pass"),
-    "mlir-print-ir-before-all": Option("flag", _WATCH, "print the IR before each pass", default=False),
-    "mlir-print-ir-after-all": Option("flag", _WATCH, "print the IR after each pass", default=False),
-    "mlir-print-ir-after-change": Option("flag", _WATCH, "with -after: only when the pass changed it", default=False),
-    "mlir-print-ir-after-failure": Option("flag", _WATCH, "print the IR after a pass that failed", default=False),
-    "mlir-print-ir-module-scope": Option("flag", _WATCH, "print the whole module around", default=False),
-    "mlir-timing": Option("flag", _WATCH, "print how long each pass took", default=False),
-    "dump-pass-pipeline": Option("flag", _WATCH, "print the pipeline that will run", default=False),
-    "mlir-pass-pipeline-crash-reproducer": Option("text", _WATCH, "on failure, write IR and pipeline to this file", "file"),
-    "mlir-generate-reproducer": Option("text", _WATCH, "write IR and pipeline to this file in any case", "file"),
-    "run-reproducer": Option("flag", _WATCH, "run the pipeline that the input file holds", default=False),
-    "list-passes": Option("flag", _LIST, "list the passes, this project's and upstream's", default=False),
-    "show-dialects": Option("flag", _LIST, "list the dialects", default=False),
-    "list-ops": Option("flag", _LIST, "list the operators of the dialects defined in Python", default=False),
-    "list-legalizations": Option("text", _LIST, "list the legalization rules, or those that a target tries first", "target", bare=""),
-    "list-intrinsics": Option("text", _LIST, "the same for intrinsics' rules", "target", bare=""),
-    "dump-irdl": Option("text", _LIST, "print a dialect in IRDL, for upstream's --irdl-file", "dialect"),
-    "version": Option("flag", _LIST, "print the versions", default=False),
-    "help": Option("flag", _LIST, "print this help", default=False),
+    "o": Option("text", _GENERAL, "where the output goes: a file, which is written whole or not at all, or standard output ('-', the default)", "file", "-"),
+    "pass-pipeline": Option("text", _GENERAL, "the passes to run, as builtin.module(a{opt=1},func.func(b,c)); passes without nesting may be flags instead: --a=opt=1", "pipeline"),
+    "split-input-file": Option("text", _GENERAL, f"cut the input behind each line that ends in the marker ({SPLIT_MARKER} where none is given) and process each part by itself; an error in one does not stop the others", "marker", bare=SPLIT_MARKER),
+    "output-split-marker": Option("text", _GENERAL, f"the line between the outputs of the parts; {SPLIT_MARKER} is the default", "marker", SPLIT_MARKER),
+    "verify-diagnostics": Option("text", _GENERAL, "for tests: succeed if the input's comments, as '// expected-error {{text}}', announce all that is reported, and all that they announce is reported; with only-expected, others may be reported too", "all|only-expected", choices=("all", "only-expected"), bare="all"),
+    "verify-each": Option("flag", _GENERAL, "do not check after each pass that the IR is valid: faster, and a pass that breaks it is found later or never", default=True),
+    "verify-roundtrip": Option("flag", _GENERAL, "fail if the input, printed as text or written as bytecode, is not read back as the same IR", default=False),
+    "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations, types and attributes of dialects that nobody has defined; nothing checks them", default=False),
+    "no-implicit-module": Option("flag", _GENERAL, "run the passes on the input's one outermost operation as it is; without this option all that is not a module is put into one", default=False),
+    "irdl-file": Option("text", _GENERAL, "before the input is read, define the dialects that this file describes in IRDL", "file"),
+    "irdl-names": Option("flag", _GENERAL, "for tools that know this project's dialects by --dump-irdl: read and write relax.nn.x as relax.nn_x, which is how IRDL can spell it", default=False),
+    "load-plugin": Option("list", _GENERAL, "import this Python module or file first; the passes, dialects and targets that it registers are known then", "module"),
+    "mlir-disable-threading": Option("flag", _GENERAL, "changes nothing, for scripts that pass it to mlir-opt: nothing runs in threads here", default=False),
+    "print-script": Option("flag", _PRINT, "print in a short form like Python's instead of MLIR's syntax; it is for people, nothing reads it back", default=False),
+    "emit-bytecode": Option("flag", _PRINT, "write MLIR's binary form instead of text", default=False),
+    "emit-bytecode-version": Option("number", _PRINT, "write an older version of the binary form, for older tools; the newest is the default", "version"),
+    "mlir-print-op-generic": Option("flag", _PRINT, "print each operation as \"name\"(operands) {attributes} : types, even if it has a syntax of its own", default=False),
+    "mlir-print-debuginfo": Option("flag", _PRINT, "print behind each operation where it comes from: loc(\"file\":line:column)", default=False),
+    "mlir-pretty-debuginfo": Option("flag", _PRINT, "the same in a shorter form, which cannot be read back", default=False),
+    "mlir-print-local-scope": Option("flag", _PRINT, "print types, attributes and locations where they are used, not as aliases (#map, #loc1) around the IR", default=False),
+    "mlir-print-unique-ssa-ids": Option("flag", _PRINT, "give no two values the same name, not even in different functions", default=False),
+    "mlir-print-op-on-diagnostic": Option("flag", _PRINT, "leave out the note 'see current operation' that MLIR adds to errors about operations", default=True),
+    "mlir-elide-elementsattrs-if-larger": Option("number", _PRINT, "print __elided__ for constants with more than n elements; the output cannot be read back", "n"),
+    "mlir-elide-resource-strings-if-larger": Option("number", _PRINT, "leave out the data of resources that take more than n characters as text", "n"),
+    "mlir-print-ir-before": Option("names", _WATCH, "print the IR, to standard error, before each run of these passes (separated by commas)", "pass"),
+    "mlir-print-ir-after": Option("names", _WATCH, "print the IR after each run of these passes", "pass"),
+    "mlir-print-ir-before-all": Option("flag", _WATCH, "print the IR before every pass", default=False),
+    "mlir-print-ir-after-all": Option("flag", _WATCH, "print the IR after every pass", default=False),
+    "mlir-print-ir-after-change": Option("flag", _WATCH, "print the IR after passes that have changed it, and not after the others", default=False),
+    "mlir-print-ir-after-failure": Option("flag", _WATCH, "print the IR that a failing pass leaves behind, in generic form", default=False),
+    "mlir-print-ir-module-scope": Option("flag", _WATCH, "print all of the module, even if the pass runs on a function in it", default=False),
+    "mlir-print-ir-tree-dir": Option("text", _WATCH, "write what the options above print to files in this folder: a folder for each operation that passes run on, builtin_module_m/func_func_f/0_1_cse.mlir", "folder"),
+    "mlir-timing": Option("flag", _WATCH, "print, to standard error, how long parsing, each pass, and printing took", default=False),
+    "mlir-pass-statistics": Option("flag", _WATCH, "print what each pass did: on how many operations it ran, which operations are more or fewer behind it, and how often each pattern written in Python was applied; what upstream's passes count themselves is compiled out of MLIR's wheel", default=False),
+    "mlir-pass-statistics-display": Option("text", _WATCH, "list the statistics by the passes' names (list), or in the order in which passes first ran, under what they ran on (pipeline, the default)", "list|pipeline", "pipeline", ("list", "pipeline")),
+    "dump-pass-pipeline": Option("flag", _WATCH, "print the passes that will run as a pipeline, with what is nested and which options are not the defaults", default=False),
+    "mlir-pass-pipeline-crash-reproducer": Option("text", _WATCH, "if a pass fails or crashes, write the IR from before the passes, with the pipeline, to this file", "file"),
+    "mlir-generate-reproducer": Option("text", _WATCH, "write the same file in any case", "file"),
+    "run-reproducer": Option("flag", _WATCH, "run the pipeline in the input, which one of these two options has written", default=False),
+    "list-passes": Option("flag", _LIST, "list all passes with a line on each: this project's, installed plug-ins', upstream's", default=False),
+    "show-dialects": Option("flag", _LIST, "list the dialects that the input may use", default=False),
+    "list-ops": Option("flag", _LIST, "list the operators of the dialects written in Python, with a line on each", default=False),
+    "list-legalizations": Option("text", _LIST, "list which operator has a rule that lowers it, for which target, written where; with a target, the rule that it tries first", "target", bare=""),
+    "list-intrinsics": Option("text", _LIST, "the same for scalar functions inside of kernels, as tir.exp", "target", bare=""),
+    "dump-irdl": Option("text", _LIST, "print a dialect written in Python as IRDL, for --irdl-file of mlir-opt", "dialect"),
+    **COMMON_OPTIONS,
 }  # fmt: skip
 
-
 _NAMING_PASSES = ("mlir-print-ir-before", "mlir-print-ir-after")
-_LARGEST_NUMBER = 2**31 - 1
+_PRINTING_IR = (*_NAMING_PASSES, *(f"mlir-print-ir-{when}" for when in ("before-all", "after-all", "after-change", "after-failure")))  # fmt: skip
 
 
+@dataclass(frozen=True)
 class Arguments:
-    """A parsed command line: `values[name]` for every option, the input file, the passes named as flags."""
+    """A parsed command line: each option's value by its name, the input file, the passes named as flags."""
 
-    def __init__(self) -> None:
-        self.values: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
-        self.input = "-"
-        self.passes: list[str] = []
+    options: command_line.Arguments
+    input: str
+    passes: list[str]
 
     def __getitem__(self, name: str) -> Any:
-        return self.values[name]
+        return self.options[name]
 
 
 def parse_arguments(
     argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Callable[[], list[str]]
 ) -> Arguments:
-    """Raises RelaxError that names the argument at fault. Options may be written with one or two dashes."""
-    parsed = Arguments()
-    inputs: list[str] = []
-    rest = list(argv)
-    while rest:
-        argument = rest.pop(0)
-        if argument == "--":
-            inputs += rest
-            break
-        if argument == "-" or not argument.startswith("-"):
-            inputs.append(argument)
-            continue
-        name, equals, value = argument.lstrip("-").partition("=")
-        option = OPTIONS.get(name)
-        if option is not None:
-            parsed.values[name] = _value(name, option, value if equals else None, rest, parsed.values[name])
-        elif is_pass(name):
-            # The wheel's own tools take a pass's options as the flag's value.
-            parsed.passes.append(f"{name}{{{value}}}" if value else name)
-        else:
-            hint = suggest(name, [*OPTIONS, *pass_names()])
-            raise RelaxError(f"unknown option '{argument}'{hint} (--help lists them)")
-    if len(inputs) > 1:
-        raise RelaxError(f"one input file at a time, got {', '.join(inputs)}")
-    parsed.input = inputs[0] if inputs else "-"
+    """Raises RelaxError that names the argument at fault. Passes are flags like others."""
+    passes: list[str] = []
+
+    def take_pass(name: str, value: str | None) -> bool:
+        if not is_pass(name):
+            return False
+        # The wheel's own tools take a pass's options as the flag's value.
+        passes.append(f"{name}{{{value}}}" if value else name)
+        return True
+
+    options = command_line.parse_arguments(argv, OPTIONS, take_other=take_pass, other_names=pass_names)
+    if len(options.files) > 1:
+        raise RelaxError(f"one input file at a time, got {', '.join(options.files)}")
     for name in _NAMING_PASSES:
-        for unknown in [given for given in parsed[name] or () if not is_pass(given)]:
+        for unknown in [given for given in options[name] or () if not is_pass(given)]:
             raise RelaxError(f"option --{name}: unknown pass '{unknown}'{suggest(unknown, pass_names())}")
+    parsed = Arguments(options, options.files[0] if options.files else "-", passes)
     _check_together(parsed)
     return parsed
-
-
-def _value(name: str, option: Option, value: str | None, rest: list[str], previous: Any) -> Any:
-    if option.kind == "flag":
-        if value not in (None, "true", "false", "1", "0"):
-            raise RelaxError(f"option --{name} expects true or false, got '{value}'")
-        return value in (None, "true", "1")
-    if value is None and option.bare is not None:
-        return option.bare
-    if value is None:
-        if not rest:
-            raise RelaxError(f"option --{name} needs a value: --{name}=<{option.value}>")
-        value = rest.pop(0)
-    if option.kind == "number":
-        if not value.isdecimal() or len(value) > 10 or int(value) > _LARGEST_NUMBER:
-            raise RelaxError(f"option --{name} expects a number from 0 to {_LARGEST_NUMBER}, got '{value}'")
-        return int(value)
-    if option.kind == "list":
-        return [*(previous or ()), *filter(None, value.split(","))]
-    return value
 
 
 def _check_together(parsed: Arguments) -> None:
@@ -146,8 +110,10 @@ def _check_together(parsed: Arguments) -> None:
         raise RelaxError("--pass-pipeline cannot be used together with single passes; put them into the pipeline")
     if parsed["run-reproducer"] and (parsed.passes or parsed["pass-pipeline"] is not None):
         raise RelaxError("--run-reproducer takes the pipeline from the input file; give no other")
-    if parsed["verify-diagnostics"] not in (None, "all", "only-expected"):
-        given = parsed["verify-diagnostics"]
-        raise RelaxError(f"option --verify-diagnostics expects all or only-expected, got '{given}'")
     if parsed["print-script"] and parsed["emit-bytecode"]:
         raise RelaxError("--print-script and --emit-bytecode exclude each other")
+    if parsed["mlir-print-unique-ssa-ids"] and parsed["print-script"]:
+        raise RelaxError("--print-script has names of its own: --mlir-print-unique-ssa-ids is for MLIR's syntax")
+    if parsed["mlir-print-ir-tree-dir"] is not None and not any(parsed[name] for name in _PRINTING_IR):
+        which = ", ".join(map(spelling, _PRINTING_IR))
+        raise RelaxError(f"--mlir-print-ir-tree-dir tells where to print, not when: give one of {which} too")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from ... import targets  # noqa: F401  # importing the package makes its targets known
 from ...bindings.diagnostics import Diagnostic, render, reporting, with_file_name
@@ -16,11 +16,12 @@ from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
+from ..command_line import reporting_errors
 from ..split_input import near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier
-from .arguments import Arguments, parse_arguments
+from .arguments import OPTIONS, Arguments, parse_arguments
 from .files import write_whole
-from .guard import announce, current_stage
+from .guard import announce
 from .job import Job
 
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
@@ -33,30 +34,14 @@ class Driver:
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
         self.show_traceback = False
         self.input_name = "-"
+        self.shows_operations = True
 
     def run(self, argv: Sequence[str]) -> int:
         """The exit code. Nothing but errors of the interpreter itself gets out as an exception."""
         self.show_traceback = "--traceback" in argv
-        try:
-            return self._run_and_tell(argv)
-        except OSError:
-            return 1  # the errors could not be written
-
-    def _run_and_tell(self, argv: Sequence[str]) -> int:
-        try:
-            return self._run(argv)
-        except RelaxError as error:
-            self._print_error(error, {})
-        except MemoryError:
-            self._print_error(RelaxError(f"out of memory{_doing()}"), {})
-        except BrokenPipeError:
-            raise
-        except (
-            Exception,
-            SystemExit,
-        ) as error:  # a bug of ours or of a plug-in's pass: users get a line, not a traceback
-            self._print_internal(error)
-        return 1
+        work = lambda: self._run(argv)  # noqa: E731
+        tell = lambda error: self._error_text(error, {})  # noqa: E731
+        return reporting_errors("relax-opt", work, self.stderr, [RelaxError], self.show_traceback, tell)
 
     def _run(self, argv: Sequence[str]) -> int:
         load_named_plugins(argv)
@@ -65,6 +50,7 @@ class Driver:
         if information is not None:
             self._print_output(information.encode())
             return 0
+        self.shows_operations = arguments["mlir-print-op-on-diagnostic"]
         # MLIR takes UTF-8 only; a file's name can be any bytes.
         printable = arguments.input.encode("utf-8", "backslashreplace").decode()
         self.input_name = name = "<stdin>" if arguments.input == "-" else printable
@@ -78,7 +64,7 @@ class Driver:
         marker = arguments["split-input-file"]
         for line in near_split_markers(text, marker) if marker else ():
             warning = Diagnostic("warning", "near miss with file split marker", name, line, 1)
-            self._print_diagnostic(warning, {name: text})
+            self.stderr.write(self._diagnostic_text(warning, {name: text}))
         chunks: list[str | bytes] = [chunk.text for chunk in split_input(text, marker)] if marker else [text]
         return self._process(job, chunks, arguments)
 
@@ -95,13 +81,13 @@ class Driver:
         # A file is written whole or not at all; a stream gets the parts that went well, as from mlir-opt.
         if not failed or arguments["o"] == "-":
             self._write(_join(outputs, arguments["output-split-marker"]), arguments["o"])
-        self.stderr.write(job.timing_report())
+        self.stderr.write(job.reports())
         return 1 if failed else 0
 
     def _run_chunk(self, job: Job, chunk: str | bytes) -> tuple[bool, str | bytes | None]:
         sources = {job.name: chunk} if isinstance(chunk, str) else {}
         try:
-            with reporting(lambda diagnostic: self._print_diagnostic(diagnostic, sources)):
+            with reporting(lambda diagnostic: self.stderr.write(self._diagnostic_text(diagnostic, sources))):
                 return True, job.run(chunk)
         except RelaxError as error:
             self._print_error(error, sources)
@@ -118,7 +104,7 @@ class Driver:
             line = diagnostic.line or None
             verifier.handle(diagnostic.severity, line, diagnostic.message, column=diagnostic.column)
             for note in diagnostic.notes:
-                if not note.message.startswith("see current operation"):
+                if not _is_operation_note(note):
                     handle(note)
 
         try:
@@ -159,27 +145,30 @@ class Driver:
         except OSError as error:
             raise RelaxError(f"cannot write to standard output: {error.strerror}") from None
 
-    def _print_diagnostic(self, diagnostic: Diagnostic, sources: dict[str, str]) -> None:
-        self.stderr.write(render(with_file_name(diagnostic, self.input_name), sources) + "\n")
+    def _diagnostic_text(self, diagnostic: Diagnostic, sources: dict[str, str]) -> str:
+        if not self.shows_operations:
+            diagnostic = _without_operation(diagnostic)
+        return render(with_file_name(diagnostic, self.input_name), sources) + "\n"
+
+    def _error_text(self, error: Any, sources: dict[str, str]) -> str:
+        texts = [self._diagnostic_text(each, sources) for each in error.diagnostics or [_as_diagnostic(error)]]
+        # Without diagnostics the notes are part of the one made above.
+        notes = error.notes if error.diagnostics else ()
+        return "".join([*texts, *(render(Diagnostic("note", note, "relax-opt"), {}) + "\n" for note in notes)])
 
     def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
-        for diagnostic in error.diagnostics or [_as_diagnostic(error)]:
-            self._print_diagnostic(diagnostic, sources)
-        # Without diagnostics the notes are part of the one made above.
-        for note in error.notes if error.diagnostics else ():
-            self._print_diagnostic(Diagnostic("note", note, "relax-opt"), {})
-        if self.show_traceback:
-            self.stderr.write("".join(traceback.format_exception(error)))
-
-    def _print_internal(self, error: BaseException) -> None:
-        hint = "" if self.show_traceback else " (--traceback shows where)"
-        self.stderr.write(f"relax-opt: error: internal error{_doing()}: {type(error).__name__}: {error}{hint}\n")
+        self.stderr.write(self._error_text(error, sources))
         if self.show_traceback:
             self.stderr.write("".join(traceback.format_exception(error)))
 
 
-def _doing() -> str:
-    return f" while {current_stage()}" if current_stage() else ""
+def _is_operation_note(note: Diagnostic) -> bool:
+    return note.message.startswith("see current operation")
+
+
+def _without_operation(diagnostic: Diagnostic) -> Diagnostic:
+    """Without MLIR's notes that print the operation."""
+    return diagnostic._replace(notes=tuple(note for note in diagnostic.notes if not _is_operation_note(note)))
 
 
 def load_named_plugins(argv: Sequence[str]) -> None:
@@ -198,10 +187,13 @@ def is_pass(name: str) -> bool:
 
 def _information(arguments: Arguments) -> str | None:
     """The text of --help and the like; None when there is work to do instead."""
+    from ..completion import completion_script
     from . import listing
 
     if arguments["help"]:
         return listing.help_text()
+    if arguments["print-completion"] is not None:
+        return completion_script(arguments["print-completion"], "relax-opt", OPTIONS, has_passes=True)
     if arguments["version"]:
         return listing.version_text()
     if arguments["list-passes"]:

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, TextIO
 
-from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
+from ... import Callback, Instrument, Module, Pipeline, PrintIR, Statistics, Timing
+from ...bindings import unique_names
 from ...bindings.context import new_context
 from ...bindings.errors import RelaxError
 from ...bindings.pass_manager import required_anchor
 from ...bindings.text import print_asm
+from ...dialects.parsing import decode_source, define_dialects, parse_module
 from ...passes.core.registry import find_pass
+from ...passes.core.text import outermost_anchor
 from .arguments import Arguments
 from .files import write_whole
 from .guard import announce, limited
@@ -30,26 +33,31 @@ class Job:
         self.name = name
         self.stderr = stderr
         self._timing = Timing() if arguments["mlir-timing"] else None
+        self._statistics = Statistics() if arguments["mlir-pass-statistics"] else None
+        self._irdl = _read_irdl(arguments["irdl-file"]) if arguments["irdl-file"] is not None else None
         # Made before any input is read: a misspelt pass is told at once, and once.
-        self._pipeline = None if arguments["run-reproducer"] else self._make_pipeline()
+        waits = arguments["run-reproducer"] or arguments["no-implicit-module"]
+        self._pipeline = None if waits else self._make_pipeline()
 
     def run(self, source: str | bytes) -> str | bytes:
         """The output for one source. Raises RelaxError."""
         arguments = self.arguments
-        pipeline = self._pipeline or self._reproduced_pipeline(source)
-        if arguments["dump-pass-pipeline"]:
-            self.stderr.write(f"Pass Manager with passes:\n{pipeline}\n")
         announce(f"parsing {self.name}")
         module = self._timed("Parser", lambda: self._parse(source))
+        pipeline = self._pipeline or self._pipeline_for(module, source)
+        if arguments["dump-pass-pipeline"]:
+            self.stderr.write(f"Pass Manager with passes:\n{pipeline}\n")
         if arguments["verify-roundtrip"]:
-            check_roundtrip(module, arguments["allow-unregistered-dialect"])
+            check_roundtrip(module, self._read)
         self._run_pipeline(module, pipeline)
         announce("printing the output")
         return self._timed("Output", lambda: self._print(module))
 
-    def timing_report(self) -> str:
-        """What --mlir-timing prints at the end; nothing without it."""
-        return self._timing.report() if self._timing is not None else ""
+    def reports(self) -> str:
+        """What --mlir-timing and --mlir-pass-statistics print at the end; nothing without them."""
+        timing = self._timing.report() if self._timing is not None else ""
+        by_pass = self.arguments["mlir-pass-statistics-display"] == "list"
+        return timing + (self._statistics.report(by_pass=by_pass) if self._statistics is not None else "")
 
     def _timed(self, name: str, work: Any) -> Any:
         start = time.perf_counter()
@@ -59,6 +67,8 @@ class Job:
         return result
 
     def _parse(self, source: str | bytes) -> Module:
+        if self.arguments["no-implicit-module"] and isinstance(source, bytes):
+            raise RelaxError("--no-implicit-module needs text: MLIR reads bytecode into a module", location=self.name)
         if self.arguments["run-reproducer"] and isinstance(source, str):
             source = without_reproducer(source)
         if self.arguments["irdl-names"] and isinstance(source, str):
@@ -68,22 +78,49 @@ class Job:
         # Malformed bytecode can have MLIR's reader loop for ever; a large file gets its time.
         limit = limited(_PATIENCE_S + len(source) / 10_000) if isinstance(source, bytes) else nullcontext()
         with limit:
-            return Module.parse(source, self.name, allow_unregistered=self.arguments["allow-unregistered-dialect"])
+            return self._read(source, self.name)
+
+    def _read(self, source: str | bytes, name: str) -> Module:
+        """The IR in a source, as the arguments have it read."""
+        arguments = self.arguments
+        parsed = parse_module(
+            source,
+            name,
+            allow_unregistered=arguments["allow-unregistered-dialect"],
+            implicit_module=not arguments["no-implicit-module"],
+            prepare=self._define_dialects,
+        )
+        return Module(parsed)
+
+    def _define_dialects(self, context: Any) -> None:
+        if self._irdl is not None:
+            define_dialects(context, self._irdl, self.arguments["irdl-file"])
 
     def _make_pipeline(self) -> Pipeline:
         arguments = self.arguments
         passes = arguments["pass-pipeline"] or [self._anchored(text) for text in arguments.passes]
         return self._watched(passes, arguments["verify-each"])
 
-    def _reproduced_pipeline(self, source: str | bytes) -> Pipeline:
-        if isinstance(source, bytes):
-            raise RelaxError("--run-reproducer needs text", location=self.name)
-        return self._watched(*reproducer_pipeline(source, self.name))
+    def _pipeline_for(self, module: Module, source: str | bytes) -> Pipeline:
+        """The pipeline that only the input tells: the one in a reproducer, or one that fits an outermost operation."""
+        arguments = self.arguments
+        passes: str | Sequence[str] = arguments["pass-pipeline"] or arguments.passes
+        verify_each: bool = arguments["verify-each"]
+        if arguments["run-reproducer"]:
+            if isinstance(source, bytes):
+                raise RelaxError("--run-reproducer needs text", location=self.name)
+            passes, verify_each = reproducer_pipeline(source, self.name)
+        name = module.operation.name
+        anchor = outermost_anchor(passes) if isinstance(passes, str) else None
+        # In a module it would be a group for what is inside; nothing else has operations inside for which it is meant.
+        if name != "builtin.module" and anchor not in (None, "any", name):
+            raise RelaxError(f"the pipeline runs on {anchor}, and the input is a {name} (--no-implicit-module)")
+        return self._watched(passes, verify_each, name)
 
-    def _watched(self, passes: str | Sequence[str], verify_each: bool) -> Pipeline:
-        instruments = [*self._printers(), *([self._timing] if self._timing else []), Callback(before=_announce_pass)]
-        watched = any(not isinstance(instrument, Callback) for instrument in instruments)
-        return Pipeline(passes, instruments=instruments if watched else [], verify_each=verify_each)
+    def _watched(self, passes: str | Sequence[str], verify_each: bool, anchor: str = "builtin.module") -> Pipeline:
+        watching = [*self._printers(), *filter(None, (self._timing, self._statistics))]
+        instruments = [*watching, Callback(before=_announce_pass)] if watching else []
+        return Pipeline(passes, anchor=anchor, instruments=instruments, verify_each=verify_each)
 
     @staticmethod
     def _anchored(text: str) -> str:
@@ -109,6 +146,7 @@ class Job:
                 after_failure=arguments["mlir-print-ir-after-failure"],
                 module_scope=arguments["mlir-print-ir-module-scope"],
                 show=self._show,
+                folder=arguments["mlir-print-ir-tree-dir"],
             )
         ]
 
@@ -117,7 +155,8 @@ class Job:
             from ...dialects.script import print_script
 
             return print_script(op)
-        return str(print_asm(op, **self._print_options()))
+        printed = unique_names.print_asm if self.arguments["mlir-print-unique-ssa-ids"] else print_asm
+        return str(printed(op, **self._print_options()))
 
     def _print_options(self) -> dict[str, Any]:
         arguments = self.arguments
@@ -166,10 +205,21 @@ def _announce_pass(name: str, op: Any) -> None:
     announce(f"running pass {name} on {op.name}")
 
 
-def check_roundtrip(module: Module, allow_unregistered: bool) -> None:
+def _read_irdl(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return decode_source(file.read(), path)
+    except OSError as error:
+        raise RelaxError(f"--irdl-file: cannot open '{path}': {error.strerror}") from None
+
+
+def check_roundtrip(module: Module, read: Callable[[str | bytes, str], Module]) -> None:
     """Raises RelaxError when text or bytecode does not read back to the same IR."""
     text = module.print(generic=True, debug_info=True)
-    for what, data in (("text", text), ("bytecode", module.bytecode())):
-        again = Module.parse(data, what, allow_unregistered=allow_unregistered)
+    sources: dict[str, str | bytes] = {"text": text}
+    if module.operation.name == "builtin.module":  # which is what bytecode is read into
+        sources["bytecode"] = module.bytecode()
+    for what, data in sources.items():
+        again = read(data, what)
         if again.print(generic=True, debug_info=True) != text:
             raise RelaxError(f"the module does not survive a round trip through {what}")

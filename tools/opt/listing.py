@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import textwrap
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -20,49 +19,31 @@ from ...passes.core.options import describe_type, format_value, option_fields
 from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
+from .. import command_line
+from ..command_line import help_row
 from .arguments import OPTIONS
 
 _COLUMN = 46
 
 
 def help_text() -> str:
-    lines = [
+    head = [
         "relax-opt: runs passes over MLIR modules with relax and tir operators",
         "",
         "usage: relax-opt [options] [file]        (without a file: standard input)",
         "",
         "  relax-opt m.mlir --pass-pipeline='builtin.module(relax-canonicalize,func.func(cse))'",
         "  relax-opt m.mlir --relax-inline --cse -o out.mlir",
-        "",
     ]
-    for group in dict.fromkeys(option.group for option in OPTIONS.values()):
-        lines.append(f"{group}:")
-        for name, option in OPTIONS.items():
-            if option.group == group:
-                lines.append(_row(_option_spelling(name), option.help, 2))
-        lines.append("")
+    lines = [command_line.help_text(head, OPTIONS, _COLUMN)]
     lines += ["Passes of this project and of plug-ins:", *_own_pass_rows(), ""]
     lines += ["Upstream passes:", *_upstream_rows(pipelines=False), ""]
     lines += ["Upstream pipelines:", *_upstream_rows(pipelines=True)]
     return "\n".join(lines) + "\n"
 
 
-def _option_spelling(name: str) -> str:
-    option = OPTIONS[name]
-    dash = "-" if len(name) == 1 else "--"
-    if option.kind == "flag":
-        return f"{dash}{name}=false" if option.default else f"{dash}{name}"
-    if option.bare is not None:
-        return f"{dash}{name}[=<{option.value}>]"
-    return f"{dash}{name}{' ' if len(name) == 1 else '='}<{option.value}>"
-
-
 def _row(left: str, right: str, indent: int) -> str:
-    left = " " * indent + left
-    width = max(100 - _COLUMN, 30)
-    wrapped = textwrap.wrap(right, width) or [""]
-    first = f"{left:<{_COLUMN}}{wrapped[0]}" if len(left) < _COLUMN else f"{left}\n{' ' * _COLUMN}{wrapped[0]}"
-    return "\n".join([first.rstrip(), *(" " * _COLUMN + line for line in wrapped[1:])])
+    return "\n".join(line.rstrip() for line in help_row(" " * indent + left, right, _COLUMN))
 
 
 def _own_pass_rows() -> Iterator[str]:

@@ -11,6 +11,7 @@ from ... import __version__
 from ...bindings.errors import RelaxError
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load, tensor
 from ..command_line import Arguments, help_text, parse_shapes, write_text
+from ..completion import completion_script
 from ..opt.guard import announce
 from . import benchmark, compare, outputs
 from .inputs import make_inputs
@@ -30,11 +31,8 @@ class Driver:
     def run(self, argv: Sequence[str]) -> int:
         """The exit code. Raises EXPECTED_ERRORS."""
         arguments = parse(argv)
-        if arguments["help"] or arguments["version"]:
-            write_text(
-                self.stdout,
-                help_text(HELP_HEAD, OPTIONS) if arguments["help"] else f"relax-mlir {__version__}\n",
-            )
+        if arguments["help"] or arguments["version"] or arguments["print-completion"] is not None:
+            write_text(self.stdout, _information(arguments))
             return 0
         shapes: Any = parse_shapes(arguments["shape"], unknown=False)
         _check_numpy()
@@ -90,6 +88,15 @@ class Driver:
         found = compare.differences(results, compare.reference_outputs(model, inputs), arguments["tolerance"])
         write_text(self.stdout, compare.report(found))
         return 0 if all(each.is_close for each in found) else 1
+
+
+def _information(arguments: Arguments) -> str:
+    """The text of --help and the like."""
+    if arguments["help"]:
+        return help_text(HELP_HEAD, OPTIONS)
+    if arguments["version"]:
+        return f"relax-mlir {__version__}\n"
+    return completion_script(arguments["print-completion"], "relax-run", OPTIONS)
 
 
 def _caller(function: Callable[..., Any], name: str, inputs: Mapping[str, Any]) -> Callable[[], Any]:

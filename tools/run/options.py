@@ -44,7 +44,7 @@ HELP_HEAD = (
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
     arguments = parse_arguments(argv, OPTIONS)
-    if arguments["help"] or arguments["version"]:
+    if any(arguments[name] for name in ("help", "version", "print-completion")):
         return arguments
     if len(arguments.files) != 1:
         raise RelaxError(f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}")

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from relax_mlir.bindings.mlir import wheel_folder
 
 import relax_mlir as rx
 
@@ -299,3 +300,29 @@ def test_numpy_is_not_imported() -> None:
     code = "import sys; from relax_mlir.tools.relax_opt import run; run(['--cse']); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], input=TEXT, capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "False", done.stderr
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        "builtin.module(cse,func.func(canonicalize,cse),any(canonicalize),symbol-dce)",
+        "builtin.module(func.func(canonicalize),cse)",
+        "builtin.module(builtin.module(func.func(cse)),cse)",
+    ],
+)
+@pytest.mark.parametrize("when", [["after"], ["before"], ["before", "after"]], ids="-".join)
+def test_the_tree_of_dumps_is_upstreams(pipeline: str, when: Sequence[str], tmp_path: Path) -> None:
+    upstream = next(wheel_folder().glob("_mlir_libs/*-opt"))
+    source = tmp_path / "source.mlir"
+    source.write_text(f'{TEXT}module @m {{\n  func.func @"a.b"() {{\n    return\n  }}\n  module {{}}\n}}\n')
+    options = [f"--pass-pipeline={pipeline}", *(f"--mlir-print-ir-{each}-all" for each in when), "-o", os.devnull]
+    trees = []
+    for name, command in (("ours", COMMAND), ("upstream", [str(upstream)])):
+        folder = tmp_path / name
+        done = subprocess.run([*command, str(source), *options, f"--mlir-print-ir-tree-dir={folder}"], timeout=60)
+        assert done.returncode == 0
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        # The first line names the pass, upstream with its class.
+        trees.append([(str(path.relative_to(folder)), path.read_text().strip().split("\n")[1:]) for path in files])
+    assert trees[0] == trees[1]
+    assert len(trees[0]) > 1

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""IR as text in which no two values have the same name, not even in different functions.
+
+MLIR's own option for that is out of the bindings' reach. So the values get locations that are names of ours, which
+MLIR can print in place of its own; where those stand tells which value each name in the usual text means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain, count
+from typing import Any
+
+from . import text
+from .mlir import ir
+
+_OURS = "relax_value_"
+# A value's name, or what may hold a percent sign that begins none.
+_NAME = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|%[\w.$-]+')
+_COUNTED = re.compile(rb"(%(?:arg)?)[0-9]+")
+
+
+def print_asm(operation: Any, **options: Any) -> str:
+    """As `text.print_asm`, with unique names. Numbered values go on counting, other names get a number as well."""
+    usual = text.print_asm(operation, **options).encode("utf-8", "surrogateescape")
+    options |= {"enable_debug_info": False, "pretty_debug_info": False, "use_name_loc_as_prefix": True}
+    values = list(_values_in(operation))
+    before = [value.location for value in values]
+    try:
+        for index, value in enumerate(values):
+            _set_location(value, ir.Location.name(f"{_OURS}{index}", context=operation.context))
+        named = text.print_asm(operation, **options).encode("utf-8", "surrogateescape")
+    finally:
+        for value, location in zip(values, before, strict=True):
+            _set_location(value, location)
+    return _renamed(usual, named).decode("utf-8", "surrogateescape")
+
+
+def _values_in(operation: Any) -> Iterator[Any]:
+    """Operations with results, which share a name, and block arguments. Handles of their own: nothing is erased."""
+    for region in operation.regions:
+        for block in region.blocks:
+            yield from block.arguments
+            for inner in block.operations:
+                if len(inner.operation.results):
+                    yield inner.operation
+                yield from _values_in(inner.operation)
+
+
+def _set_location(value: Any, location: Any) -> None:
+    if isinstance(value, ir.BlockArgument):
+        value.set_location(location)
+    else:
+        value.location = location
+
+
+def _renamed(usual: bytes, named: bytes) -> bytes:
+    ours = (name for name in _NAME.findall(named) if name.startswith(b"%"))
+    fresh = _FreshNames()
+    return _NAME.sub(lambda match: match[0] if match[0][:1] != b"%" else fresh.of(next(ours), match[0]), usual)
+
+
+class _FreshNames:
+    """A name for each value, made of the one that it has in its function."""
+
+    def __init__(self) -> None:
+        self._by_value: dict[bytes, bytes] = {}
+        self._numbers: dict[bytes, Iterator[int]] = {}
+        self._taken: set[bytes] = set()
+
+    def of(self, value: bytes, usual: bytes) -> bytes:
+        if value not in self._by_value:
+            self._by_value[value] = self._fresh(usual)
+        return self._by_value[value]
+
+    def _fresh(self, usual: bytes) -> bytes:
+        """%0 and %arg0 go on counting; the second %c1 is %c1_0."""
+        counted = _COUNTED.fullmatch(usual)
+        candidates = chain([] if counted else [usual], self._numbered(counted[1] if counted else usual + b"_"))
+        name = next(each for each in candidates if each not in self._taken)
+        self._taken.add(name)
+        return name
+
+    def _numbered(self, prefix: bytes) -> Iterator[bytes]:
+        for number in self._numbers.setdefault(prefix, count()):
+            yield prefix + str(number).encode()

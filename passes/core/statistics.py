@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What passes did, in numbers: which operations are more or fewer behind them, how often patterns were applied.
+
+MLIR's wheel is built without its passes' own counters; so these are taken from the IR, and from Python's patterns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.patterns import counting_applications
+from .instruments import Instrument
+
+_RUNS = ("runs", "how many operations the pass ran on")
+_CHANGE = "how many more of these operations there are"
+_APPLIED = "how often this pattern was applied"
+
+
+class Statistics(Instrument):
+    """Numbers for each pass; `report()` prints them as mlir-opt does."""
+
+    def __init__(self) -> None:
+        #: By what a pass runs on and the pass, in the order of their first runs: numbers by name and description.
+        self.numbers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+        self._before: list[Counter[str]] = []
+        self._applied: list[Counter[str]] = []
+        self._counting: list[Any] = []
+
+    def before_pass(self, name: str, op: Any) -> None:
+        self._before.append(operation_counts(op))
+        self._counting.append(counting_applications())
+        self._applied.append(self._counting[-1].__enter__())
+
+    def after_pass(self, name: str, op: Any) -> None:
+        applied = self._end()
+        numbers = self.numbers.setdefault((op.name, name), Counter())
+        numbers[_RUNS] += 1
+        numbers.update({(pattern, _APPLIED): count for pattern, count in applied.items()})
+        after, before = operation_counts(op), self._before.pop()
+        for each in sorted({*before, *after}):
+            if after[each] != before[each]:
+                numbers[each, _CHANGE] += after[each] - before[each]
+
+    def pass_failed(self, name: str, op: Any) -> None:
+        self._end()
+        self._before.pop()
+
+    def _end(self) -> Counter[str]:
+        self._counting.pop().__exit__(None, None, None)
+        return self._applied.pop()
+
+    def report(self, *, by_pass: bool = False) -> str:
+        """All of it as text: under what the passes ran on, or, `by_pass`, by their names."""
+        bar = "===" + "-" * 73 + "==="
+        lines = [bar, "... Pass statistics report ...".center(79).rstrip(), bar]
+        lines += self._by_pass() if by_pass else self._by_anchor()
+        return "\n".join(lines) + "\n\n"
+
+    def _by_anchor(self) -> list[str]:
+        lines: list[str] = []
+        anchor = ""
+        for (op, name), numbers in self.numbers.items():
+            lines += [f"'{op}' Pipeline"] if op != anchor else []
+            lines += _entry(name, numbers)
+            anchor = op
+        return lines
+
+    def _by_pass(self) -> list[str]:
+        together: dict[str, Counter[tuple[str, str]]] = {}
+        for (_, name), numbers in self.numbers.items():
+            # Not `+`, which drops what is not positive.
+            together.setdefault(name, Counter()).update(numbers)
+        return [line for name in sorted(together) for line in _entry(name, together[name])]
+
+
+def _entry(name: str, numbers: Counter[tuple[str, str]]) -> list[str]:
+    widest = max(len(str(number)) for number in numbers.values())
+    longest = max(len(what) for what, _ in numbers)
+    rows = [
+        f"    (S) {number:{widest}} {what:<{longest}} - {description}"
+        for (what, description), number in numbers.items()
+    ]
+    return [f"  {name}", *rows]
+
+
+def operation_counts(root: Any) -> Counter[str]:
+    """How many operations of each name are in an operation, itself included."""
+    counts: Counter[str] = Counter()
+
+    def visit(operation: Any) -> Any:
+        counts[operation.name] += 1
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return counts
