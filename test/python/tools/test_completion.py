@@ -106,4 +106,4 @@ def test_an_unknown_shell(environment: dict[str, str]) -> None:
     done = subprocess.run(
         ["relax-run", "--print-completion=csh"], env=environment, capture_output=True, text=True, timeout=60
     )
-    assert done.stderr == "relax-run: error: option --print-completion expects one of bash, zsh, fish, got 'csh'; did you mean 'zsh'?\n"
+    assert "option --print-completion expects one of bash, zsh, fish, got 'csh'; did you mean 'zsh'?" in done.stderr
