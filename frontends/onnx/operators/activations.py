@@ -6,11 +6,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....dialects.core.infos import is_float, is_unsigned
+from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ....dialects.core.symbols import SymExpr
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Value
 from .random_numbers import random_state
 
 relax = dialect.ops
@@ -203,7 +204,12 @@ def _clipped(node: Node, low: float | None, high: float | None) -> Any:
 
 
 # ---- along an axis ----
-_SOFTMAX = {"Softmax": "nn.softmax", "LogSoftmax": "nn.log_softmax"}
+def softmax_along(x: Any, axis: int) -> Any:
+    """Of a narrow type each step is rounded to it, as ONNX defines the operator: the result is the reference's."""
+    if bit_width(Value(ssa=x).dtype) >= 32:
+        return relax["nn.softmax"](x, axis=axis)
+    powers = relax["exp"](relax["subtract"](x, relax["max"](x, axis=[axis], keepdims=True)))
+    return relax["divide"](powers, relax["sum"](powers, axis=[axis], keepdims=True))
 
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"], since=13)
@@ -249,8 +255,10 @@ def shape_of(node: Node) -> Any:
 
 
 def _along(node: Node, x: Any, axis: int) -> Any:
-    if node.op in _SOFTMAX:
-        return relax[_SOFTMAX[node.op]](x, axis=axis)
+    if node.op == "Softmax":
+        return softmax_along(x, axis)
+    if node.op == "LogSoftmax":
+        return relax["nn.log_softmax"](x, axis=axis)
     places = relax["cumsum"](relax["ones_like"](x, dtype="i64"), axis=axis, exclusive=True)
     is_first = relax["equal"](places, relax["argmax"](x, axis=axis, keepdims=True))
     return relax["astype"](is_first, dtype=node.value(0).dtype)

@@ -14,6 +14,7 @@ from ..node import Node
 from ..regions import scalar_of
 from ..registry import register_onnx
 from ..values import Value
+from .activations import softmax_along
 from .recurrent import part
 from .run_time_sizes import as_tensor, is_run_time, reshaped, size_of, times
 
@@ -68,7 +69,8 @@ def attend(
 ) -> Attended:
     """softmax(query @ key^T * scale) @ value, where a head of key and value may serve several of query.
 
-    Queries that see no key give zeros where that `may_be`.
+    `precision` is the type that the softmax is computed in, if not that of the operands. Queries that see no key give
+    zeros where that `may_be`.
     """
     dtype, heads = Value(ssa=query).dtype, sizes(query)[1]
     # Each factor gets its half, so that narrow types do not overflow.
@@ -82,7 +84,7 @@ def attend(
     masked = capped if visible.bias is None else relax["add"](capped, visible.bias)
     if visible.allowed is not None:
         masked = relax["where"](visible.allowed, masked, const(-math.inf, dtype))
-    probabilities = _converted(relax["nn.softmax"](_converted(masked, precision or dtype), axis=-1), dtype)
+    probabilities = _converted(softmax_along(_converted(masked, precision or dtype), -1), dtype)
     if may_be_blind and visible.hides:
         probabilities = relax["where"](visible.blind(dtype), const(0, dtype), probabilities)
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)

@@ -19,6 +19,9 @@ from .run_time_sizes import as_tensor, size_of
 
 relax = dialect.ops
 
+# What onnxruntime computes softmax in; these operators are its own.
+_PRECISION = {"f16": "f32", "bf16": "f32"}
+
 _DOMAIN = "com.microsoft"
 
 
@@ -129,7 +132,7 @@ def _attention(node: Node, heads: Any, mask: Value | None, bias: Any, past: Any)
         first = relax["subtract"](keys, queries)
         own = relax["expand_dims"](relax["add"](positions(node, query, 2), first), axis=[1])
         visible = within(visible, own, positions(node, key, 2), -1, 0)
-    made = attend(query, key, value, _scale(node, query), visible, may_be_blind=False)
+    made = attend(query, key, value, _scale(node, query), visible, 0.0, _PRECISION.get(dtype, ""), may_be_blind=False)
     return [join_heads(made.result), key, value]
 
 
@@ -214,7 +217,8 @@ def group_query_attention(node: Node) -> Any:
     rows = relax["expand_dims"](own, axis=[1, 3])
     visible = within(visible, rows, positions(node, key, 2), window - 1 if window > 0 else -1, 0)
     scale, softcap = _scale(node, query), node.float("softcap", 0.0)
-    made = attend(query, key, value, scale, visible, softcap, may_be_blind=False)
+    precision = _PRECISION.get(node.value(0).dtype, "")
+    made = attend(query, key, value, scale, visible, softcap, precision, may_be_blind=False)
     return [join_heads(made.result), key, value][: node.output_count]
 
 

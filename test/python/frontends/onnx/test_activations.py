@@ -11,6 +11,7 @@ import pytest
 from against_onnxruntime import Compared, one_node
 from compiling import array
 from node_suite import Case, cases, check
+from onnx.reference import ReferenceEvaluator
 
 import relax_mlir as rx
 
@@ -51,6 +52,16 @@ def test_softmax_of_a_matrix_of_unknown_size() -> None:
     compared = Compared(onnx.helper.make_model(graph, opset_imports=opset, ir_version=10))
     compared(numpy.eye(3, 5, dtype="float32"))
     compared(numpy.eye(3, 2, dtype="float32"))
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_softmax_of_halves_is_the_references(axis: int) -> None:
+    """To the bit: each step is rounded, as the operator is defined. Infinities and equal elements among them."""
+    x = (4 * _floats(30, 40)).astype("float16")
+    x[3, :5], x[7] = -numpy.inf, 2
+    model = one_node("Softmax", {"x": x}, axis=axis)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    numpy.testing.assert_array_equal(array(rx.compile(rx.from_onnx(model))["main"](x)), expected)
 
 
 def test_the_first_of_equal_elements_is_the_hard_maximum() -> None:
