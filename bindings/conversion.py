@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .callbacks import Entrance, callback, enters, fragile
 from .diagnostics import Diagnostic, locate
 from .errors import RelaxError
 from .legality import CAST, Legality, illegal_diagnostic, operations_in
@@ -117,6 +118,7 @@ class Conversion:
         """Operations into which the conversion does not look, external modules for example."""
         self.is_opaque = is_opaque
 
+    @enters
     def run(self, op: Any) -> None:
         """Converts what is in an operation; the operation itself stays.
 
@@ -136,7 +138,6 @@ class _Run:
         self.types = conversion.types
         self._call = PatternCall(root)
         self._rewriter = ConversionRewriter(self.types)
-        self._error: BaseException | None = None
         #: Of the round that runs: what was converted, with the last pattern and place; what declined; what was made.
         self._converted: dict[str, tuple[str, Any]] = {}
         self._declined: dict[Any, list[tuple[str, str]]] = {}
@@ -170,9 +171,9 @@ class _Run:
             self._converted, self._declined, self._made = {}, {}, set()
             with self._call:
                 # Everything is unknown to the driver, so that it never fails: what is left is judged afterwards.
-                rewrite.apply_partial_conversion(self.root, target, frozen, config)
-            if self._error is not None:
-                raise self._error
+                with Entrance() as entrance:
+                    rewrite.apply_partial_conversion(self.root, target, frozen, config)
+                entrance.check()
             if not self._converted or not (self._declined or self._made & self.conversion.patterns.keys()):
                 return
         raise self._endless()
@@ -189,18 +190,11 @@ class _Run:
     def _matcher(self, candidates: list[_Pattern], is_legal: Callable[[Any], bool] | None) -> Any:
         """A function by MLIR's convention: true means that nothing was changed."""
 
+        @callback(failed=True, clean_up=self._call.discard)
         def match(op: Any, adaptor: Any, _: Any, mlir_rewriter: Any) -> bool:
-            # After an error the driver is let run out: exceptions must not cross C++ that was built without them.
-            if self._error is not None:
+            if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
                 return True
-            try:
-                if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
-                    return True
-                return not self._convert(candidates, op, adaptor, mlir_rewriter)
-            except BaseException as error:
-                self._error = error
-                self._call.discard()
-                return True
+            return not self._convert(candidates, op, adaptor, mlir_rewriter)
 
         return match
 
@@ -236,6 +230,7 @@ class _Run:
         self._declined[operation] = reasons
         return False
 
+    @fragile
     def _replace(self, name: str, operation: Any, outcome: Any, mlir_rewriter: Any) -> None:
         values = None
         if outcome is not UPDATED:

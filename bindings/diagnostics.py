@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from .callbacks import callback, fragile
 from .errors import RelaxError
 from .mlir import ir
 from .text import is_not_utf8, readable
@@ -110,6 +111,7 @@ _reporter: ContextVar[Callable[[Diagnostic], None] | None] = ContextVar("reporte
 
 
 @contextmanager
+@fragile
 def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
     """Contexts created inside tell `report` what nobody else takes: warnings and remarks, mostly."""
     token = _reporter.set(report)
@@ -123,10 +125,13 @@ def attach_reporter(context: Any) -> None:
     """Connects a new context to the `reporting` around, if there is one; else MLIR prints to stderr."""
     report = _reporter.get()
     if report is not None:
-        context.attach_diagnostic_handler(lambda diagnostic: report(from_mlir(diagnostic)) or True)
+        context.attach_diagnostic_handler(
+            callback(failed=True)(lambda diagnostic: report(from_mlir(diagnostic)) or True)
+        )
 
 
 @contextmanager
+@fragile
 def errors_as_relax_error(context: Any, what: str) -> Iterator[list[Diagnostic]]:
     """Turns MLIR's exceptions into a RelaxError that carries every error reported on the way.
 
@@ -134,6 +139,7 @@ def errors_as_relax_error(context: Any, what: str) -> Iterator[list[Diagnostic]]
     """
     errors: list[Diagnostic] = []
 
+    @callback(failed=True)
     def handle(diagnostic: Any) -> bool:
         if diagnostic.severity != ir.DiagnosticSeverity.ERROR:
             return False
@@ -157,6 +163,7 @@ def errors_as_relax_error(context: Any, what: str) -> Iterator[list[Diagnostic]]
 
 
 @contextmanager
+@fragile
 def silenced(context: Any) -> Iterator[None]:
     """What is reported inside is nobody's business: a check whose failure is an answer."""
     handler = context.attach_diagnostic_handler(lambda diagnostic: True)

@@ -2,16 +2,18 @@
 """Erasing operations while a C++ driver holds pointers to them.
 
 `op.erase()` in a pattern would leave MLIR's rewrite drivers with a dangling pointer, and the process would crash. So
-the bindings' method is replaced by one that asks the driver which runs, if one does.
+the bindings' method is replaced by one that asks the driver which runs, while one does.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from .callbacks import fragile
 from .errors import RelaxError
 from .mlir import ir
 
@@ -20,6 +22,9 @@ _mlir_erase = _BASE.erase
 _mlir_detach = _BASE.detach_from_parent
 _mlir_symbol_erase = ir.SymbolTable.erase
 _guard: ContextVar[Callable[[Any], None] | None] = ContextVar("guard", default=None)
+# How many runs of drivers there are, in all threads: the methods are the bindings' own where there is none.
+_runs = 0
+_lock = threading.Lock()
 
 
 def erase(operation: Any) -> None:
@@ -32,15 +37,28 @@ def detach(operation: Any) -> None:
 
 
 @contextmanager
+@fragile
 def erasing_by(eraser: Callable[[Any], None]) -> Iterator[None]:
     """Inside, `op.erase()` calls `eraser(op)` instead."""
-    _BASE.erase, _BASE.detach_from_parent = _guarded_erase, _guarded_detach
-    ir.SymbolTable.erase = _guarded_symbol_erase
+    _count(1)
     token = _guard.set(eraser)
     try:
         yield
     finally:
         _guard.reset(token)
+        _count(-1)
+
+
+def _count(more: int) -> None:
+    global _runs
+    with _lock:
+        was, _runs = _runs, _runs + more
+        if not was:
+            _BASE.erase, _BASE.detach_from_parent = _guarded_erase, _guarded_detach
+            ir.SymbolTable.erase = _guarded_symbol_erase
+        elif not _runs:
+            _BASE.erase, _BASE.detach_from_parent = _mlir_erase, _mlir_detach
+            ir.SymbolTable.erase = _mlir_symbol_erase
 
 
 def _guarded_erase(self: Any) -> None:

@@ -6,14 +6,29 @@ Everything else says `from ..bindings.mlir import ir, passmanager, rewrite` and 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .callbacks import callback as _callback
+from .callbacks import enters
 from .wheel import find_root
+
+
+class _NoNumpy:
+    """Says to the thread that has made it that there is no numpy."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if name == "numpy" and threading.get_ident() == self._thread:
+            raise ImportError("not now")
 
 
 def _import_without_numpy(name: str) -> ModuleType:
@@ -21,13 +36,12 @@ def _import_without_numpy(name: str) -> ModuleType:
 
     `_register_elements_builders` registers the same four so that they import numpy when they are used.
     """
-    if "numpy" in sys.modules:
-        return importlib.import_module(name)
-    sys.modules["numpy"] = None  # type: ignore[assignment]  # makes `import numpy` raise ImportError
+    finder = _NoNumpy()
+    sys.meta_path.insert(0, finder)  # the base class of finders costs 4 ms
     try:
         return importlib.import_module(name)
     finally:
-        del sys.modules["numpy"]
+        sys.meta_path.remove(finder)
 
 
 def _register_elements_builders() -> None:
@@ -57,11 +71,33 @@ def _register_location_casters() -> None:
         register_type_caster(cls.static_typeid, cast)
 
 
+def _raise_outside() -> None:
+    """What verifiers and other callbacks raise comes out of these as it was raised, not through MLIR's frames."""
+    printed = (ir._OperationBase, ir.OpView, ir.Value, ir.OpResult, ir.BlockArgument, ir.Block, ir.Module)
+    for cls in printed:
+        cls.__str__ = enters(cls.__str__)
+    for name in ("get_asm", "print", "verify", "write_bytecode"):
+        setattr(ir._OperationBase, name, enters(getattr(ir._OperationBase, name)))
+    for cls, name in ((ir.Module, "parse"), (ir.Module, "parseFile"), (ir.Operation, "parse")):
+        setattr(cls, name, staticmethod(enters(getattr(cls, name))))
+    ir.OpView.parse = classmethod(enters(ir.OpView.__dict__["parse"].__func__))
+    passmanager.PassManager.run = enters(passmanager.PassManager.run)
+    mlir_walk = enters(ir._OperationBase.walk)
+
+    @functools.wraps(mlir_walk)
+    def walk(operation: Any, callback: Callable[[Any], Any], *arguments: Any, **options: Any) -> None:
+        mlir_walk(operation, guarded(callback), *arguments, **options)
+
+    guarded = _callback(ir.WalkResult.INTERRUPT)
+    ir._OperationBase.walk = walk
+
+
 ROOT = find_root()
 ir: Any = _import_without_numpy(f"{ROOT}.ir")
 _register_elements_builders()
 passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
 rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
+_raise_outside()
 _core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
 _core.globals.dialect_search_modules = [f"{__package__}.dialect_classes", *_core.globals.dialect_search_modules]
 _irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")

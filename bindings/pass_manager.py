@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from .callbacks import fragile
 from .diagnostics import errors_as_relax_error
 from .errors import RelaxError
 from .mlir import is_encodable, passmanager
@@ -44,13 +46,13 @@ def _parse_problem(text: str, context: Any) -> tuple[str, list[str]]:
         return "not UTF-8", []
     # Only options make it print; capturing costs a temporary file.
     capture: Any = _captured_stderr() if "{" in text else nullcontext([])
-    with context, capture as printed:
-        try:
+    printed: list[str] = []
+    try:
+        with context, capture as printed:
             passmanager.PassManager.parse(text)
-            return "", []
-        except ValueError as error:
-            message = str(error)
-    return message, printed
+    except ValueError as error:
+        return str(error), printed
+    return "", []
 
 
 def _explain(text: str, anchor: str, lines: list[str]) -> str:
@@ -75,20 +77,34 @@ def run_upstream(operation: Any, texts: list[str], *, verify: bool = True) -> No
             manager.run(operation)
 
 
+# Two threads that capture at once would give stderr back in the wrong order.
+_capturing = threading.Lock()
+
+
 @contextmanager
+@fragile
 def _captured_stderr() -> Iterator[list[str]]:
-    """Collects what LLVM's option parser writes to the process's stderr beside raising: it holds the reason."""
+    """Collects what LLVM's option parser writes to the process's stderr before it fails: it holds the reason.
+
+    Where nothing fails, what came is another thread's, and goes where that wanted it.
+    """
     import tempfile  # slow to import, and seldom needed
 
     lines: list[str] = []
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as sink:
+    with _capturing, tempfile.TemporaryFile() as sink:
         saved = os.dup(2)
         os.dup2(sink.fileno(), 2)
+        failed = True
         try:
             yield lines
+            failed = False
         finally:
             os.dup2(saved, 2)
             os.close(saved)
             sink.seek(0)
-            lines += sink.read().decode("utf-8", "replace").splitlines()
+            printed = sink.read()
+            if failed:
+                lines += printed.decode("utf-8", "replace").splitlines()
+            elif printed:
+                os.write(2, printed)

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from .callbacks import Entrance, callback, enters, fragile
 from .errors import RelaxError
 from .mlir import ir, rewrite
 from .rewriting import (
@@ -80,6 +81,7 @@ def defining_op(value: Any, *names: str) -> Any:
     return owner if not names or owner.operation.name in names else None
 
 
+@enters
 def apply_greedy(op: Any, patterns: Iterable[Pattern], *, max_iterations: int = 10, what: str = "rewriting") -> bool:
     """Applies patterns to everything in an operation until none applies any more; dead pure operations go on the way.
 
@@ -100,6 +102,7 @@ def apply_greedy(op: Any, patterns: Iterable[Pattern], *, max_iterations: int = 
     return bool(driver.applied)
 
 
+@enters
 def apply_walk(op: Any, patterns: Iterable[Pattern], *, what: str = "rewriting") -> bool:
     """Applies patterns once to each operation inside an operation; what they make is not visited.
 
@@ -114,6 +117,7 @@ _applications: ContextVar[Counter[str] | None] = ContextVar("applications", defa
 
 
 @contextmanager
+@fragile
 def counting_applications() -> Iterator[Counter[str]]:
     """Counts how often each pattern is applied inside, by its name."""
     counter: Counter[str] = Counter()
@@ -136,7 +140,6 @@ class _Driver:
         self._total, self._most, self._is_counted = 0, rounds * _FEW, False
         self._last: tuple[str, str, Any] | None = None
         self._changed_others = False
-        self._error: BaseException | None = None
         self._by_name = _sorted_by_name(patterns)
         self._rewriter = Rewriter(self)
         self._call = PatternCall(self.root, self._erase_other)
@@ -147,16 +150,16 @@ class _Driver:
             patterns = rewrite.RewritePatternSet(context)
             for name, candidates in self._by_name.items():
                 patterns.add(name, self._matcher(candidates))
+            frozen = patterns.freeze()
             try:
-                work(patterns.freeze())
+                with Entrance() as entrance:
+                    work(frozen)
             except RuntimeError:
-                # Raised for patterns that do not come to an end; what a pattern raises is kept in _error.
-                if self._error is None and self._last is not None:
-                    raise self._endless(self._last) from None
-                if self._error is None:
+                # Raised for patterns that do not come to an end; what a pattern raises is the entrance's.
+                if self._last is None:
                     raise
-        if self._error is not None:
-            raise self._error
+                raise self._endless(self._last) from None
+            entrance.check()
         counter = _applications.get()
         if counter is not None:
             for (name, _), count in self.applied.items():
@@ -165,21 +168,11 @@ class _Driver:
     def _matcher(self, candidates: Sequence[tuple[str, Any]]) -> Callable[[Any, Any], bool]:
         """A function by MLIR's convention: true means that nothing was changed."""
 
+        @callback(failed=True, clean_up=self._call.discard)
         def match(op: Any, mlir_rewriter: Any) -> bool:
-            # After an error the driver is let run out: exceptions must not cross C++ that was built without them.
-            if self._error is not None:
-                return True
             self._rewriter.mlir_rewriter = mlir_rewriter
-            try:
-                with self._call.start(op):
-                    for name, function in candidates:
-                        if self._apply(name, function, op):
-                            return False
-                return True
-            except BaseException as error:
-                self._error = error
-                self._call.discard()
-                return True
+            with self._call.start(op):
+                return not any(self._apply(name, function, op) for name, function in candidates)
 
         return match
 
@@ -197,6 +190,7 @@ class _Driver:
             self._replace(self._rewriter.mlir_rewriter, operation, outcome)
         return True
 
+    @fragile
     def _replace(self, mlir_rewriter: Any, operation: Any, outcome: Any) -> None:
         if isinstance(outcome, tuple) and not outcome and not is_used(operation):
             self._call.discard()
@@ -213,6 +207,7 @@ class _Driver:
         self._replace(mlir_rewriter, operation, outcome)
         self._changed_others = True
 
+    @fragile
     def _erase_other(self, operation: Any) -> None:
         self._refuse_in_walk(operation)
         self._rewriter.mlir_rewriter.erase_op(operation)

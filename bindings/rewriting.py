@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
 
+from .callbacks import fragile
 from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
 from .errors import RelaxError
@@ -60,6 +61,7 @@ class PatternCall:
         self.location: Any = None
         self.pattern = ""
 
+    @fragile
     def __enter__(self) -> PatternCall:
         if self._outermost in _being_rewritten.get():
             raise RelaxError("a pattern cannot rewrite what it is called in: return values, another round comes by")
@@ -72,6 +74,7 @@ class PatternCall:
             self._entered = stack.pop_all()
         return self
 
+    @fragile
     def __exit__(self, exception_type: Any, exception: Any, traceback: Any) -> None:
         self._entered.__exit__(exception_type, exception, traceback)
         burials, self._burials, self._buried = self._burials, [], set()
@@ -80,6 +83,7 @@ class PatternCall:
         if used and exception is None:
             raise pattern_error(self.pattern, used[0], "uses a value of an operation that was erased")
 
+    @fragile
     def _lay_to_rest(self, operation: Any) -> bool:
         for result in operation.results:
             for use in result.uses:
@@ -99,6 +103,7 @@ class PatternCall:
         # A new insertion point each time: one at a block's begin remembers the operation that was there.
         return _at_block_begin(self._block).ref_operation
 
+    @fragile
     def place(self) -> list[str]:
         """Moves what has been made before the matched operation; tells the names of it and of what is inside."""
         names: list[str] = []
@@ -111,6 +116,7 @@ class PatternCall:
             made = self._first_made()
         return names
 
+    @fragile
     def discard(self) -> None:
         """Erases what has been made; what somebody uses already is placed before the matched operation instead."""
         if self._first_made() is None:
@@ -132,6 +138,7 @@ class PatternCall:
         else:
             self._erase_other(operation)
 
+    @fragile
     def _bury(self, operation: Any) -> None:
         """Takes an operation out of its block, and keeps it in memory until the end: others may still know of it."""
         detach(operation)

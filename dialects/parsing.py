@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..bindings.callbacks import enters
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
 from ..bindings.errors import RelaxError
 from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
@@ -22,6 +23,7 @@ from .tir.prim_func import check_prim_funcs
 BYTECODE_MAGIC = b"ML\xefR"
 
 
+@enters
 def parse_module(
     source: str | bytes,
     name: str = "<string>",

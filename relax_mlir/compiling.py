@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 
 from . import __version__, targets  # noqa: F401  # importing the package makes its targets known
+from .bindings.callbacks import enters
 from .bindings.errors import RelaxError
 from .module import Module
 from .passes.core.instruments import Instrument
@@ -19,6 +20,7 @@ from .passes.legalize.target_options import parse_target
 from .runtime import Executable
 
 
+@enters
 def compile(
     module: Module,
     target: str = "llvm",
@@ -53,6 +55,7 @@ def stages(target: str = "llvm") -> Stages:
     return stages_of(target)
 
 
+@enters
 def lower(
     module: Module, target: str = "llvm", *, pipeline: Stages | None = None, instruments: Iterable[Instrument] = ()
 ) -> Module:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .bindings.callbacks import enters
 from .frontends.onnx.build import add_main
 from .frontends.onnx.inputs import InputShape
 from .frontends.onnx.model import errors_in, read_model
@@ -14,6 +15,7 @@ from .module import Module
 from .passes.core.journal import timed
 
 
+@enters
 def from_onnx(source: Any, *, shapes: Mapping[str, InputShape] | None = None) -> Module:
     """The module of a model: a path, bytes or an onnx.ModelProto. Its function is `main`.
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from ..callbacks import fragile
 from ..errors import RelaxError
 from .messages import receive, send
 
@@ -100,6 +101,7 @@ class Worker:
             raise RelaxError(f"{call.what}: {answer['error']}", location=call.place, notes=answer["notes"])
         return data, float(answer["seconds"])
 
+    @fragile
     def end(self) -> None:
         """Ends the process at once and waits until it has ended."""
         self._process.kill()
@@ -186,6 +188,7 @@ class Pool:
             for worker in idle:
                 worker.end()
 
+    @fragile
     def _take(self, count: int, preloaded: str = "") -> list[Worker]:
         with self._lock:
             if self._owner != os.getpid():
@@ -202,6 +205,7 @@ class Pool:
             raise
         return usable
 
+    @fragile
     def _give_back(self, workers: Sequence[Worker]) -> None:
         with self._lock:
             self._idle += workers

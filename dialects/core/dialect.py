@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...bindings.callbacks import callback
 from ...bindings.errors import RelaxError
 from ...bindings.irdl import Operand, OpShape, ParamShape, as_runs, build_irdl_module, irdl_name, without_clashes
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
@@ -20,12 +21,14 @@ from .operator import Operator, VariadicOperator
 
 class _NoEffects(ir.MemoryEffectsOpInterface):
     @staticmethod
+    @callback(failed=None)
     def get_effects(op: Any, effects: Any) -> None:
         """None: dead code elimination and CSE may take a pure operator."""
 
 
 class _Speculatable(ir.ConditionallySpeculatable):
     @staticmethod
+    @callback(failed=ir.Speculatability.NotSpeculatable)
     def get_speculatability(op: Any) -> Any:
         return ir.Speculatability.Speculatable
 

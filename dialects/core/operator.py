@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.callbacks import callback, fragile
 from .builder import build
 from .opdef import OpDef, OperandDef
 from .verifier import verify
@@ -37,6 +38,7 @@ class Operator(OpDef):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return build(self, args, kwargs)
 
+    @callback(failed=False)
     def verify_invariants(self, op: Any) -> bool:
         """MLIR calls this, before IRDL's own checks, whose messages do not name operands."""
         return verify(self, op)
@@ -51,20 +53,25 @@ class VariadicOperator(Operator):
 
     _set_aside: tuple[Any, list[Any], list[Any]] | None = None
 
+    @callback(failed=False)
     def verify_invariants(self, op: Any) -> bool:
         # Whatever an earlier call has left behind belongs to an operation that IRDL refused and that is gone.
         self._set_aside = None
         if not verify(self, op):
             return False
-        operation = op.operation
+        self._make_uniform(op.operation)
+        return True
+
+    @fragile
+    def _make_uniform(self, operation: Any) -> None:
         operands, types = list(operation.operands), list(operation.results.types)
         uniform_operands = _uniform(self.operands, operands, [value.type for value in operands], operation)
         uniform_types = _uniform(self.results, types, types, operation)
         if uniform_operands is not operands or uniform_types is not types:
             self._set_aside = (operation, operands, types)
             _replace(operation, uniform_operands, uniform_types)
-        return True
 
+    @fragile
     def verify_region_invariants(self, op: Any) -> bool:
         """Restores what `verify_invariants` has set aside."""
         if self._set_aside is not None:

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
+from ...bindings.callbacks import enters
 from ...bindings.context import load_dialects, new_context
 from ...bindings.diagnostics import errors_as_relax_error, failure
 from ...bindings.errors import RelaxError
@@ -129,6 +130,7 @@ class Pipeline:
             raise RelaxError(f"pass '{pass_.name}' runs on {wanted}, not on {anchor}: write {wanted}({pass_.text()})")
         return pass_
 
+    @enters
     def run(self, target: Any) -> Any:
         """Runs on a Module or an operation, which is changed in place and returned.
 

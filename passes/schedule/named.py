@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...bindings.callbacks import enters
 from ...bindings.mlir import dialect_module, ir
 from ...bindings.rewriting import located_error
 from ...dialects.tir.prim_func import SCHEDULE
@@ -24,7 +25,7 @@ def apply_named_schedule(module: Any, function: Any) -> None:
         )
     try:
         interpreter = dialect_module("transform.interpreter")
-        interpreter.apply_named_sequence(function, sequence, sequence.parent)
+        enters(interpreter.apply_named_sequence)(function, sequence, sequence.parent)
     except ValueError as error:
         raise located_error(f"schedule {function.attributes[SCHEDULE]} failed: {error}", function.location) from None
 

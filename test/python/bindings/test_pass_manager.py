@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Upstream passes by their text: what is refused, with the reason that LLVM prints; nothing else is swallowed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from relax_mlir.bindings import pass_manager
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.bindings.mlir import passmanager
+
+import relax_mlir as rx
+
+
+def test_unknown_passes() -> None:
+    with pytest.raises(pass_manager.UnknownPass, match="unknown pass 'csee'"):
+        pass_manager.check_upstream("csee", "builtin.module", new_context())
+    with pytest.raises(pass_manager.UnknownPass, match="unknown pass 'csee'"):
+        pass_manager.check_upstream("csee{a=1}", "builtin.module", new_context())
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("canonicalize{max-iterations=many}", "'many' value invalid for long argument"),
+        ("affine-loop-tile{cache-size=x}", "pass 'affine-loop-tile' runs on func.func, not on builtin.module"),
+        ("canonicalize{\ud800=1}", "pass 'canonicalize': not UTF-8"),
+    ],
+)
+def test_what_a_refusal_says(text: str, reason: str, capfd: Any) -> None:
+    with pytest.raises(RelaxError) as caught:
+        pass_manager.check_upstream(text, "builtin.module", new_context())
+    assert reason in str(caught.value)
+    assert capfd.readouterr().err == "", "LLVM's text belongs into the error"
+
+
+def test_required_anchor() -> None:
+    assert pass_manager.required_anchor("affine-loop-tile", new_context()) == "func.func"
+    assert pass_manager.required_anchor("cse", new_context()) == "builtin.module"
+
+
+@contextlib.contextmanager
+def parsing(work: Any) -> Iterator[None]:
+    """Upstream's parser does `work` besides."""
+    parse = passmanager.PassManager.parse
+
+    def parse_and_work(*arguments: Any) -> Any:
+        work()
+        return parse(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passmanager.PassManager, "parse", staticmethod(parse_and_work))
+        yield
+
+
+def test_what_others_write_meanwhile_is_not_lost(capfd: Any) -> None:
+    with parsing(lambda: os.write(2, b"another thread's\n")):
+        pass_manager.check_upstream("canonicalize{max-iterations=3}", "builtin.module", new_context())
+    assert capfd.readouterr().err == "another thread's\n"
+
+
+def test_threads_capture_one_after_the_other(capfd: Any) -> None:
+    both_inside = []
+    meeting = threading.Barrier(2)
+
+    def work() -> None:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            meeting.wait(0.2)
+            both_inside.append(True)
+
+    def check() -> None:
+        pass_manager.check_upstream("canonicalize{max-iterations=3}", "builtin.module", new_context())
+
+    threads = [threading.Thread(target=check) for _ in range(2)]
+    with parsing(work):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not both_inside, "both captured at once: stderr is given back in the wrong order"
+    os.write(2, b"still there\n")
+    assert capfd.readouterr().err == "still there\n"
+
+
+def test_a_failing_pass_names_itself() -> None:
+    module = rx.Module.parse("func.func @f() { return }")
+    with pytest.raises(RelaxError, match="pass transform-interpreter failed"):
+        pass_manager.run_upstream(module.operation, ["transform-interpreter"])
+    with pytest.raises(RelaxError, match="one of the passes cse, transform-interpreter failed"):
+        pass_manager.run_upstream(module.operation, ["cse", "transform-interpreter"])
