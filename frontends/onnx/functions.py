@@ -65,7 +65,21 @@ def _built_for(schema: Any, node: Any) -> Any:
         raise Unsupported(f"ONNX cannot make the function that defines the operator: {reason}") from None
     function = onnx.FunctionProto()
     function.ParseFromString(body)
+    if not function.output:
+        raise Unsupported(
+            f"ONNX makes the function that defines {node.op} of sizes that it needs, and not all are known: "
+            f"the inputs are {', '.join(_shown(value) for value in node.inputs if value is not None)}"
+        )
     return _with_attributes(function, node, _defaults(schema))
+
+
+def _shown(value: Any) -> str:
+    sizes = (
+        "unknown rank"
+        if value.shape is None
+        else f"[{', '.join('?' if each is None else str(each) for each in value.shape)}]"
+    )
+    return f"{value.dtype} {sizes}"
 
 
 def _type_proto(value: Any) -> Any:

@@ -219,7 +219,9 @@ class _Recurrent:
 
     def _step(self, cell: Cell, from_input: Any, states: list[Any], turn: Any) -> tuple[list[Any], Any]:
         """The states after a step, and its row."""
-        new = cell.step(from_input, states)
+        pairs = zip(cell.step(from_input, states), states, strict=True)
+        # What of the weights' sizes the graph cannot tell is checked here.
+        new = [as_info(made, Value(ssa=state).info) for made, state in pairs]
         if self.lengths is None:
             return new, new[0]
         # Shorter sequences keep their last states; their rows are zero from there on.

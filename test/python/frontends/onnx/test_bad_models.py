@@ -479,3 +479,11 @@ def test_a_shape_for_an_input_that_has_none() -> None:
     unranked = model([node("Abs")], inputs=[tensor_info("x", None)])
     module = rx.from_onnx(unranked, shapes={"x": (None, 3)})
     assert "tensor<?x3xf32" in str(module)
+
+
+def test_a_function_that_onnx_makes_of_known_sizes_only() -> None:
+    made = node("CausalConvWithState", "x w", "y state", activation="silu")
+    inputs = [tensor_info("x", (2, "c", "t")), tensor_info("w", ("c", 1, "k"))]
+    text = message(model([made], inputs, opset_imports=[helper.make_opsetid("", 27)]))
+    assert "ONNX makes the function that defines CausalConvWithState of sizes that it needs, and not all" in text
+    assert "the inputs are f32 [2, c, t], f32 [c, 1, k]" in text

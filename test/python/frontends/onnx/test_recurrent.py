@@ -116,3 +116,15 @@ def test_unknown_activations_are_refused() -> None:
     model = one_node("RNN", inputs, hidden_size=4, symbolic=False, activations=["Wave"])
     with pytest.raises(rx.RelaxError, match="'Wave' is no activation function"):
         rx.from_onnx(model)
+
+
+@pytest.mark.parametrize("op", sorted(_GATES))
+@pytest.mark.parametrize("batch", [2, "n"])
+def test_weights_whose_sizes_only_the_run_tells(op: str, batch: Any) -> None:
+    inputs = _inputs(op, 5, 2, 1, "b")
+    shapes = {"x": ("t", batch, "i"), "w": (1, None, None), "r": (1, "g", 4), "b": (1, None)}
+    compared = Compared(one_node(op, inputs, outputs=2, hidden_size=4), shapes)
+    compared(*_present(inputs))
+    compared(*_present(_inputs(op, 40, 2, 1, "b")))
+    with pytest.raises(ValueError):
+        compared._executable["main"](inputs["x"], inputs["w"][:, 1:], inputs["r"], inputs["b"])
