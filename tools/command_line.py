@@ -56,6 +56,8 @@ class Arguments:
     def __init__(self, options: Mapping[str, Option]) -> None:
         self.values: dict[str, Any] = {name: option.default for name, option in options.items()}
         self.files: list[str] = []
+        #: Whether the tool has named the output itself.
+        self.is_output_chosen = False
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

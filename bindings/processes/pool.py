@@ -43,6 +43,8 @@ class Call:
     place: str = ""
 
 
+#: Gets the place of a call in the list when a worker has got it.
+Begun = Callable[[int], None]
 #: Gets the place of a call in the list, what it has made, and in how many seconds.
 Done = Callable[[int, bytes, float], None]
 
@@ -144,7 +146,7 @@ class Pool:
         with self._lock:
             return len(self._idle) if self._owner == os.getpid() else 0
 
-    def run(self, calls: Sequence[Call], jobs: int, done: Done) -> None:
+    def run(self, calls: Sequence[Call], jobs: int, done: Done, begun: Begun = lambda index: None) -> None:
         """Runs the calls in their order on so many workers; `done` gets each result as it comes.
 
         Raises RelaxError for the first that fails, OSError where no process can be started; none goes on then, and
@@ -152,20 +154,21 @@ class Pool:
         """
         workers = self._take(min(jobs, len(calls)))
         try:
-            self._run(workers, calls, done)
+            self._run(workers, calls, done, begun)
         except BaseException:
             for worker in workers:
                 worker.end()
             raise
         self._give_back(workers)
 
-    def _run(self, workers: Sequence[Worker], calls: Sequence[Call], done: Done) -> None:
+    def _run(self, workers: Sequence[Worker], calls: Sequence[Call], done: Done, begun: Begun) -> None:
         waiting = iter(enumerate(calls))
         current: dict[Worker, int] = {}
         with selectors.DefaultSelector() as selector:
             for worker, (index, call) in zip(workers, waiting, strict=False):
                 current[worker] = index
                 worker.begin(call)
+                begun(index)
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
             while current:
                 for key, _ in selector.select():
@@ -179,6 +182,8 @@ class Pool:
                         current[worker] = following[0]
                         worker.begin(following[1])
                     done(finished, data, seconds)
+                    if following is not None:
+                        begun(following[0])
 
     def end(self) -> None:
         """Ends the workers that wait."""

@@ -24,6 +24,9 @@ class Instrument:
     def pass_failed(self, name: str, op: Any) -> None:
         """Called when a pass has failed; the operation may be half transformed."""
 
+    def code_begun(self, kernel: str) -> None:
+        """Called when native code of a kernel begins to be made; several may be under way at once."""
+
     def code_made(self, kernel: str, done: int, count: int) -> None:
         """Called when native code of a kernel is there, made or found: the done-th piece of so many.
 

@@ -82,6 +82,7 @@ class _Making:
 
     def _make_here(self, units: Sequence[Unit]) -> None:
         for unit in units:
+            self._begun(unit)
             start = time.perf_counter()
             code = unit_object(unit.code, symbol=unit.symbol, **self._arguments)
             self._made(unit, code, time.perf_counter() - start)
@@ -94,11 +95,18 @@ class _Making:
         ]
         try:
             process_pool().run(
-                calls, self._options.jobs, lambda index, code, seconds: self._made(units[index], code, seconds)
+                calls,
+                self._options.jobs,
+                lambda index, code, seconds: self._made(units[index], code, seconds),
+                lambda index: self._begun(units[index]),
             )
         except OSError:
             # The system has no processes to give.
             self._make_here([unit for unit in units if unit not in self._objects])
+
+    def _begun(self, unit: Unit) -> None:
+        for instrument in self._options.instruments:
+            instrument.code_begun(unit.name)
 
     def _made(self, unit: Unit, code: bytes, seconds: float) -> None:
         if self._options.cache is not None:

@@ -2,7 +2,7 @@
 
 // RUN: rm -f %t.rxa
 // RUN: not relax-compile %s -o %t.rxa 2>&1 | FileCheck %s --check-prefix=INVALID
-// RUN: not relax-compile %s 2>&1 | FileCheck %s --check-prefix=NO-FILE
+// RUN: not relax-compile - 2>&1 | FileCheck %s --check-prefix=NO-FILE
 // RUN: not relax-compile %s -o %t.rxa --targt=llvm 2>&1 | FileCheck %s --check-prefix=MISSPELT
 // RUN: not relax-compile %s -o %t.rxa --shape=x:2 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not relax-run %t.rxa 2>&1 | FileCheck %s --check-prefix=NONE

@@ -22,6 +22,7 @@ from ...runtime.errors import ArtifactError
 from ..command_line import Arguments, help_text, parse_shapes, terminal_width, write_text
 from ..completion import completion_script
 from ..opt.files import is_special, write_whole
+from ..opt.guard import tell_long_stages
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
 from .output import check_output
 from .program_cache import CachedProgram
@@ -59,13 +60,15 @@ class Driver:
         source = arguments.files[0]
         if arguments["check"]:
             return self._check(source, arguments)
-        progress = Progress(self.stderr)
+        progress = Progress(self.stderr, verbose=arguments["v"])
+        if arguments["v"]:
+            tell_long_stages()
         compilation = Compilation(arguments, self, progress, cache)
         compilation.run(source)
         if program is not None:
             program.keep(compilation.files)
         if arguments["v"]:
-            self.stderr.write(progress.table())
+            progress.finish()
             if cache is not None and cache.problem:
                 self.stderr.write(f"note: {cache.problem}\n")
         return 0

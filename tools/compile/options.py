@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from ...bindings.errors import RelaxError
@@ -11,13 +12,13 @@ from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _GENERAL, _MODEL, _SPEED, _WATCH = "Output", "Model", "Speed", "Watching"
 
-#: What --emit can make: text that may go to standard output, and bytes that need a file.
-TEXTS, FILES = ("relax", "tir", "llvm", "asm"), ("obj", "artifact")
+#: What --emit can make: text that may go to standard output, and bytes that need a file, with what its name ends with.
+TEXTS, FILES = ("relax", "tir", "llvm", "asm"), {"obj": ".o", "artifact": ".rxa"}
 #: What the names of files end with.
 ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc")
 
 OPTIONS: dict[str, Option] = {
-    "o": Option("text", _GENERAL, "write to this file; text goes to standard output without it", "file"),
+    "o": Option("text", _GENERAL, "the file to write; without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
     "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), assembly (asm, needs llvmlite), an object file (obj), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES)), "artifact", (*TEXTS, *FILES)),
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
     "O": Option("level", _GENERAL, "how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
@@ -32,7 +33,7 @@ OPTIONS: dict[str, Option] = {
     "save-ir-dir": Option("text", _WATCH, "write the module after each stage to this folder, large constants left out", "folder"),
     "report": Option("text", _WATCH, "write a page that shows the graph from nodes to kernels, memory, times: one HTML file", "file.html"),
     "report-shape": Option("list", _WATCH, "the sizes of an input for the times in the report, where only the run tells them", "input:sizes"),
-    "v": Option("flag", _WATCH, "tell at the end how long each stage took", default=False),
+    "v": Option("flag", _WATCH, "tell of each stage how long it took when it ends, and which kernels are being compiled when one takes long", default=False),
     "load-plugin": Option("list", _WATCH, "import this Python module or file first: it registers operators, targets, ...", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip
@@ -45,6 +46,7 @@ HELP_HEAD = (
     "",
     "usage: relax-compile [options] <model.onnx | module.mlir>        (-: a module from standard input)",
     "",
+    "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
     "  relax-compile model.onnx --check",
     "  relax-compile module.mlir --emit=llvm --target='llvm{cpu=haswell}'",
@@ -66,10 +68,19 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments["O"] > 3:
         raise RelaxError(f"option -O expects 0 to 3, got {arguments['O']}")
     is_file = arguments["emit"] in FILES and not arguments["check"]
-    if is_file and arguments["o"] in (None, "-"):
+    if is_file and (arguments["o"] == "-" or (arguments["o"] is None and arguments.files[0] == "-")):
         raise RelaxError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
+    if is_file and arguments["o"] is None:
+        arguments.values["o"] = default_output(arguments.files[0], arguments["emit"])
+        arguments.is_output_chosen = True
     _check_report(arguments, is_file)
     return arguments
+
+
+def default_output(source: str, emit: str) -> str:
+    """As compilers name what they make: after the input, in the current folder."""
+    stem = os.path.splitext(os.path.basename(source))[0]
+    return stem + FILES[emit]
 
 
 def _check_report(arguments: Arguments, is_file: bool) -> None:

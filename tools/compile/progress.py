@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-compile tells while it works: a line that changes, on a terminal only, and a table of times."""
+"""What relax-compile tells while it works: a line that changes, on a terminal only, and how long each stage took."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..opt.guard import announce
 
 _BAR = 20
 _LONGEST_NAME = 40
+_NAME_WIDTH = 14
 # Back to the line's beginning, and the line cleared.
 _CLEAR = "\r\x1b[K"
 
@@ -20,8 +21,9 @@ _CLEAR = "\r\x1b[K"
 class Progress:
     """Steps one after the other."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, verbose: bool = False) -> None:
         self._stream = stream
+        self._verbose = verbose
         self._is_terminal = stream.isatty()
         self._begin = time.perf_counter()
         self._step = ""
@@ -33,23 +35,26 @@ class Progress:
     def step(self, name: str) -> Iterator[None]:
         """Tells that a step is under way and takes its time."""
         self._step = name
-        announce(name)  # for the message, should the process die of it
+        announce(f"in stage {name}")  # for the message, should the process die of it
         self._show(name)
         start = time.perf_counter()
+        how = "failed"
         try:
             yield
+            how = "s"
         finally:
             self.seconds[name] = time.perf_counter() - start
             self._clear()
+            self._tell(name, self.seconds[name], how)
 
-    def table(self) -> str:
-        """A line for each step, with its time and its share."""
-        total = time.perf_counter() - self._begin
-        width = max(map(len, [*self.seconds, "total"]))
-        lines = [f"{'stage':<{width}}  {'seconds':>8}  {'share':>6}"]
-        for name, seconds in [*self.seconds.items(), ("total", total)]:
-            lines.append(f"{name:<{width}}  {seconds:8.3f}  {seconds / total:6.1%}")
-        return "\n".join(lines) + "\n"
+    def finish(self) -> None:
+        """Tells how long all of it took."""
+        self._tell("total", time.perf_counter() - self._begin, "s")
+
+    def _tell(self, name: str, seconds: float, how: str) -> None:
+        if self._verbose:
+            self._stream.write(f"{name:<{_NAME_WIDTH}} {seconds:8.3f} {how}\n")
+            self._stream.flush()
 
     def piece(self, name: str, done: int, count: int) -> None:
         """Tells how far the step under way is; no more than the last piece that is done."""
@@ -76,7 +81,21 @@ class KernelProgress(Instrument):
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
+        self._under_way: list[str] = []
+
+    def code_begun(self, kernel: str) -> None:
+        self._under_way.append(kernel)
+        self._announce()
 
     def code_made(self, kernel: str, done: int, count: int) -> None:
+        # What the cache had was not begun.
+        if kernel in self._under_way:
+            self._under_way.remove(kernel)
+            self._announce()
         if count > 1:
             self._progress.piece(kernel, done, count)
+
+    def _announce(self) -> None:
+        """For messages about what dies or takes long; the one that has been under way longest comes first."""
+        names = [name or "the graph's functions" for name in self._under_way]
+        announce(f"compiling {', '.join(names)}" if names else "in stage code")

@@ -20,6 +20,13 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     if arguments["clear-cache"] or arguments["cache-info"]:
         write_text(stdout, _cleared(arguments) if arguments["clear-cache"] else _info(arguments))
         return 0
+    code = _compile(arguments, begun, stdin, stdout, stderr)
+    if code == 0 and arguments.is_output_chosen:
+        stderr.write(f"relax-compile: note: written to {arguments['o']}; -o names another file\n")
+    return code
+
+
+def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     cache, program = None, None
     if arguments.files and not arguments["no-cache"]:
         cache = DiskCache(arguments["cache-dir"])

@@ -12,12 +12,14 @@ import mmap
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 # What the child leaves behind for its parent, should it die.
 _stage: mmap.mmap | None = None
 _legacy: mmap.mmap | None = None
+_watched: mmap.mmap | None = None
 _NOTE_BYTES = 8192
 
 _CAUSES: dict[int, str] = {
@@ -28,6 +30,8 @@ _CAUSES: dict[int, str] = {
 
 # How long a child that is told to end may take before it is killed: inside of C++ it does not hear.
 _GRACE_S = 1.0
+# When a stage is told to take long for the first time; then each time after twice as long.
+_LONG_S = 10.0
 
 
 def announce(stage: str) -> None:
@@ -37,6 +41,29 @@ def announce(stage: str) -> None:
 
 def current_stage() -> str:
     return _read_note(_stage).decode("utf-8", "replace")
+
+
+def tell_long_stages() -> None:
+    """From now on this process's parent tells of stages that take long, also where they do not let Python run."""
+    _leave_note(_watched, b"yes")
+
+
+class Patience:
+    """Decides when a stage that does not end is worth a line."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._since, self._due = 0.0, _LONG_S
+
+    def line(self, stage: str, now: float) -> str:
+        """What to tell at a time, by any clock; nothing where all goes well."""
+        if stage != self._stage:
+            self._stage, self._since, self._due = stage, now, _LONG_S
+        seconds = now - self._since
+        if not stage or seconds < self._due:
+            return ""
+        self._due = 2 * seconds
+        return f"still {stage}, for {seconds:.0f} seconds"
 
 
 @contextlib.contextmanager
@@ -90,11 +117,11 @@ def open_missing_streams() -> None:
 
 def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> int:
     """The exit code of `work`, run in a child process: 0, or 1 for any failure. `blamed` is what may crash there."""
-    global _stage, _legacy
+    global _stage, _legacy, _watched
     open_missing_streams()
     if not hasattr(os, "fork"):
         return 1 if work() else 0
-    _stage, _legacy = mmap.mmap(-1, _NOTE_BYTES), mmap.mmap(-1, _NOTE_BYTES)
+    _stage, _legacy, _watched = (mmap.mmap(-1, _NOTE_BYTES) for _ in range(3))
     sys.stdout.flush()
     # Held back until both processes are ready to answer them.
     held_back = {signal.SIGINT, signal.SIGTERM}
@@ -102,7 +129,7 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
     child = os.fork()
     if child == 0:
         _run_child(name, work, held_back)
-    came = _pass_on_signals(child)
+    came = _pass_on_signals(child, name)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, held_back)
     status = os.waitpid(child, 0)[1]
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -135,9 +162,10 @@ def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals
         os._exit(1 if code else 0)
 
 
-def _pass_on_signals(child: int) -> list[int]:
+def _pass_on_signals(child: int, name: str) -> list[int]:
     """Whoever ends this process means the child. Returns a list that gets the signals that came."""
     came: list[int] = []
+    patience = Patience()
 
     def pass_on(number: int, frame: Any) -> None:
         # From a terminal Ctrl-C comes to both, but not everything that interrupts is a terminal.
@@ -145,7 +173,17 @@ def _pass_on_signals(child: int) -> list[int]:
         _kill(child, signal.SIGTERM if len(came) == 1 else signal.SIGKILL)
         signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
 
-    signal.signal(signal.SIGALRM, lambda *_: _kill(child, signal.SIGKILL))
+    def tick(number: int, frame: Any) -> None:
+        if came:
+            _kill(child, signal.SIGKILL)
+        elif _read_note(_watched):
+            line = patience.line(current_stage(), time.monotonic())
+            if line:
+                sys.stderr.write(f"{name}: note: {line}\n")
+                sys.stderr.flush()
+
+    signal.signal(signal.SIGALRM, tick)
+    signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
     signal.signal(signal.SIGINT, pass_on)
     signal.signal(signal.SIGTERM, pass_on)
     return came

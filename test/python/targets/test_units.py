@@ -331,6 +331,26 @@ def test_instruments_are_told_of_each_piece(jobs: int, elsewhere: Pool, tmp_path
         assert "" in names and "matmul" in " ".join(names)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_instruments_hear_which_kernels_are_under_way(jobs: int, elsewhere: Pool) -> None:
+    class Following(rx.Instrument):
+        def __init__(self) -> None:
+            self.under_way: list[str] = []
+            self.most = 0
+
+        def code_begun(self, kernel: str) -> None:
+            self.under_way.append(kernel)
+            self.most = max(self.most, len(self.under_way))
+
+        def code_made(self, kernel: str, done: int, count: int) -> None:
+            self.under_way.remove(kernel)
+
+    following = Following()
+    compiled(jobs=jobs, instruments=[following])
+    assert following.under_way == []
+    assert following.most == jobs
+
+
 def children() -> list[int]:
     return [int(pid) for path in Path("/proc/self/task").iterdir() for pid in (path / "children").read_text().split()]
 

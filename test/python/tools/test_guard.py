@@ -9,10 +9,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from relax_mlir.tools.opt.guard import Patience
 
 PRELUDE = """
 import os, signal, sys, time
-from relax_mlir.tools.opt.guard import announce, limited, renamed_on_death, run_guarded
+from relax_mlir.tools.opt.guard import announce, limited, renamed_on_death, run_guarded, tell_long_stages
 def work():
     {body}
     return 0
@@ -84,3 +85,27 @@ def test_what_is_blamed_for_a_crash(tmp_path: Path) -> None:
     code = PRELUDE.replace("{body}", "os.abort()").replace("work)", "work, blamed='the program')")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (1, "tool: error: the program crashed (SIGABRT)\n")
+
+
+def test_a_stage_that_takes_long_is_told_again_and_again() -> None:
+    patience = Patience()
+    told = [(now, patience.line("compiling a" if now < 50 else "compiling b", now)) for now in range(100)]
+    assert [(now, line) for now, line in told if line] == [
+        (10, "still compiling a, for 10 seconds"),
+        (20, "still compiling a, for 20 seconds"),
+        (40, "still compiling a, for 40 seconds"),
+        (60, "still compiling b, for 10 seconds"),
+        (70, "still compiling b, for 20 seconds"),
+        (90, "still compiling b, for 40 seconds"),
+    ]
+    assert patience.line("", 999) == ""
+
+
+def test_a_stage_that_hangs_is_told_from_outside() -> None:
+    body = f"tell_long_stages(); announce('compiling k'); {FOREVER}"
+    code = "from relax_mlir.tools.opt import guard\nguard._LONG_S = 0\n" + PRELUDE.replace("{body}", body)
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        process.terminate()
+    assert line.startswith("tool: note: still compiling k, for ")

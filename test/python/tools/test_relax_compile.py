@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy
 import pytest
 from relax_mlir.runtime.artifact import read_artifact
-from relax_mlir.tools.compile.progress import Progress
+from relax_mlir.tools.compile.progress import KernelProgress, Progress
 from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
@@ -154,11 +154,36 @@ def test_ir_after_each_stage(tanh: Path, tmp_path: Path) -> None:
     rx.Module.from_file(folder / names[2])
 
 
-def test_a_table_of_times(tanh: Path, tmp_path: Path) -> None:
+def test_each_stage_is_told_when_it_ends(tanh: Path, tmp_path: Path) -> None:
     code, out, errors = told(tanh, "-o", tmp_path / "out.rxa", "-v", "--no-cache")
     assert (code, out) == (0, "")
     rows = [line.split()[0] for line in errors.splitlines()]
-    assert rows == ["stage", "import", *rx.stages().names, "code", "write", "total"]
+    assert rows == ["import", *rx.stages().names, "code", "write", "total"]
+    stream = io.StringIO()
+    progress = Progress(stream, verbose=True)
+    with progress.step("first"):
+        assert stream.getvalue() == ""
+    with pytest.raises(RuntimeError), progress.step("second"):
+        assert re.fullmatch(r"first +\d+\.\d{3} s\n", stream.getvalue())
+        raise RuntimeError
+    assert re.search(r"^second +\d+\.\d{3} failed$", stream.getvalue(), re.MULTILINE)
+
+
+def test_the_kernels_under_way_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[str] = []
+    monkeypatch.setattr("relax_mlir.tools.compile.progress.announce", announced.append)
+    kernels = KernelProgress(Progress(io.StringIO()))
+    kernels.code_made("found", 1, 4)
+    kernels.code_begun("first")
+    kernels.code_begun("")
+    kernels.code_made("first", 2, 4)
+    kernels.code_made("", 3, 4)
+    assert announced == [
+        "compiling first",
+        "compiling first, the graph's functions",
+        "compiling the graph's functions",
+        "in stage code",
+    ]
 
 
 class Terminal(io.StringIO):
@@ -195,7 +220,8 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
         (["a.onnx", "b.onnx"], "got a.onnx, b.onnx"),
         (["M", "-o", "x", "--emitt=obj"], "unknown option '--emitt=obj'; did you mean 'emit'?"),
         (["M", "--emit=object"], "option --emit expects one of relax, tir, llvm, asm, obj, artifact, got 'object'"),
-        (["M"], "--emit=artifact needs a file to write: -o <file>"),
+        (["-"], "--emit=artifact needs a file to write: -o <file>"),
+        (["M", "-o", "-"], "--emit=artifact needs a file to write: -o <file>"),
         (["M", "--emit=obj", "-o", "-"], "--emit=obj needs a file to write"),
         (["M", "-o"], "option -o needs a value: -o <file>"),
         (["M", "-o", "x", "-O4"], "option -O expects 0 to 3, got 4"),
@@ -233,6 +259,23 @@ def test_errors(
     )
     assert message in errors
     assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize(("options", "name"), [([], "model.rxa"), (["--emit=obj"], "model.o")])
+def test_without_a_name_the_output_is_named_after_the_input(
+    options: list[str], name: str, tanh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for _ in range(2):  # the second time it comes from the cache
+        assert told(tanh, *options, "--cache-dir", tmp_path / "cache") == (
+            0,
+            "",
+            f"relax-compile: note: written to {name}; -o names another file\n",
+        )
+        assert os.listdir() == [name]
+    assert made(tanh, *options, "-o", "other") == ""
 
 
 def test_a_traceback_where_it_is_wanted() -> None:
