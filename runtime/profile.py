@@ -40,6 +40,9 @@ class KernelTime:
     calls: int
     seconds: float
     share: float
+    #: Of the fastest and of the slowest call of the program's function.
+    fastest_seconds: float
+    slowest_seconds: float
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,8 @@ def _summary(
     whole = _mean([total for total, _ in runs])
     between = max(whole - sum(seconds), 0.0)  # rounding
     shares = [each / whole for each in (*seconds, between)]
-    kernels = [_kernel_time(*each) for each in zip(sites, calls, seconds, shares, strict=False)]
+    spreads = [[run[index][1] * 1e-9 for run in counts] for index in range(len(sites))]
+    kernels = [_kernel_time(*each) for each in zip(sites, calls, seconds, shares, spreads, strict=False)]
     kernels.sort(key=lambda each: -each.seconds)
     unprofiled = _mean(_middle(plain, key=lambda each: each))
     return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled)
@@ -202,7 +206,7 @@ def _mean(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
-def _kernel_time(site: Mapping[str, Any], calls: int, seconds: float, share: float) -> KernelTime:
+def _kernel_time(site: Mapping[str, Any], calls: int, seconds: float, share: float, every: list[float]) -> KernelTime:
     texts = {key: tuple(site.get(key, ())) for key in ("nodes", "node_operators", "operators", "inputs", "outputs")}
     moved = site.get("bytes")
     return KernelTime(
@@ -212,5 +216,7 @@ def _kernel_time(site: Mapping[str, Any], calls: int, seconds: float, share: flo
         calls=calls,
         seconds=seconds,
         share=share,
+        fastest_seconds=min(every),
+        slowest_seconds=max(every),
         **texts,
     )

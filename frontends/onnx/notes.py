@@ -18,6 +18,11 @@ from .inputs import Passed
 from .node import Node
 from .values import OneOf, Value
 
+# The last of onnx's kinds of attributes that hold one value; lists come behind.
+_LAST_SINGLE = 5
+# Longer lists and texts are cut.
+_MOST_ITEMS, _MOST_TEXT = 16, 120
+
 #: The node whose function or graph is imported.
 _around: ContextVar[str] = ContextVar("node around", default="")
 
@@ -73,6 +78,7 @@ def _fact(node: Node, outputs: Sequence[Any], around: str, has_nodes: bool) -> N
         list(node.proto.input),
         named,
         list(_constants(node)),
+        {attribute.name: attribute_text(attribute) for attribute in node.proto.attribute},
         "nodes" if has_nodes else _outcome(node, outputs),
         around,
     )
@@ -84,6 +90,40 @@ def _outcome(node: Node, outputs: Sequence[Any]) -> str:
         return "constant"
     given = [value.ssa for value in node.inputs if isinstance(value, Value) and value.is_in_graph]
     return "input" if all(value.ssa in given for value in made) else "operators"
+
+
+def attribute_text(attribute: Any) -> str:
+    """An attribute's value for people."""
+    from onnx import helper
+
+    if attribute.HasField("g") or attribute.graphs:
+        graphs = [attribute.g] if attribute.HasField("g") else attribute.graphs
+        return f"a graph of {sum(len(graph.node) for graph in graphs)} nodes"
+    if attribute.HasField("t"):
+        return _tensor_text(attribute.t)
+    if attribute.ref_attr_name:
+        return f"the function's {attribute.ref_attr_name}"
+    value = helper.get_attribute_value(attribute)
+    items = [_item_text(each) for each in (value if attribute.type > _LAST_SINGLE else [value])[:_MOST_ITEMS]]
+    more = f", ... ({len(value)} in all)" if attribute.type > _LAST_SINGLE and len(value) > _MOST_ITEMS else ""
+    return f"[{', '.join(items)}{more}]" if attribute.type > _LAST_SINGLE else items[0]
+
+
+def _item_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        text = value.decode("utf-8", "replace")
+        return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
+    if isinstance(value, (int, float)):
+        return f"{value:.9g}"
+    return f"a {type(value).__name__}"  # a type, a sparse tensor
+
+
+def _tensor_text(tensor: Any) -> str:
+    try:
+        dtype = dtype_of(tensor.data_type)
+    except RelaxError:
+        dtype = "strings"
+    return f"{dtype}[{','.join(map(str, tensor.dims))}]"
 
 
 def _constants(node: Node) -> Iterator[dict[str, Any]]:

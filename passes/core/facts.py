@@ -44,6 +44,8 @@ class NodeFact(Fact):
     outputs: Sequence[Mapping[str, str]]
     #: name, type and bytes of each input that is a constant
     constants: Sequence[Mapping[str, Any]]
+    #: As text; large ones are described.
+    attributes: Mapping[str, str]
     #: "operators", "constant" (known when it is imported), "input" (it hands one on), "nodes" (of its own graph)
     became: str
     #: The node whose function or graph holds it.
@@ -171,8 +173,9 @@ class LoopsFact(Fact):
     kind: ClassVar[str] = "loops"
     kernel: str
     plan: str
-    #: Of each loop; None where only the run tells.
-    sizes: Sequence[int | None]
+    #: Of each loop. Text where only the run tells: a product of numbers and of the parameters' sizes, "0.1*4" with
+    #: that of the first parameter's second axis; None where it is another one.
+    sizes: Sequence[int | str | None]
     reductions: Sequence[int] = ()
     order: Sequence[int] = ()
     vector: int | None = None

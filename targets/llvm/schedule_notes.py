@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.mlir import string_value
+from ...bindings.mlir import ir, string_value
 from ...passes.core.facts import LoopsFact
 from ...passes.core.journal import Journal
-from .structured import StructuredOp
+from .structured import StructuredOp, shape_of
 from .vector_nest import Plan
 
 # They move or name numbers, or are counted as a part of others.
@@ -27,7 +27,7 @@ def note_loops(op: StructuredOp, plan: Plan, epilogue: Any) -> None:
         LoopsFact(
             _kernel_of(op.operation),
             plan.name,
-            op.sizes,
+            [_size_text(op, dim) if size is None else size for dim, size in enumerate(op.sizes)],
             sorted(op.reductions),
             plan.order,
             plan.vector,
@@ -39,6 +39,52 @@ def note_loops(op: StructuredOp, plan: Plan, epilogue: Any) -> None:
             _work(op.operation),
         )
     )
+
+
+def _size_text(op: StructuredOp, dim: int) -> str | None:
+    texts = (_axis_text(op.operands[operand], axis) for operand, axis in op.places_of(dim))
+    return next((text for text in texts if text is not None), None)
+
+
+def _axis_text(value: Any, axis: int) -> str | None:
+    """An axis' size over those of the function's parameters, as LoopsFact.sizes has it; None where it is no product."""
+    if shape_of(value)[axis] >= 0:
+        return str(shape_of(value)[axis])
+    if isinstance(value, ir.BlockArgument):
+        is_parameter = value.owner.owner.operation.name == "func.func"
+        return f"{value.arg_number}.{axis}" if is_parameter else None
+    owner = value.owner.operation
+    if owner.name == "tensor.collapse_shape":
+        group = [int(each.value) for each in list(owner.attributes["reassociation"])[axis]]
+        factors = [_axis_text(owner.operands[0], each) for each in group]
+        return None if None in factors else "*".join(filter(None, factors))
+    if owner.name == "tensor.pad" and not any(_padding(owner, axis)):
+        return _axis_text(owner.operands[0], axis)
+    if owner.name == "tensor.cast":
+        return _axis_text(owner.operands[0], axis)
+    if owner.name.startswith("linalg."):
+        outputs = len(owner.operands) - len(owner.results)
+        return _axis_text(owner.operands[outputs + list(owner.results).index(value)], axis)
+    if owner.name == "tensor.empty":
+        open_axes = [place for place, size in enumerate(shape_of(value)) if size < 0]
+        return _index_text(owner.operands[open_axes.index(axis)])
+    return None
+
+
+def _padding(pad: Any, axis: int) -> list[int]:
+    return [list(pad.attributes[side])[axis] for side in ("static_low", "static_high")]
+
+
+def _index_text(value: Any) -> str | None:
+    """What an index is, where it is a size of a tensor."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "tensor.dim":
+        return None
+    tensor, axis = owner.operation.operands
+    maker = axis.owner
+    if isinstance(maker, ir.Block) or maker.operation.name != "arith.constant":
+        return None
+    return _axis_text(tensor, int(maker.operation.attributes["value"].value))
 
 
 def note_unscheduled(operation: Any, reason: str) -> None:

@@ -96,15 +96,19 @@ class StructuredOp:
         known = self.sizes[dim]
         if known is not None:
             return known
-        operand, axis = self._place(dim)
+        operand, axis = next(self.places_of(dim))
         return linalg.dim(self.operands[operand], axis)
 
-    def _place(self, dim: int) -> tuple[int, int]:
+    def places_of(self, dim: int) -> Iterator[tuple[int, int]]:
+        """Operands, and their axes that are as long as a loop; at least one, or Decline."""
+        found = False
         for operand, access in enumerate(self.accesses):
             for axis, index in enumerate(access):
                 if index.dim == dim and not index.is_partial:
-                    return operand, axis
-        raise Decline(f"no operand says how far loop dimension {dim} goes")
+                    found = True
+                    yield operand, axis
+        if not found:
+            raise Decline(f"no operand says how far loop dimension {dim} goes")
 
     def reads_output(self, output: int) -> bool:
         """Whether the body uses what the output holds before."""

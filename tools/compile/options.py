@@ -32,6 +32,7 @@ OPTIONS: dict[str, Option] = {
     "clear-cache": Option("flag", _SPEED, "compile nothing, remove what is kept", default=False),
     "save-ir-dir": Option("text", _WATCH, "write the module after each stage to this folder, large constants left out", "folder"),
     "report": Option("text", _WATCH, "write a page that shows the graph from nodes to kernels, memory, times: one HTML file", "file.html"),
+    "compare": Option("text", _WATCH, "with --report: show beside it what an earlier report tells", "old.html"),
     "report-shape": Option("list", _WATCH, "the sizes of an input for the times in the report, where only the run tells them", "input:sizes"),
     "v": Option("flag", _WATCH, "tell of each stage how long it took when it ends, and which kernels are being compiled when one takes long", default=False),
     "load-plugin": Option("list", _WATCH, "import this Python module or file first: it registers operators, targets, ...", "module"),
@@ -86,8 +87,9 @@ def default_output(source: str, emit: str) -> str:
 def _check_report(arguments: Arguments, is_file: bool) -> None:
     path = arguments["report"]
     if path is None:
-        if arguments["report-shape"]:
-            raise RelaxError("--report-shape is for the times in a report: --report=<file.html> makes one")
+        for name, what in (("report-shape", "the times in a report"), ("compare", "two reports")):
+            if arguments[name]:
+                raise RelaxError(f"--{name} is for {what}: --report=<file.html> makes one")
         return
     if not is_file:
         asked = "--check" if arguments["check"] else f"--emit={arguments['emit']}"

@@ -22,6 +22,7 @@ class Reporting:
         self._arguments = arguments
         self.is_asked_for: bool = arguments["report"] is not None
         self._shapes = _shapes(arguments)
+        self._before = _earlier(arguments)
         self._journal = Journal()
 
     def recording(self) -> AbstractContextManager[Any]:
@@ -43,12 +44,21 @@ class Reporting:
 
         measured = measure(artifact, self._shapes)
         subject = Subject(os.path.basename(source), self._arguments["target"], __version__, self._options())
-        text = page(report_data(self._journal, subject, artifact, measured))
+        text = page(report_data(self._journal, subject, artifact, measured, self._before))
         write_whole(self._arguments["report"], text.encode())
 
     def _options(self) -> list[tuple[str, str]]:
         shown = [("-O", str(self._arguments["O"]))]
         return [*shown, *(("--shape", text) for text in self._arguments["shape"] or ())]
+
+
+def _earlier(arguments: Arguments) -> dict[str, Any] | None:
+    """The report to compare with, read before there is much work."""
+    if arguments["compare"] is None:
+        return None
+    from ..report.compare import read_page
+
+    return read_page(arguments["compare"])
 
 
 def _shapes(arguments: Arguments) -> dict[str, Any]:

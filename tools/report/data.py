@@ -10,9 +10,13 @@ from typing import Any
 
 from ...passes.core.journal import Journal
 from ...runtime.artifact import Artifact
+from ...runtime.profile import KernelTime
+from .compare import compared
 from .graphs import graphs
 from .links import link
 from .memory import memory_of
+from .roofline import UNKNOWN, Roofline
+from .work import add_work
 
 #: The kinds of facts that have their own place on the page; the others are shown in tables.
 _SHOWN = frozenset(
@@ -24,8 +28,8 @@ _SHOWN = frozenset(
 class Measured:
     """What a run of the program told, or why there is none."""
 
-    #: Seconds by kernel and nodes of each call; as often as it occurs.
-    calls: Sequence[tuple[str, tuple[str, ...], float]] = ()
+    #: The times of each place where a kernel is called, which kernel and nodes tell.
+    calls: Sequence[KernelTime] = ()
     #: A whole call, and the part of it that is in no kernel.
     seconds: float = 0.0
     between: float = 0.0
@@ -33,6 +37,8 @@ class Measured:
     sizes: Mapping[str, int] = field(default_factory=dict)
     #: On how it was measured, or why it was not.
     note: str = ""
+    #: What the machine could do.
+    roofline: Roofline = UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -45,14 +51,17 @@ class Subject:
     options: Sequence[tuple[str, str]] = ()
 
 
-def report_data(journal: Journal, subject: Subject, artifact: Artifact, measured: Measured) -> dict[str, Any]:
-    """All that the page shows."""
+def report_data(
+    journal: Journal, subject: Subject, artifact: Artifact, measured: Measured, before: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """All that the page shows, compared with that of another page where there is one."""
     links = link(journal)
     memory = memory_of(journal, links.calls, measured.sizes)
     models = journal.of("model")
     model = models[-1] if models else None
+    add_work(links.calls, links.kernels, measured.sizes)
     _add_times(links.calls, links.kernels, measured)
-    return {
+    content = {
         "title": subject.title,
         "target": subject.target,
         "triple": artifact.triple,
@@ -64,6 +73,7 @@ def report_data(journal: Journal, subject: Subject, artifact: Artifact, measured
         "sizes": dict(measured.sizes),
         "seconds": measured.seconds,
         "between": measured.between,
+        "roofline": measured.roofline.described(),
         "weights": {
             "count": len(artifact.constants),
             "bytes": sum(memoryview(constant.data).nbytes for constant in artifact.constants),
@@ -79,6 +89,7 @@ def report_data(journal: Journal, subject: Subject, artifact: Artifact, measured
         "pieces": _pieces(journal.of("code")),
         "others": {kind: journal.of(kind) for kind in journal.kinds if kind not in _SHOWN},
     }
+    return {**content, "compared": None if before is None else compared(before, content)}
 
 
 def _pieces(code: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -89,12 +100,15 @@ def _pieces(code: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _add_times(calls: list[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], measured: Measured) -> None:
     """Puts each measured time to its call. Calls that nothing tells apart share theirs in their order."""
-    times: dict[tuple[str, tuple[str, ...]], list[float]] = defaultdict(list)
-    for kernel, nodes, seconds in measured.calls:
-        times[kernel, tuple(dict.fromkeys(filter(None, nodes)))].append(seconds)
+    times: dict[tuple[str, tuple[str, ...]], list[KernelTime]] = defaultdict(list)
+    for each in measured.calls:
+        times[each.kernel, tuple(dict.fromkeys(filter(None, each.nodes)))].append(each)
     for call in calls:
         if call["kernel"] is None:
             continue
         found = times.get((kernels[call["kernel"]]["name"], tuple(call["origins"])))
         if found:
-            call["seconds"] = found.pop(0)
+            time = found.pop(0)
+            call["seconds"] = time.seconds
+            call["spread"] = [time.fastest_seconds, time.slowest_seconds]
+            call["roofline"] = measured.roofline.share(call["flops"], call["bytes"], time.seconds)

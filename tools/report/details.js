@@ -65,6 +65,7 @@ function nodeDetails(number) {
       ["name", node.name],
       ["operator set", `${node.domain || "ai.onnx"} ${node.version}`],
       ["nodes inside", node.inner || ""],
+      ...Object.entries(node.attributes),
     ]),
     node.why ? el("p", { class: "why", style: { marginTop: "10px" } }, `Needs no operators: ${node.why}.`) : null,
     part("Inputs", list(node.inputs.filter((name) => name && !constants.has(name)).map((name) => valueLine(name, types.get(name))))),
@@ -115,9 +116,12 @@ function callDetails(number) {
     facts([
       ["operation", call.operation], ["in function", call.function],
       ["time", call.seconds === undefined ? "" : `${secondsText(call.seconds)} · ${percentText(call.seconds / totalSeconds)}`],
-      ["bytes read and written", Number.isNaN(callBytes(call)) ? "" : bytesText(callBytes(call))],
-      ["arithmetic", kernel?.flops ? flopText(kernel.flops) : ""],
-      ["speed", kernel?.flops && call.seconds ? flopText(kernel.flops / call.seconds, "FLOP/s") : ""],
+      ["fastest and slowest", call.spread ? spreadText(...call.spread) : ""],
+      ["bytes read and written", bytesText(call.bytes)],
+      ["arithmetic", call.flops ? flopText(call.flops) : ""],
+      ["speed", call.flops && call.seconds ? flopText(call.flops / call.seconds, "FLOP/s") : ""],
+      ["traffic", call.bytes && call.seconds ? flopText(call.bytes / call.seconds, "B/s") : ""],
+      ["of the roofline", call.roofline ? percentText(call.roofline) : ""],
     ]),
     kernel === null ? [] : part("Kernel", list([kernelChip(call.kernel)])),
     part("Inputs", list(call.inputs.map(place))),
@@ -141,7 +145,6 @@ function kernelDetails(number) {
     facts([
       ["operators", operatorText(kernel.operator)], ["pattern", kernel.pattern],
       ["schedule", kernel.schedule.schedule ? `${kernel.schedule.schedule} (${kernel.schedule.place})` : kernel.pattern ? "plain loops" : ""],
-      ["arithmetic", kernel.flops ? `${flopText(kernel.flops)} a call` : ""],
       ["machine code", kernel.code.bytes === undefined ? "" : bytesText(kernel.code.bytes)],
       ["compiled in", kernel.code.seconds ? secondsText(kernel.code.seconds) : kernel.code.cached ? "nothing: it was in the cache" : ""],
       ["time", isMeasured ? `${secondsText(kernelSeconds(kernel))} · ${percentText(kernelSeconds(kernel) / totalSeconds)}` : ""],
@@ -156,7 +159,7 @@ function kernelDetails(number) {
 // How the loops of an operation run: 64 × 112 × 112, summed over 3 × 7 × 7.
 function loopLine(loops) {
   if (loops.reason) return el("span", {}, "plain loops", el("span", { class: "muted" }, `: ${loops.reason}`));
-  const size = (dim) => loops.sizes[dim] ?? "?";
+  const size = (dim) => (typeof loops.sizes[dim] === "number" ? loops.sizes[dim] : "?");
   const all = loops.sizes.map((_, dim) => dim);
   const outer = all.filter((dim) => !loops.reductions.includes(dim)).map(size).join(" × ");
   const inner = loops.reductions.map(size).join(" × ");

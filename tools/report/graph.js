@@ -56,19 +56,22 @@ class GraphView {
   // The beginning of the graph, as wide as fits and can be read.
   start() {
     const { left, right, top, bottom } = this.graph.bounds;
-    const wide = (this.size.width - 150) / (right - left || 1), high = (this.size.height - 40) / (bottom - top || 1);
+    const wide = (this.size.width - 66) / (right - left || 1), high = (this.size.height - 40) / (bottom - top || 1);
     const scale = Math.min(1, Math.max(0.55, Math.min(wide, Math.max(high, 0.9))));
     const near = this.graph.boxes.filter((box) => box.y < this.size.height / scale);
     const middle = wide < scale ? sum(near.map((box) => box.x)) / (near.length || 1) : (left + right) / 2;
-    this.view = { scale, x: (this.size.width - 84) / 2 - middle * scale, y: 22 - top * scale };
-    this.map.hidden = wide >= scale && high >= scale;
+    if (this.map.hidden !== (wide >= scale && high >= scale)) {
+      this.map.hidden = !this.map.hidden;
+      this.resize();
+    }
+    this.view = { scale, x: this.size.width / 2 - middle * scale, y: 22 - top * scale };
     this.draw();
   }
 
   all() {
     const { left, right, top, bottom } = this.graph.bounds;
-    const scale = Math.min(1.2, (this.size.width - 130) / (right - left || 1), (this.size.height - 30) / (bottom - top || 1));
-    this.view = { scale, x: (this.size.width - 84 - (left + right) * scale) / 2, y: (this.size.height - (top + bottom) * scale) / 2 };
+    const scale = Math.min(1.2, (this.size.width - 46) / (right - left || 1), (this.size.height - 30) / (bottom - top || 1));
+    this.view = { scale, x: (this.size.width - (left + right) * scale) / 2, y: (this.size.height - (top + bottom) * scale) / 2 };
     this.draw();
   }
 
@@ -83,14 +86,14 @@ class GraphView {
     if (!box) return;
     if (this.view.scale < 0.5) this.view.scale = 0.8;
     const { scale } = this.view;
-    this.view.x = (this.size.width - 84) / 2 - box.x * scale;
+    this.view.x = this.size.width / 2 - box.x * scale;
     this.view.y = this.size.height / 2 - (box.y + BOX_HEIGHT / 2) * scale;
     this.draw();
   }
 
   isSeen(box) {
     const x = box.x * this.view.scale + this.view.x, y = box.y * this.view.scale + this.view.y;
-    return x > 60 && x < this.size.width - 120 && y > 10 && y < this.size.height - 60;
+    return x > 60 && x < this.size.width - 36 && y > 10 && y < this.size.height - 60;
   }
 
   // ---- drawing ----
@@ -172,8 +175,8 @@ class GraphView {
   paintBox(box) {
     const { pen } = this;
     const left = box.x - box.width / 2, isPort = box.kind === "input" || box.kind === "output";
-    const isMarked = this.marked.has(box.id);
-    pen.globalAlpha = selected !== null && this.marked.size > 0 && !isMarked ? 0.5 : 1;
+    const isMarked = this.marked.has(box.id), isDim = selected !== null && this.marked.size > 0 && !isMarked;
+    pen.globalAlpha = isDim ? 0.28 : 1;
     pen.beginPath();
     pen.roundRect(left, box.y, box.width, BOX_HEIGHT, isPort ? BOX_HEIGHT / 2 : 8);
     pen.fillStyle = isPort ? this.ink.panel : this.fillOf(box);
@@ -183,13 +186,15 @@ class GraphView {
       pen.lineWidth = isMarked ? Math.max(2.5, 2 / this.view.scale) : 1.5;
       pen.stroke();
     }
-    if (this.view.scale > 0.28) this.write(box, left, isPort);
+    // What is dim is still read: its text has the page's colour, as there is little of the box's behind it.
+    pen.globalAlpha = isDim ? 0.72 : 1;
+    if (this.view.scale > 0.28) this.write(box, left, isPort || isDim);
     pen.globalAlpha = 1;
   }
 
-  write(box, left, isPort) {
+  write(box, left, isOnPage) {
     const { pen } = this;
-    pen.fillStyle = isPort ? this.ink.ink : box.kernel === null ? this.ink.idleText : this.ink.text;
+    pen.fillStyle = isOnPage ? this.ink.ink : box.kernel === null ? this.ink.idleText : this.ink.text;
     pen.font = FONT;
     const detail = box.detail && this.view.scale > 0.45 ? lastPart(box.detail) : "";
     pen.fillText(this.cut(box.label, box.width - 18), left + 10, box.y + (detail ? 17 : 25));
@@ -294,7 +299,7 @@ class GraphView {
   jump(event) {
     const scale = this.mapScale;
     const x = (event.offsetX - 6) / scale.x + scale.left, y = (event.offsetY - 6) / scale.y + scale.top;
-    this.view.x = (this.size.width - 84) / 2 - x * this.view.scale;
+    this.view.x = this.size.width / 2 - x * this.view.scale;
     this.view.y = this.size.height / 2 - y * this.view.scale;
     this.draw();
   }

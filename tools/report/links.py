@@ -67,7 +67,6 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
             "text": told.get(name, {}).get("text", ""),
             "schedule": _without(schedules.get(name, {}), "kind", "kernel", "pattern"),
             "loops": loops[name],
-            "flops": flops_of(loops[name]),
             "code": _without(code.get(name, {}), "kind", "name"),
             "calls": [],
         }
@@ -77,20 +76,6 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
 
 def _without(fact: dict[str, Any], *fields: str) -> dict[str, Any]:
     return {name: value for name, value in fact.items() if name not in fields}
-
-
-def flops_of(loops: Sequence[dict[str, Any]]) -> int | None:
-    """Operations on numbers in a call; None where a size is not known, or some loops are not told of."""
-    total = 0
-    for each in loops:
-        if each["reason"] or None in each["sizes"]:
-            return None
-        points = elements = 1
-        for dim, size in enumerate(each["sizes"]):
-            points *= size
-            elements *= 1 if dim in each["reductions"] else size
-        total += points * each["flops"] + elements * (each["epilogue"] or 0)
-    return total if loops else None
 
 
 # ---- calls ----

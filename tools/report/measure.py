@@ -15,6 +15,7 @@ from ..run.inputs import make_inputs
 from ..run.lists import gathered_inputs, spread_inputs
 from ..run.sizes import Sizes
 from .data import Measured
+from .roofline import measured_roofline
 
 #: The option that tells sizes.
 OPTION = "--report-shape"
@@ -81,10 +82,11 @@ def _measured(
         return Measured(
             sizes=sizes, note=f"No times: with random inputs {name} failed, {type(error).__name__}: {error}"
         )
-    calls = [(each.kernel, each.nodes, each.seconds) for each in profile.kernels]
     told = f", {', '.join(f'{symbol} = {size}' for symbol, size in sizes.items())}" if sizes else ""
-    note = f"Times are medians of {repeat} calls with random inputs on this machine{told}."
-    return Measured(calls, profile.unprofiled_seconds, profile.between_seconds, sizes, note)
+    note = f"Times are means of the middle half of {repeat} calls with random inputs on this machine{told}."
+    return Measured(
+        profile.kernels, profile.unprofiled_seconds, profile.between_seconds, sizes, note, measured_roofline()
+    )
 
 
 def _passed(value: Any) -> Any:

@@ -27,7 +27,7 @@ function showHead() {
   ]));
   const compile = sum(data.stages.map((stage) => stage.seconds));
   const arena = sum(data.memory.map((plan) => plan.arena));
-  const flops = called.map((call) => data.kernels[call.kernel].flops).filter((count) => count !== null);
+  const flops = called.map((call) => call.flops).filter((count) => count !== null);
   const isAll = flops.length === called.length, isTold = sum(flops) > 0 && flops.length * 2 > called.length;
   const tiles = [
     [bytesText(data.weights.bytes), `weights, ${plural(data.weights.count, "tensor")}`],
@@ -36,6 +36,7 @@ function showHead() {
     isTold ? [`${isAll ? "" : "≥ "}${flopText(sum(flops))}`, "arithmetic in a run"] : null,
     [secondsText(compile), "to compile"],
     isMeasured ? [secondsText(data.seconds), "a run"] : null,
+    data.roofline ? [flopText(data.roofline.flops, "FLOP/s"), `${flopText(data.roofline.memory, "B/s")} of memory: the machine, one thread`] : null,
   ];
   fill(at("tiles"), tiles.filter((tile) => tile).map(([value, name]) => el("div", {}, el("b", {}, value), el("small", {}, name))));
   at("note").hidden = data.note === "";
@@ -67,6 +68,7 @@ function start() {
   } else {
     at("memory").hidden = true;
   }
+  showComparison();
   showStages();
   showOthers();
   showSections();

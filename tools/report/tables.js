@@ -46,11 +46,13 @@ function kernelRows() {
   return data.kernels.map((kernel, number) => {
     const calls = kernel.calls.map((call) => data.calls[call]);
     const nodes = new Set(kernel.calls.flatMap((call) => nodesOfCall[call]));
-    const bytes = sum(calls.map(callBytes));
     return {
-      kernel, number, calls, nodes, bytes: Number.isNaN(bytes) ? null : bytes, selection: { kind: "kernel", number },
+      kernel, number, calls, nodes, bytes: sumOf(calls, (call) => call.bytes), selection: { kind: "kernel", number },
       seconds: isMeasured ? kernelSeconds(kernel) : null,
-      flops: kernel.flops === null ? null : kernel.flops * calls.length,
+      flops: sumOf(calls, (call) => call.flops),
+      fastest: isMeasured ? sum(calls.map((call) => call.spread?.[0] ?? 0)) : null,
+      slowest: isMeasured ? sum(calls.map((call) => call.spread?.[1] ?? 0)) : null,
+      roofline: rooflineOf(calls),
       text: [kernel.name, kernel.operator, ...calls.flatMap((call) => call.origins)].join("\n").toLowerCase(),
     };
   });
@@ -59,37 +61,39 @@ function kernelRows() {
 function scheduleText(kernel) {
   const main = kernel.loops.reduce((best, each) => (workOf(each) > workOf(best) ? each : best), kernel.loops[0]);
   if (!main) return kernel.schedule.schedule || (kernel.pattern ? "plain loops" : "–");
-  return main.reason ? "plain loops" : `${main.plan}, ${Object.entries(main.tile).filter(([dim, points]) => points > 1 && Number(dim) !== main.vector).map(([, points]) => `${points} × `).join("")}${main.tile[main.vector] ?? 1} × ${main.lanes}`;
+  return main.reason ? "plain loops" : `${main.plan}, ${Object.entries(main.tile).filter(([dim, points]) => points > 1 && Number(dim) !== main.vector).map(([, points]) => `${points}×`).join("")}${main.tile[main.vector] ?? 1}×${main.lanes}`;
 }
-const workOf = (loops) => (loops.reason ? -1 : loops.sizes.reduce((total, size) => total * (size ?? 1000), Math.max(1, loops.flops)));
+const workOf = (loops) => (loops.reason ? -1 : loops.sizes.reduce((total, size) => total * (typeof size === "number" ? size : 1000), Math.max(1, loops.flops)));
+
+const two = (first, second) => [first, el("small", { class: "muted under" }, second)];
+const rateText = (count) => (count === null ? "" : flopText(count, "B/s"));
+const codeText = (kernel) => (kernel.code.bytes === undefined ? "" : bytesText(kernel.code.bytes));
+const rate = (work, seconds) => (work && seconds ? work / seconds : null);
+const spreadText = (fastest, slowest) => (fastest === null ? "" : `${secondsText(fastest)} – ${secondsText(slowest)}`);
 
 function kernelColumns() {
   const mostSeconds = Math.max(1e-12, ...data.kernels.map(kernelSeconds));
   const name = (row) => el("button", { class: "link name", type: "button" }, swatch(row.number), el("span", {}, breakable(row.kernel.name)));
   const outputs = (row) => [...new Set(row.calls.flatMap((call) => call.outputs.map((place) => place.type)))];
   const measured = [
-    { name: "Time", isNumber: true, about: "Of all its calls, in one run", value: (row) => row.seconds, show: (row) => secondsText(row.seconds) },
+    { name: "Time", isNumber: true, about: "Of all its calls, in one run; under it that of the fastest and of the slowest run", value: (row) => row.seconds, show: (row) => two(secondsText(row.seconds), spreadText(row.fastest, row.slowest)) },
     { name: "Share", isNumber: true, about: "Of the time of a run", value: (row) => row.seconds, show: (row) => shareBar(row.seconds / totalSeconds, mostSeconds / totalSeconds) },
-    { name: "FLOP/s", isNumber: true, value: (row) => (row.flops && row.seconds ? row.flops / row.seconds : null), show: (row) => (row.flops && row.seconds ? flopsText(row.flops / row.seconds) : "–") },
+    { name: "FLOP/s, B/s", isNumber: true, about: "Operations on numbers a second; under it what is read and written", value: (row) => rate(row.flops, row.seconds), show: (row) => two(flopsText(rate(row.flops, row.seconds)), rateText(rate(row.bytes, row.seconds))) },
+    { name: "Roofline", isNumber: true, about: "Of what this machine reaches on one thread: of its arithmetic or of its traffic, whichever bounds the kernel more", value: (row) => row.roofline, show: (row) => (row.roofline === null ? "–" : percentText(row.roofline)) },
   ];
-  const hasCode = data.kernels.some((kernel) => kernel.code.bytes !== undefined);
   return [
-    { name: "Kernel", value: (row) => row.kernel.name, show: name },
-    { name: "Operators", value: (row) => row.kernel.operator, show: (row) => operatorText(row.kernel.operator) || "–" },
+    { name: "Kernel", value: (row) => row.kernel.name, show: (row) => two(name(row), operatorText(row.kernel.operator)) },
     ...(isMeasured ? measured : []),
     { name: "Calls", isNumber: true, value: (row) => row.calls.length },
-    ...(data.nodes.length ? [{ name: "Nodes", isNumber: true, about: "Of the model, whose work it does", value: (row) => row.nodes.size }] : []),
-    { name: "Writes", about: "Types of the outputs", value: (row) => outputs(row)[0] ?? "", show: (row) => el("code", {}, shortened(outputs(row).join(", ") || "–", 60)) },
-    { name: "Bytes", isNumber: true, about: "Read and written, of all calls", value: (row) => row.bytes, show: (row) => bytesText(row.bytes) },
-    { name: "FLOP", isNumber: true, about: "Operations on numbers, of all calls", value: (row) => row.flops, show: (row) => flopsText(row.flops) },
-    { name: "Schedule", about: "Plan, and the tile: points × vectors × lanes", value: (row) => scheduleText(row.kernel), show: (row) => el("span", { class: "line" }, scheduleText(row.kernel)) },
-    ...(hasCode ? [{ name: "Code", isNumber: true, value: (row) => row.kernel.code.bytes, show: (row) => bytesText(row.kernel.code.bytes) }] : []),
+    { name: "Writes", about: "Types of the outputs", value: (row) => outputs(row)[0] ?? "", show: (row) => el("code", { class: "types" }, breakable(shortened(outputs(row).join(", ") || "–", 60))) },
+    { name: "FLOP, bytes", isNumber: true, about: "Operations on numbers, of all calls; under it what is read and written", value: (row) => row.flops, show: (row) => two(flopsText(row.flops), bytesText(row.bytes)) },
+    { name: "Schedule, code", about: "Plan, and the tile: points × vectors × lanes; under it the bytes of machine code", value: (row) => scheduleText(row.kernel), show: (row) => two(scheduleText(row.kernel), codeText(row.kernel)) },
   ];
 }
 
 function showKernels() {
   const rows = kernelRows(), columns = kernelColumns();
-  const start = { column: columns.findIndex((column) => column.name === (isMeasured ? "Time" : "FLOP")), isDown: true };
+  const start = { column: columns.findIndex((column) => column.name === (isMeasured ? "Time" : "FLOP, bytes")), isDown: true };
   const table = new SortedTable(at("kernel-table"), columns, rows, start);
   const count = () => { at("filtered").textContent = table.shown === rows.length ? plural(rows.length, "kernel") : `${table.shown} of ${plural(rows.length, "kernel")}`; };
   at("filter").addEventListener("input", (event) => {
@@ -110,6 +114,29 @@ function showStrip(rows) {
   const piece = (colour, share, title, act) => el("i", { style: { flexGrow: share * 1000, flexBasis: 0, background: colour }, onclick: act, onpointermove: (event) => showTip(event, title, percentText(share)), onpointerleave: hideTip });
   fill(at("strip"), sorted.map((row) => piece(kernelColour(row.number), row.seconds / totalSeconds, row.kernel.name, () => select(row.selection, "table"))),
     piece("var(--idle)", data.between / totalSeconds, "Between kernels"));
+}
+
+// What another report told, beside this one.
+function showComparison() {
+  const { compared } = data;
+  at("compared").hidden = compared === null;
+  if (compared === null) return;
+  const text = { seconds: secondsText, bytes: bytesText, "": countText };
+  const factor = (before, now) => (before && now ? `${(now / before).toFixed(2)}×` : "–");
+  at("compared-text").textContent = `Before: ${[compared.title, ...compared.about].join(" · ")}. A factor below 1 is less now.`;
+  const total = ({ name, unit, before, now }) => el("div", {}, el("b", {}, factor(before, now)), el("small", {}, `${name}: ${before === null ? "–" : text[unit](before)} → ${now === null ? "–" : text[unit](now)}`));
+  fill(at("compared-totals"), compared.totals.map(total));
+  const kernels = (side) => el("span", {}, breakable(shortened(side.kernels.join(" + ") || "no kernel", 90)));
+  const columns = [
+    { name: "Nodes", value: (part) => part.nodes.join(" + "), show: (part) => el("span", { class: "name", title: part.nodes.join("\n") }, el("span", {}, breakable(shortened(part.nodes.map(lastPart).join(" + "), 120)))) },
+    { name: "Before", value: (part) => part.before.kernels.join(), show: (part) => kernels(part.before) },
+    { name: "Now", value: (part) => part.now.kernels.join(), show: (part) => kernels(part.now) },
+    { name: "Time before", isNumber: true, value: (part) => part.before.seconds, show: (part) => secondsText(part.before.seconds) },
+    { name: "Time now", isNumber: true, value: (part) => part.now.seconds, show: (part) => secondsText(part.now.seconds) },
+    { name: "Factor", isNumber: true, value: (part) => (part.before.seconds && part.now.seconds ? part.now.seconds / part.before.seconds : null), show: (part) => factor(part.before.seconds, part.now.seconds) },
+    { name: "Gained", isNumber: true, about: "Time before less time now", value: (part) => (part.before.seconds ?? 0) - (part.now.seconds ?? 0), show: (part) => (part.before.seconds === null || part.now.seconds === null ? "–" : secondsText(part.before.seconds - part.now.seconds)) },
+  ];
+  new SortedTable(at("compared-table"), columns, compared.parts, { column: 3, isDown: true });
 }
 
 function showStages() {

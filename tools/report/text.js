@@ -34,6 +34,7 @@ const percentText = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}
 
 function secondsText(seconds) {
   if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 0) return `−${secondsText(-seconds)}`;
   if (seconds >= 1) return `${seconds.toFixed(2)} s`;
   if (seconds >= 1e-3) return `${(seconds * 1e3).toFixed(seconds >= 1e-2 ? 1 : 2)} ms`;
   return `${(seconds * 1e6).toFixed(seconds >= 1e-5 ? 0 : 1)} µs`;
@@ -42,8 +43,8 @@ function secondsText(seconds) {
 const plural = (count, word) => `${countText(count)} ${word}${count === 1 ? "" : "s"}`;
 const shortened = (text, length) => (text.length <= length ? text : `${text.slice(0, length - 1)}…`);
 const lastPart = (name) => name.split("/").filter((part) => part).slice(-2).join("/") || name;
-// Text that may be broken behind underscores and slashes.
-const breakable = (text) => text.split(/(?<=[_/])/).flatMap((piece, number) => (number ? [el("wbr"), piece] : [piece]));
+// Text that may be broken behind underscores, slashes and commas.
+const breakable = (text) => text.split(/(?<=[_/,])/).flatMap((piece, number) => (number ? [el("wbr"), piece] : [piece]));
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const operatorText = (names) => names.replaceAll("relax.", "").replaceAll("+", " + ");
 
@@ -78,26 +79,19 @@ data.nodes.forEach((node, number) => {
 data.operators.forEach((operator, number) => operator.calls.forEach((call) => operatorsOfCall[call].push(number)));
 
 const isMeasured = data.calls.some((call) => call.seconds !== undefined);
-const callBytes = (call) => sum([...call.inputs, ...call.outputs].map((place) => bytesOfType(place.type) ?? NaN));
+// The sum over calls of what each of them has, or null where one has none.
+const sumOf = (calls, value) => (calls.some((call) => value(call) === null) ? null : sum(calls.map(value)));
+// How much of the machine's roofline calls reach together: each counts by its time.
+function rooflineOf(calls) {
+  const known = calls.filter((call) => call.roofline !== null && call.roofline !== undefined);
+  return known.length ? sum(known.map((call) => call.roofline * call.seconds)) / sum(known.map((call) => call.seconds)) : null;
+}
 const kernelSeconds = (kernel) => sum(kernel.calls.map((number) => data.calls[number].seconds ?? 0));
 const totalSeconds = sum(data.calls.map((call) => call.seconds ?? 0)) + data.between;
 const callLabel = (number) => {
   const call = data.calls[number];
   return call.kernel === null ? call.operation.replace("relax.", "") : data.kernels[call.kernel].name;
 };
-
-// The bytes of a type like f32[1,64,n]; sizes that have a value are taken from the run that was measured.
-function bytesOfType(type) {
-  const parts = /^[a-z]+(\d+)\w*\[(.*)\]$/.exec(type);
-  if (parts === null) return null;
-  let elements = 1;
-  for (const size of parts[2] === "" ? [] : parts[2].split(",")) {
-    const value = /^\d+$/.test(size.trim()) ? Number(size) : data.sizes[size.trim()];
-    if (value === undefined) return null;
-    elements *= value;
-  }
-  return elements * Math.ceil(Number(parts[1]) / 8);
-}
 
 // What a selection {kind, number} stands for on every level.
 function related(selection) {

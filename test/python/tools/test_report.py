@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from relax_mlir.frontends.onnx.notes import attribute_text
 from relax_mlir.runtime import load
 from relax_mlir.tools.relax_compile import run
+from relax_mlir.tools.report.compare import compared
 from relax_mlir.tools.report.data import Measured, Subject, report_data
-from relax_mlir.tools.report.links import flops_of
 from relax_mlir.tools.report.page import page
+from relax_mlir.tools.report.roofline import UNKNOWN, Roofline
+from relax_mlir.tools.report.work import add_work, flops_of
 
 import relax_mlir as rx
 
@@ -175,7 +178,7 @@ def test_memory_over_time(data: dict[str, Any]) -> None:
 
 
 def test_times_add_up(data: dict[str, Any]) -> None:
-    assert "medians" in data["note"]
+    assert "means of the middle half of" in data["note"]
     calls = [call for call in data["calls"] if call["kernel"] is not None]
     assert all("seconds" in call for call in calls)
     assert sum(call["seconds"] for call in calls) > 0
@@ -191,12 +194,128 @@ def test_stages_weights_and_sizes(static: tuple[Path, Path], data: dict[str, Any
     assert 0 < data["code_bytes"] < static[0].stat().st_size
 
 
-def test_flops() -> None:
-    loops = {"sizes": [8, 4, 16], "reductions": [2], "flops": 2, "epilogue": 3, "reason": ""}
-    assert flops_of([loops]) == 8 * 4 * 16 * 2 + 8 * 4 * 3
-    assert flops_of([{**loops, "sizes": [None, 4, 16]}]) is None
-    assert flops_of([loops, {**loops, "reason": "it has no plan"}]) is None
-    assert flops_of([]) is None
+LOOPS = {"sizes": [8, 4, 16], "reductions": [2], "flops": 2, "epilogue": 3, "reason": ""}
+
+
+@pytest.mark.parametrize(
+    ("loops", "shapes", "flops"),
+    [
+        ([LOOPS], [], 8 * 4 * 16 * 2 + 8 * 4 * 3),
+        ([{**LOOPS, "sizes": [None, 4, 16]}], [], None),
+        ([LOOPS, {**LOOPS, "reason": "it has no plan"}], [], None),
+        ([LOOPS, {**LOOPS, "flops": 0, "epilogue": None, "sizes": [None]}], [], 1120),
+        ([], [], None),
+        ([{**LOOPS, "sizes": ["0.1*2", 4, 16]}], [(3, 4), (5,)], 1120),
+        ([{**LOOPS, "sizes": ["0.1*1.0", 4, 16]}], [(3, 4), (None,)], None),
+        ([{**LOOPS, "sizes": ["2.0", 4, 16]}], [(3, 4)], None),
+    ],
+)
+def test_flops(loops: list[dict[str, Any]], shapes: list[Any], flops: int | None) -> None:
+    assert flops_of(loops, shapes) == flops
+
+
+@pytest.mark.parametrize(
+    ("type_", "bytes_"),
+    [
+        *[("f32[2,3]", 24), ("i1[5]", 5), ("bf16[n,4]", 56), ("f64[2*n + 1]", 120), ("f32[min(n, 4),2]", 32)],
+        *[("f32[]", 4), ("f32[?]", None), ("f32[...]", None), ("f32[m]", None), ("i64", 0)],
+    ],
+)
+def test_bytes_of_types(type_: str, bytes_: int | None) -> None:
+    call: dict[str, Any] = {"kernel": None, "inputs": [{"type": type_}], "outputs": []}
+    add_work([call], [], {"n": 7})
+    assert call["bytes"] == bytes_, type_
+
+
+def test_work_with_sizes_that_the_run_tells_is_that_of_fixed_ones(tmp_path: Path) -> None:
+    fixed = data_of(compiled(model(tmp_path / "fixed.onnx", 40))[1])
+    told = data_of(compiled(model(tmp_path / "told.onnx"), "--report-shape", "x:40,4")[1])
+    work = [
+        [(call["flops"], call["bytes"]) for call in each["calls"] if call["kernel"] is not None]
+        for each in (fixed, told)
+    ]
+    assert work[0] == work[1] and any(flops for flops, _ in work[0]), work
+
+
+def test_attributes_are_text_for_people(tmp_path: Path) -> None:
+    values = {
+        "number": 3, "real": 0.1, "text": "SAME_UPPER", "list": [1, 2], "long": list(range(40)),
+        "tensor": helper.make_tensor("t", 1, [2, 3], [0.0] * 6), "graph": helper.make_graph([], "g", [], []),
+    }  # fmt: skip
+    shown = {each.name: attribute_text(each) for each in helper.make_node("Any", [], [], **values).attribute}
+    assert shown.pop("long").endswith("15, ... (40 in all)]")
+    assert shown == {
+        "number": "3", "real": "0.100000001", "text": "SAME_UPPER", "list": "[1, 2]",
+        "tensor": "f32[2,3]", "graph": "a graph of 0 nodes",
+    }  # fmt: skip
+
+
+def test_the_roofline_is_the_bound_that_is_reached_first() -> None:
+    machine = Roofline(100.0, {64: 40.0, 256: 10.0})
+    assert machine.share(200, 0, 4.0) == 0.5  # two seconds of arithmetic
+    assert machine.share(200, 64, 4.0) == 0.5  # and at most 1.6 of traffic
+    assert machine.share(200, 65, 10.0) == 0.65  # in the next cache it is slower
+    assert machine.share(None, 1000, 200.0) == 0.5  # in memory as in the largest amount that was measured
+    assert machine.share(200, None, 4.0) is None
+    assert UNKNOWN.share(200, 64, 4.0) is None
+    assert UNKNOWN.described() is None
+
+
+def test_times_have_a_spread_and_a_share_of_the_roofline(data: dict[str, Any]) -> None:
+    assert data["roofline"]["flops"] > data["roofline"]["memory"] / 4 > 0
+    timed = [call for call in data["calls"] if "seconds" in call]
+    assert timed and all(call["spread"][0] <= call["seconds"] <= call["spread"][1] for call in timed)
+    assert all((call["roofline"] or 0) > 0 for call in timed if call["bytes"] and call["seconds"])
+
+
+# ---- two reports ----
+
+
+def _report_of(*calls: tuple[list[str], str, float], seconds: float = 1.0) -> dict[str, Any]:
+    names = list(dict.fromkeys(name for _, name, _ in calls))
+    return {
+        "title": "m.onnx", "version": "0", "target": "llvm", "options": [["-O", "2"]], "seconds": seconds,
+        "calls": [{"origins": nodes, "kernel": names.index(name), "seconds": time} for nodes, name, time in calls],
+        "kernels": [{"name": name} for name in names],
+        "memory": [{"arena": 64}], "stages": [{"name": "legalize", "seconds": 2.0}],
+        "weights": {"bytes": 10}, "code_bytes": 100,
+    }  # fmt: skip
+
+
+def test_parts_are_told_by_nodes_however_they_were_fused() -> None:
+    before = _report_of((["a"], "k0", 1.0), (["b"], "k1", 2.0), (["c"], "k2", 4.0), (["gone"], "k1", 1.0), seconds=8.0)
+    now = _report_of((["a", "b"], "k_ab", 1.5), (["c"], "k2", 3.0), ([], "made", 0.5), seconds=5.0)
+    result = compared(before, now)
+    parts = {" ".join(part["nodes"]): part for part in result["parts"]}
+    assert set(parts) == {"a b", "c", "gone", "made"}
+    assert parts["a b"]["before"] == {"kernels": ["k0", "k1"], "seconds": 3.0}
+    assert parts["a b"]["now"] == {"kernels": ["k_ab"], "seconds": 1.5}
+    assert parts["gone"]["now"] == {"kernels": [], "seconds": None}
+    assert parts["made"]["before"] == {"kernels": [], "seconds": None}
+    totals = {each["name"]: (each["before"], each["now"]) for each in result["totals"]}
+    assert totals["a run"] == (8.0, 5.0) and totals["kernel calls"] == (4, 3)
+
+
+def test_a_report_is_compared_with_an_earlier_one(static: tuple[Path, Path], tmp_path: Path) -> None:
+    _, report = compiled(model(tmp_path / "again.onnx", 8), "--compare", str(static[1]))
+    result = data_of(report)["compared"]
+    assert result["title"] == "small.onnx"
+    assert all(part["before"]["kernels"] == part["now"]["kernels"] for part in result["parts"])
+    called = [call for call in data_of(report)["calls"] if call["kernel"] is not None]
+    assert sum(len(part["now"]["kernels"]) for part in result["parts"]) == len(called) > 0
+
+
+@pytest.mark.parametrize(
+    "content", [b"<html></html>", b"\xff\xfe", b'<script type="application/json" id="data">[1</script>']
+)
+def test_what_is_no_report_is_not_compared_with(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "old.html").write_bytes(content)
+    source, page_ = model(tmp_path / "m.onnx"), tmp_path / "r.html"
+    told = refused(source, "-o", tmp_path / "m.rxa", "--report", page_, "--compare", tmp_path / "old.html")
+    assert "is no report of relax-compile: --compare takes what --report has written" in told
+    assert not page_.exists() and not (tmp_path / "m.rxa").exists()
+    assert "cannot read nowhere.html" in refused(source, "-o", "m.rxa", "--report", page_, "--compare", "nowhere.html")
+    assert "--compare is for two reports" in refused(source, "-o", "m.rxa", "--compare", tmp_path / "old.html")
 
 
 def test_unknown_facts_are_shown() -> None:

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Two reports side by side: what each part of the model took before and takes now.
+
+Kernels have other names when other passes ran, so that what belongs together is told by the model's nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...bindings.errors import RelaxError
+
+_DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+# What is compared needs these.
+_NEEDED = ("title", "version", "target", "options", "calls", "kernels", "memory", "stages", "weights", "code_bytes")
+
+
+def read_page(path: str) -> dict[str, Any]:
+    """What a report was made of. Raises RelaxError for a file that is none."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise RelaxError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = ""
+    found = _DATA.search(text)
+    try:
+        data = json.loads(found[1]) if found else None
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or any(name not in data for name in _NEEDED):
+        raise RelaxError(f"{path} is no report of relax-compile: --compare takes what --report has written")
+    return data
+
+
+def compared(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Totals and parts of both. A part is made of nodes that share a kernel call in one of the two."""
+    return {
+        "title": before["title"],
+        "about": [f"relax-mlir {before['version']}", before["target"], *(" ".join(each) for each in before["options"])],
+        "sizes": before.get("sizes", {}),
+        "totals": [
+            {"name": name, "unit": unit, "before": value(before), "now": value(now)} for name, unit, value in _TOTALS
+        ],
+        "parts": _parts(before, now),
+    }
+
+
+def _seconds(data: Mapping[str, Any]) -> float | None:
+    return data.get("seconds") or None
+
+
+_TOTALS = (
+    ("a run", "seconds", _seconds),
+    ("to compile", "seconds", lambda data: sum(stage["seconds"] for stage in data["stages"])),
+    ("kernel calls", "", lambda data: sum(call["kernel"] is not None for call in data["calls"])),
+    ("kernels", "", lambda data: len(data["kernels"])),
+    ("arena", "bytes", lambda data: sum(plan["arena"] for plan in data["memory"])),
+    ("weights", "bytes", lambda data: data["weights"]["bytes"]),
+    ("machine code", "bytes", lambda data: data["code_bytes"]),
+)
+
+
+def _parts(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
+    sides = {"before": _calls(before), "now": _calls(now)}
+    part_of = _joined([nodes for calls in sides.values() for nodes, _, _ in calls])
+    parts: dict[str, dict[str, Any]] = {}
+    for name, calls in sides.items():
+        for nodes, kernel, seconds in calls:
+            part = parts.setdefault(part_of[nodes[0]], {"nodes": [], "before": _side(), "now": _side()})
+            part["nodes"] += [node for node in nodes if node not in part["nodes"]]
+            part[name]["kernels"].append(kernel)
+            if seconds is not None:
+                part[name]["seconds"] = (part[name]["seconds"] or 0.0) + seconds
+    return list(parts.values())
+
+
+def _side() -> dict[str, Any]:
+    return {"kernels": [], "seconds": None}
+
+
+def _calls(data: Mapping[str, Any]) -> list[tuple[list[str], str, float | None]]:
+    """Nodes, the kernel and the time of each call of a kernel; one without nodes stands for itself."""
+    found = []
+    for call in data["calls"]:
+        if call["kernel"] is not None:
+            kernel = data["kernels"][call["kernel"]]["name"]
+            found.append((list(call["origins"]) or [kernel], kernel, call.get("seconds")))
+    return found
+
+
+def _joined(groups: Sequence[Sequence[str]]) -> dict[str, str]:
+    """For each name one of those that are in a group with it, the same for all of them."""
+    first: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while first.setdefault(name, name) != name:
+            first[name] = first[first[name]]
+            name = first[name]
+        return name
+
+    for names in groups:
+        for name in names[1:]:
+            first[root(name)] = root(names[0])
+    return {name: root(name) for name in first} | {names[0]: root(names[0]) for names in groups}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The work of a call: operations on numbers, and bytes read and written, for the sizes that symbols have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from ...dialects.core.infos import bit_width
+from ...dialects.core.symbols import SymbolError, SymExpr, parse
+
+#: The sizes of a tensor, None for those that nothing tells.
+Shape = tuple[int | None, ...]
+
+
+def add_work(calls: Sequence[dict[str, Any]], kernels: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> None:
+    """Puts `flops` and `bytes` to each call, None where a size is not known or loops are not told of."""
+    for call in calls:
+        places = [*call["inputs"], *call["outputs"]]
+        types = [_type(place["type"], sizes) for place in places]
+        bytes_ = [_bytes(*each) for each in types]
+        call["bytes"] = None if None in bytes_ else sum(filter(None, bytes_))
+        loops = [] if call["kernel"] is None else kernels[call["kernel"]]["loops"]
+        call["flops"] = flops_of(loops, [shape for _, shape in types])
+
+
+def flops_of(loops: Sequence[Mapping[str, Any]], shapes: Sequence[Shape] = ()) -> int | None:
+    """Operations on numbers in a call with parameters of these shapes."""
+    total = 0
+    for each in loops:
+        sizes = [_loop_size(size, shapes) for size in each["sizes"]]
+        if each["reason"]:
+            return None
+        if not each["flops"] and not each["epilogue"]:
+            continue  # elements are moved
+        if None in sizes:
+            return None
+        known = [size for size in sizes if size is not None]
+        elements = prod(size for dim, size in enumerate(known) if dim not in each["reductions"])
+        total += prod(known) * each["flops"] + elements * (each["epilogue"] or 0)
+    return total if loops else None
+
+
+def _loop_size(size: int | str | None, shapes: Sequence[Shape]) -> int | None:
+    """See LoopsFact.sizes."""
+    if not isinstance(size, str):
+        return size
+    factors = [_factor(text, shapes) for text in size.split("*")]
+    return None if None in factors else prod(factor for factor in factors if factor is not None)
+
+
+def _factor(text: str, shapes: Sequence[Shape]) -> int | None:
+    parameter, dot, axis = text.partition(".")
+    if not dot:
+        return int(parameter)
+    try:
+        return shapes[int(parameter)][int(axis)]
+    except IndexError:  # the call passes it otherwise
+        return None
+
+
+def _type(text: str, sizes: Mapping[str, int]) -> tuple[str, Shape]:
+    """`f32[n,64]`: the element type and the sizes; no element type for what is no tensor, whose bytes do not count."""
+    dtype, bracket, rest = text.partition("[")
+    if not bracket:
+        return "", ()
+    if rest == "...]":
+        return dtype, (None,)
+    inner = rest.removesuffix("]")
+    return dtype, tuple(_size(each, sizes) for each in _split(inner)) if inner else ()
+
+
+def _split(text: str) -> list[str]:
+    """At commas that stand in no brackets: `min(n, 4),8` is two sizes."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return found
+
+
+def _size(text: str, sizes: Mapping[str, int]) -> int | None:
+    try:
+        expression: Any = parse(text)
+    except SymbolError:  # `?`
+        return None
+    if not isinstance(expression, SymExpr):
+        return int(expression)
+    if not set(expression.variables) <= set(sizes):
+        return None
+    return max(int(expression.evaluate({name: sizes[name] for name in expression.variables})), 0)
+
+
+def _bytes(dtype: str, shape: Shape) -> int | None:
+    if not dtype:
+        return 0
+    if None in shape:
+        return None
+    return prod(size for size in shape if size is not None) * -(-bit_width(dtype) // 8)
