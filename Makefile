@@ -78,9 +78,11 @@ bench-models: env models $(MODELS)/env-peers ## compare those models with onnxru
 	@$(BIN)/python bench/models/compare.py $(MODELS)
 	@$(BIN)/python bench/models/compile_times.py $(MODELS) --peers=$(MODELS)/env-peers/bin/python
 
-fuzz: env ## mutate valid inputs and models for two minutes and look for anything but a clean error
+fuzz: env ## for four minutes mutated inputs and models, and random graphs beside other implementations
 	@$(BIN)/python test/fuzz/run.py --seconds 60
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
+	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
+	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
 
 generate: env ## write the generated files anew: the references in docs/, the list of upstream passes
 	@$(BIN)/python tools/dev/check.py --write

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles random graphs, runs them between guard pages, and compares what they give with somebody else's results.
+
+    differential.py --seconds 60                  new graphs for a minute: relax's against numpy, ONNX's against
+                                                  onnxruntime and the reference evaluator
+    differential.py --kind onnx --seconds 60      one kind only
+    differential.py --kind relax --seed 7 --case 1234    one case again, made as small as it can be
+
+A case that fails is made smaller and saved as a program that shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+for _folder in ("python", "python/frontends/onnx"):  # the tests' helpers
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
+
+import isolated  # noqa: E402
+import one_graph  # noqa: E402
+from graphs import Graph, smaller  # noqa: E402
+
+SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
+_KINDS = ("relax", "onnx")
+_PATIENCE_S = 60.0
+_ATTEMPTS = 200
+_SHOWN_FAILURES = 10
+_SHOWN_OPERATORS = 12
+
+
+def make_graph(kind: str, seed: int, index: int) -> Graph:
+    """The same for the same seed and index."""
+    return one_graph.KINDS[kind].draw(Random(f"{kind}:{seed}:{index}"))
+
+
+def _case(kind: str, seed: int, index: int) -> one_graph.Outcome:
+    isolated.enter(0)
+    graph = make_graph(kind, seed, index)
+    outcome = one_graph.check(kind, graph)
+    return outcome._replace(operators=[node.op for node in graph.nodes])
+
+
+class Totals:
+    """What came out so far."""
+
+    def __init__(self) -> None:
+        self.statuses: collections.Counter[str] = collections.Counter()
+        self.operators: collections.Counter[str] = collections.Counter()
+        self.failures: dict[str, list[tuple[str, int, str]]] = {}
+        self.notes: collections.Counter[str] = collections.Counter()
+
+    def add(self, kind: str, index: int, outcome: one_graph.Outcome) -> None:
+        self.statuses[outcome.status] += 1
+        self.operators.update(outcome.operators)
+        if outcome.status == "failed":
+            self.failures.setdefault(group(outcome.problem), []).append((kind, index, outcome.problem))
+        elif outcome.problem:
+            self.notes[f"{outcome.status}: {group(outcome.problem)}"] += 1
+
+
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|%\w+|\b[vxc]\d+(_\d+)?|-?\d+(\.\d+)?(e[+-]?\d+)?|\b(nan|inf|True|False)\b")
+
+
+def group(problem: str) -> str:
+    """Failures that differ in names and numbers only are one."""
+    return _VARYING.sub("", problem)[:120]
+
+
+def fuzz(kinds: Sequence[str], seed: int, seconds: float | None, cases: int | None, jobs: int) -> Totals:
+    """Runs until the time or the number of cases is up."""
+    totals = Totals()
+    end = None if seconds is None else time.monotonic() + seconds
+    started = told = time.monotonic()
+    queue = ((kinds[index % len(kinds)], seed, index) for index in range(cases or 10**12))
+    for (kind, _, index), outcome in isolated.run(_case, queue, jobs, end, _PATIENCE_S, one_graph.died):
+        totals.add(kind, index, outcome)
+        if sys.stderr.isatty() and time.monotonic() - told > 2:
+            told = time.monotonic()
+            done = sum(totals.statuses.values())
+            sys.stderr.write(f"\r{done} graphs in {told - started:.0f} s, {totals.statuses['failed']} failures ")
+    return totals
+
+
+def shrink(kind: str, graph: Graph, problem: str) -> tuple[Graph, str]:
+    """A graph with less in it that fails alike."""
+    attempts = 0
+    found = True
+    while found and attempts < _ATTEMPTS:
+        found = False
+        for candidate in smaller(graph, one_graph.values_of(kind, graph)):
+            attempts += 1
+            outcome = isolated.alone(lambda each=candidate: one_graph.check(kind, each), _PATIENCE_S, one_graph.died)
+            if outcome.status == "failed" and group(outcome.problem)[:40] == group(problem)[:40]:
+                graph, problem, found = candidate, outcome.problem, True
+                break
+            if attempts >= _ATTEMPTS:
+                break
+    return graph, problem
+
+
+def report(totals: Totals, seed: int) -> None:
+    done = sum(totals.statuses.values())
+    counts = ", ".join(f"{totals.statuses[name]} {name}" for name in ("agree", "undefined", "failed"))
+    print(f"seed {seed}: {done} graphs, {counts}")
+    common = ", ".join(f"{name} {count}" for name, count in totals.operators.most_common(_SHOWN_OPERATORS))
+    print(f"{sum(totals.operators.values())} operators of {len(totals.operators)} kinds: {common}, ...")
+    for note, count in totals.notes.most_common(_SHOWN_OPERATORS):
+        print(f"  {count} x {note}")
+    for failures in list(totals.failures.values())[:_SHOWN_FAILURES]:
+        kind, index, problem = failures[0]
+        print(f"FAILED ({len(failures)} alike): {kind} --seed {seed} --case {index}: {problem}")
+        _show_smaller(kind, seed, index, problem)
+    if len(totals.failures) > _SHOWN_FAILURES:
+        print(f"and {len(totals.failures) - _SHOWN_FAILURES} more kinds of failures")
+
+
+def _show_smaller(kind: str, seed: int, index: int, problem: str) -> None:
+    graph, problem = shrink(kind, make_graph(kind, seed, index), problem)
+    path = SAVED / f"{kind}-{seed}-{index}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = one_graph.KINDS[kind].script(graph, problem)
+    path.write_text(text)
+    print(f"  as small as it gets ({problem}), saved as {path}:\n{text if len(text) < 6000 else text[:6000] + '...'}")
+
+
+def one(kind: str, seed: int, index: int) -> int:
+    """Runs one case and shows it if it fails."""
+    outcome = isolated.alone(lambda: _case(kind, seed, index), _PATIENCE_S, one_graph.died)
+    print(f"{outcome.status}: {outcome.problem}")
+    if outcome.status == "failed":
+        _show_smaller(kind, seed, index, outcome.problem)
+    else:
+        print(one_graph.KINDS[kind].script(make_graph(kind, seed, index), outcome.status))
+    return outcome.status == "failed"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="differential.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kind", choices=_KINDS, help="graphs of this kind only")
+    parser.add_argument("--seconds", type=float, help="stop after this time")
+    parser.add_argument("--cases", type=int, help="stop after this many cases")
+    parser.add_argument("--seed", type=int, help="the same seed gives the same cases")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--case", type=int, help="run this case of the seed and show it")
+    options = parser.parse_args(argv)
+    kinds = _KINDS if options.kind is None else (options.kind,)
+    seed = Random().randrange(10**6) if options.seed is None else options.seed
+    for kind in kinds:
+        one_graph.KINDS[kind].preload()
+    if options.case is not None:
+        return one(kinds[options.case % len(kinds)], seed, options.case)
+    if options.seconds is None and options.cases is None:
+        parser.error("how long? --seconds or --cases")
+    totals = fuzz(kinds, seed, options.seconds, options.cases, options.jobs)
+    report(totals, seed)
+    return 1 if totals.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

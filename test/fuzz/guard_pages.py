@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays beside pages that nobody may touch: an access one element outside of them ends the process.
+
+Inputs are placed by `guarded`. Results are placed by tvm-ffi's allocator, which compiled code asks where one is set.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+from typing import Any
+
+import numpy
+from tvm_ffi import libinfo
+
+_PAGE = mmap.PAGESIZE
+_PROT_NONE = 0
+_CPU = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+_libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+class _Region:
+    """Pages that can be used, between two that cannot; `address` is where `size` bytes end or begin at such a page."""
+
+    def __init__(self, size: int, at_end: bool):
+        room = -(-max(size, 1) // _PAGE) * _PAGE
+        self._size = room + 2 * _PAGE
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._base = _libc.mmap(None, self._size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+        if self._base in (None, ctypes.c_void_p(-1).value):
+            raise MemoryError(f"no {self._size} bytes for a guarded array")
+        for page in (self._base, self._base + _PAGE + room):
+            if _libc.mprotect(page, _PAGE, _PROT_NONE):
+                raise OSError(ctypes.get_errno(), "mprotect")
+        self.address = self._base + _PAGE + (room - size if at_end else 0)
+
+    def free(self) -> None:
+        _libc.munmap(self._base, self._size)
+
+
+def guarded(array: Any, at_end: bool) -> Any:
+    """A copy that ends where a forbidden page begins, or begins where one ends. It stays until the process ends."""
+    region = _Region(array.nbytes, at_end)
+    memory = (ctypes.c_uint8 * array.nbytes).from_address(region.address)
+    copy = numpy.ndarray(array.shape, array.dtype, memory)
+    copy[...] = array
+    return copy
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32), ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64),
+    )  # fmt: skip
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Managed._fields_ = (
+    ("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", _DELETER),
+    ("flags", ctypes.c_uint64), ("tensor", _Tensor),
+)  # fmt: skip
+_ALLOCATOR = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(_Tensor), ctypes.POINTER(ctypes.POINTER(_Managed)), ctypes.c_void_p, ctypes.c_void_p
+)
+
+
+class _Results:
+    """The allocator of results: by turns behind and before a forbidden page, filled with what no result should have."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._held: dict[int, Any] = {}
+        self.allocator = _ALLOCATOR(self._allocate)
+        self._deleter = _DELETER(self._delete)
+
+    def _allocate(self, prototype: Any, out: Any, context: Any, set_error: Any) -> int:
+        asked = prototype.contents
+        sizes = [asked.shape[axis] for axis in range(asked.rank)]
+        count = int(numpy.prod(sizes, dtype=object)) if sizes else 1
+        size = count * -(-asked.bits * asked.lanes // 8)
+        number = next(self._numbers)
+        region = _Region(size, at_end=number % 3 != 2)
+        ctypes.memset(region.address, 0xA5, size)
+        managed = _Managed()
+        managed.version[:] = [1, 0]
+        managed.context = number
+        managed.deleter = self._deleter
+        shape, strides = (ctypes.c_int64 * max(asked.rank, 1))(*sizes), (ctypes.c_int64 * max(asked.rank, 1))()
+        step = 1
+        for axis in reversed(range(asked.rank)):
+            strides[axis], step = step, step * sizes[axis]
+        managed.tensor = _Tensor(
+            region.address, (_CPU, 0), asked.rank, asked.code, asked.bits, asked.lanes, shape, strides, 0
+        )
+        self._held[number] = (region, managed, shape, strides)
+        out[0] = ctypes.pointer(managed)
+        return 0
+
+    def _delete(self, managed: Any) -> None:
+        region, *_ = self._held.pop(managed.contents.context or 0)
+        region.free()
+
+
+_results = _Results()
+
+
+def guard_results() -> None:
+    """From now on, in this thread, results of compiled functions lie beside forbidden pages."""
+    library = ctypes.CDLL(libinfo.find_libtvm_ffi())
+    library.TVMFFIEnvSetDLPackManagedTensorAllocator.argtypes = [_ALLOCATOR, ctypes.c_int, ctypes.c_void_p]
+    if library.TVMFFIEnvSetDLPackManagedTensorAllocator(_results.allocator, 0, None):
+        raise RuntimeError("tvm-ffi takes no allocator")

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles one random graph, calls it, and says whether it gave what the oracle gives."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+import agreement
+import guard_pages
+import isolated
+import onnx_drawing
+import onnx_graphs
+import onnx_nodes
+import relax_graphs
+import relax_oracle
+from graphs import Arrays, Graph, Noise, Oracle, Undefined, evaluate
+
+import relax_mlir as rx
+
+
+class Outcome(NamedTuple):
+    """`status`: agree, undefined (the oracle gives nothing), or failed."""
+
+    status: str
+    problem: str = ""
+    operators: list[str] = []  # noqa: RUF012  # replaced, never changed
+
+
+class Kind(NamedTuple):
+    """What graphs of a kind are drawn by, built by, and compared with."""
+
+    draw: Callable[[Random], Graph]
+    build: Callable[[Graph], rx.Module]
+    oracle: Oracle
+    exact: frozenset[str]
+    by_one: frozenset[str]
+    steps: agreement.Steps
+    script: Callable[[Graph, str], str]
+    preload: Callable[[], None]
+
+    def step_of(self, dtype: Any) -> float:
+        """The relative error of an operator; 0 for what is computed exactly."""
+        return self.steps.get(dtype.name, 0.0)
+
+
+#: What a process is at: the oracle's work, or ours.
+_ORACLE, _OURS = 0, 1
+
+
+def died(cause: str, phase: int) -> Outcome:
+    """A crash of onnxruntime is no failure of what is tested."""
+    return Outcome("failed", cause) if phase == _OURS else Outcome("undefined", f"the oracle: {cause}")
+
+
+def values_of(kind: str, graph: Graph) -> list[Arrays]:
+    """By the oracle, all values of each call."""
+    return [evaluate(graph, run, KINDS[kind].oracle) for run in graph.runs]
+
+
+def check(kind: str, graph: Graph) -> Outcome:
+    """Compiles and calls the graph. A crash ends the process that this runs in."""
+    chosen = KINDS[kind]
+    isolated.enter(_ORACLE)
+    try:
+        expected = values_of(kind, graph)
+        shaken = [_shaken(chosen, graph, run) for run in graph.runs]
+    except Undefined as reason:
+        return Outcome("undefined", str(reason))
+    isolated.enter(_OURS)
+    for level in graph.levels:
+        try:
+            executable = rx.compile(chosen.build(graph), opt_level=level, cache=False, jobs=1)
+        except rx.RelaxError as error:
+            return Outcome("failed", f"refused: {error}"[:400])
+        problem = _call(executable, graph, expected, shaken, chosen.steps)
+        if problem:
+            return Outcome("failed", f"{problem} (opt_level={level})")
+    return Outcome("agree")
+
+
+def _shaken(chosen: Kind, graph: Graph, run: Arrays) -> list[Arrays]:
+    """With noise. What is undefined only then is undetermined, as a whole."""
+    return [
+        evaluate(graph, run, chosen.oracle, Noise(seed, chosen.exact, chosen.by_one, chosen.step_of))
+        for seed in range(agreement.SHAKES)
+    ]
+
+
+def _call(
+    executable: Any, graph: Graph, expected: Sequence[Arrays], shaken: Sequence[list[Arrays]], steps: agreement.Steps
+) -> str:
+    guard_pages.guard_results()
+    calls = list(range(len(graph.runs)))
+    for number, index in enumerate([*calls, 0]):
+        arrays = _placed(graph.runs[index], at_end=number % 2 == 0)
+        kept = {name: array.tobytes() for name, array in arrays.items()}
+        try:
+            results = executable["main"](*(rx.runtime.tensor(arrays[name]) for name in graph.inputs))
+        except Exception as error:  # whatever a program raises here, the oracle has a result
+            return f"{type(error).__name__}: {error}"[:400]
+        if any(array.tobytes() != kept[name] for name, array in arrays.items()):
+            return "an input was written to"
+        found = [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
+        for name, actual in zip(graph.outputs, found, strict=True):
+            node = next((node.op for node in graph.nodes if name in node.outputs), "an input")
+            problem = agreement.difference(actual, expected[index][name], [each[name] for each in shaken[index]], steps)
+            if problem:
+                return f"result {name} of {node}: {problem}"
+    return ""
+
+
+def _placed(run: Arrays, at_end: bool) -> Arrays:
+    """The arrays beside guard pages; what is one array stays one."""
+    placed = {id(array): guard_pages.guarded(array, at_end) for array in run.values()}
+    return {name: placed[id(array)] for name, array in run.items()}
+
+
+# ---- programs that show a case ----
+
+
+def array_text(array: Any) -> str:
+    if array.dtype.isbuiltin == 1 and array.size <= 64 and array.dtype.kind != "f":
+        return f"numpy.array({array.tolist()}, '{array.dtype.name}').reshape({array.shape})"
+    dtype = f"rx.runtime.arrays.numpy_type('{array.dtype.name}')"
+    return f"numpy.frombuffer(bytearray.fromhex('{array.tobytes().hex()}'), {dtype}).reshape({array.shape})"
+
+
+def program(graph: Graph, making: str, problem: str, expected: Sequence[Arrays]) -> str:
+    """A program that compiles and calls the graph and prints what the oracle gives beside it."""
+    lines = [f"# {line}" for line in problem.splitlines()]
+    lines += ["import numpy", "import relax_mlir as rx", "", making, ""]
+    for level in graph.levels:
+        lines.append(f"main = rx.compile(module, opt_level={level}, cache=False)['main']")
+        for run, values in zip(graph.runs, expected, strict=True):
+            same = {id(array): name for name, array in reversed(run.items())}
+            for name, array in run.items():
+                lines.append(f"{name} = {array_text(array) if same[id(array)] == name else same[id(array)]}")
+            lines.append(f"print(main({', '.join(f'rx.runtime.tensor({name})' for name in graph.inputs)}))")
+            for name in graph.outputs:
+                lines.append(textwrap.indent(f"expected {name}: {values[name]!r}"[:1500], "# "))
+    return "\n".join(lines) + "\n"
+
+
+def _relax_script(graph: Graph, problem: str) -> str:
+    text = str(relax_graphs.build(graph)).rstrip()
+    return program(graph, f'module = rx.Module.parse("""\n{text}\n""")', problem, values_of("relax", graph))
+
+
+def _relax_preload() -> None:
+    check("relax", relax_graphs.draw(Random("preload")))
+
+
+def _onnx_script(graph: Graph, problem: str) -> str:
+    import onnx.printer
+
+    made = onnx_drawing.model(graph)
+    text = "".join(f"# {line}\n" for line in onnx.printer.to_text(made).splitlines())
+    making = f"{text}module = rx.from_onnx(bytes.fromhex('{made.SerializeToString().hex()}'))"
+    return program(graph, making, problem, values_of("onnx", graph))
+
+
+def _onnx_preload() -> None:
+    onnx_graphs.samples()
+    rx.compile(onnx_drawing.build(onnx_graphs.draw(Random("preload"))), jobs=1, cache=False)
+
+
+KINDS = {
+    "relax": Kind(
+        relax_graphs.draw,
+        relax_graphs.build,
+        relax_oracle.oracle,
+        relax_oracle.EXACT,
+        relax_oracle.BY_ONE,
+        agreement.STEPS,
+        _relax_script,
+        _relax_preload,
+    ),
+    "onnx": Kind(
+        onnx_graphs.draw,
+        onnx_drawing.build,
+        onnx_nodes.oracle,
+        onnx_nodes.EXACT,
+        onnx_nodes.BY_ONE,
+        agreement.ONNX_STEPS,
+        _onnx_script,
+        _onnx_preload,
+    ),
+}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What one ONNX node gives: by onnxruntime, and by the reference evaluator where that has no kernel."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy
+import onnx
+import onnxruntime
+from drawing import kind_of
+from graphs import Node, Undefined, numpy_dtype
+from onnx.reference import ReferenceEvaluator
+
+#: These round no differently: no error comes in with them.
+EXACT = frozenset(
+    "Abs Neg Ceil Floor Round Sign IsNaN IsInf Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Not Max Min "
+    "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Relu Where Clip Cast Reshape Flatten Transpose Unsqueeze "
+    "Squeeze Expand Tile Concat Split Slice Gather GatherElements GatherND ScatterElements ScatterND ReduceMax "
+    "ReduceMin ArgMax ArgMin TopK Trilu Pad OneHot NonZero Unique Size Shape MaxPool GlobalMaxPool Identity "
+    "DepthToSpace SpaceToDepth Compress ReverseSequence CastLike EyeLike ConstantOfShape Range BitCast CenterCropPad "
+    "MaxUnpool Mod Hardmax".split()
+)
+
+#: These subtract from 1 or add to it: their errors are relative to that.
+BY_ONE = frozenset("Celu Elu Selu Softplus LogSoftmax Sigmoid Mish Gelu".split())
+
+#: The attribute of a node that comes whole, from ONNX's own suite.
+PROTO = "proto"
+
+Check = Callable[[Sequence[Any], Mapping[str, Any]], bool]
+
+
+def _divides_by_zero(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    x, y = arrays[:2]
+    if x.dtype.kind not in "iu":
+        return False
+    return bool((y == 0).any() or x.dtype.kind == "i" and ((y == -1) & (x == numpy.iinfo(x.dtype).min)).any())
+
+
+def _is_no_integer(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    x, to = arrays[0], attributes.get("to")
+    target = None if to is None else onnx.helper.tensor_dtype_to_np_dtype(to)
+    if target is None or target.kind not in "iu" or kind_of(x.dtype.name) != "f":
+        return False
+    wide, limits = x.astype("float64"), numpy.iinfo(target)
+    return not bool(((wide > float(limits.min) - 1) & (wide < float(limits.max))).all())
+
+
+def _has_nan(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    return any(
+        each is not None and kind_of(each.dtype.name) == "f" and bool(numpy.isnan(each).any()) for each in arrays
+    )
+
+
+def _is_empty(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    return any(each is not None and each.size == 0 for each in arrays)
+
+
+def _shifts_far(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    return bool((arrays[1] >= 8 * arrays[0].dtype.itemsize).any())
+
+
+def _has_many_axes(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    return bool(arrays[0].ndim > 4 and arrays[0].dtype != numpy.float32)
+
+
+def _odd_power(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    x, y = arrays
+    return x.dtype.kind in "iu" and (kind_of(y.dtype.name) == "f" or bool((y < 0).any()) or x.dtype != y.dtype)
+
+
+#: What the standard does not say, or where the oracle is known to be wrong: the operator, when, and why.
+UNDEFINED: Sequence[tuple[str, Check, str]] = (
+    ("Div Mod", _divides_by_zero, "an integer divided by zero, or an overflow"),
+    ("Cast", _is_no_integer, "a float that the integer type does not have: the standard leaves it open"),
+    ("BitShift", _shifts_far, "a shift by all bits or more"),
+    ("Pow", _odd_power, "an integer to a negative or fractional power, or with another type's rounding"),
+    ("ArgMax ArgMin TopK Unique", _has_nan, "the order of NaN: the standard does not say"),
+    ("ReduceMax ReduceMin Max Min Clip MaxPool GlobalMaxPool Relu", _has_nan, "onnxruntime's vector code loses NaN"),
+    ("Softmax LogSoftmax Hardmax", _has_nan, "onnxruntime gives NaN to other elements too"),
+    ("ReduceMean ReduceMax ReduceMin ReduceLogSumExp ArgMax ArgMin", _is_empty, "a mean or an extreme of nothing"),
+    ("GlobalMaxPool", _has_many_axes, "the reference evaluator gives another shape"),
+    ("Conv MaxPool AveragePool", _is_empty, "a convolution of nothing: onnxruntime refuses or gives garbage"),
+)
+_CHECKS: dict[str, list[tuple[Check, str]]] = {}
+for _names, _check, _reason in UNDEFINED:
+    for _name in _names.split():
+        _CHECKS.setdefault(_name, []).append((_check, _reason))
+
+
+def oracle(node: Node, arrays: Sequence[Any], sizes: Mapping[str, int]) -> list[Any]:
+    """The results. `node.origin` is the model's opset."""
+    given = [each for item in arrays for each in (item if isinstance(item, tuple) else (item,))]
+    for check, reason in _CHECKS.get(node.op, ()):
+        if check(given, node.attributes):
+            raise Undefined(f"{node.op}: {reason}")
+    kinds = tuple(None if each is None else (each.dtype.name, each.ndim) for each in given)
+    frozen = tuple(sorted((name, _frozen(value)) for name, value in node.attributes.items()))
+    session, reference = _evaluators(node.op, kinds, len(node.outputs), node.origin, frozen)
+    feeds = {f"i{index}": each for index, each in enumerate(given) if each is not None}
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            results = session.run(None, feeds) if session is not None else reference.run(None, feeds)
+            return [numpy.asarray(each) if isinstance(each, numpy.generic) else each for each in results]
+        except Exception as error:  # whatever an evaluator raises: it gives nothing
+            raise Undefined(f"{node.op}: {str(error)[:200]}") from None
+
+
+def both(node: Node, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]] | None:
+    """The results of both, where both have some: they should agree before anything else is compared with them."""
+    given = [each for item in arrays for each in (item if isinstance(item, tuple) else (item,))]
+    kinds = tuple(None if each is None else (each.dtype.name, each.ndim) for each in given)
+    frozen = tuple(sorted((name, _frozen(value)) for name, value in node.attributes.items()))
+    session, _ = _evaluators(node.op, kinds, len(node.outputs), node.origin, frozen)
+    if session is None:
+        return None
+    feeds = {f"i{index}": each for index, each in enumerate(given) if each is not None}
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            model = one_node(node.op, kinds, len(node.outputs), node.origin, frozen)
+            return session.run(None, feeds), ReferenceEvaluator(model).run(None, feeds)
+        except Exception:  # the reference has gaps
+            return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _evaluators(op: str, kinds: Any, outputs: int, opset: int, attributes: Any) -> tuple[Any, Any]:
+    model = one_node(op, kinds, outputs, opset, attributes)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        numpy_knows = all(kind is None or hasattr(numpy, kind[0]) for kind in kinds)  # onnxruntime takes numpy's types
+        if numpy_knows:
+            return onnxruntime.InferenceSession(
+                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            ), None
+    except Exception:  # it has no kernel for these types
+        pass
+    try:
+        return None, ReferenceEvaluator(model)
+    except Exception as error:
+        raise Undefined(f"{op}: neither evaluator has it: {str(error)[:200]}") from None
+
+
+Kinds = Sequence[tuple[str, int] | None]
+
+
+def one_node(op: str, kinds: Kinds, outputs: int, opset: int, attributes: Any) -> onnx.ModelProto:
+    """A model of one node, whose inputs have types and ranks: without these onnxruntime's inference crashes."""
+    helper = onnx.helper
+    infos = [
+        helper.make_tensor_value_info(
+            f"i{index}", helper.np_dtype_to_tensor_dtype(numpy_dtype(kind[0])), [None] * kind[1]
+        )
+        for index, kind in enumerate(kinds)
+        if kind is not None
+    ]
+    inputs = ["" if kind is None else f"i{index}" for index, kind in enumerate(kinds)]
+    node = make_node(op, inputs, [f"o{index}" for index in range(outputs)], dict(attributes))
+    graph = helper.make_graph([node], "main", infos, [onnx.ValueInfoProto(name=name) for name in node.output if name])
+    return model_of(graph, opset, node.domain)
+
+
+def make_node(op: str, inputs: Sequence[str], outputs: Sequence[str], attributes: Mapping[str, Any]) -> onnx.NodeProto:
+    """A node; one from the suite under other names."""
+    if PROTO not in attributes:
+        return onnx.helper.make_node(op, inputs, outputs, **attributes)
+    node = onnx.NodeProto.FromString(attributes[PROTO])
+    names = iter(outputs)
+    node.output[:] = [next(names) if name else "" for name in node.output]
+    node.input[:] = inputs
+    return node
+
+
+def model_of(graph: onnx.GraphProto, opset: int, *domains: str) -> onnx.ModelProto:
+    opsets = [onnx.helper.make_opsetid("", opset)]
+    if any(domains):
+        opsets.append(onnx.helper.make_opsetid("ai.onnx.ml", 5))
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

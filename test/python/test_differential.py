@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The differential fuzzer: a short run with a fixed seed, and that it finds what is wrong (`make fuzz` runs longer)."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / "fuzz"
+CASES = 20
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(FOLDER / "differential.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def run_code(code: str) -> subprocess.CompletedProcess[str]:
+    """With the fuzzer's modules at hand."""
+    start = f"import sys\nsys.path.insert(0, {str(FOLDER)!r})\nimport differential, numpy\n"
+    return subprocess.run([sys.executable, "-c", start + code], capture_output=True, text=True, timeout=300)
+
+
+def test_random_graphs_give_what_the_oracles_give() -> None:
+    done = run("--seed", "20", "--cases", str(CASES), "--jobs", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = re.match(r"seed 20: (\d+) graphs, (\d+) agree, (\d+) undefined, 0 failed", done.stdout)
+    assert summary is not None, done.stdout
+    total, agreeing, _ = map(int, summary.groups())
+    assert total == CASES, done.stdout
+    assert agreeing > 0.8 * CASES, f"most cases compare nothing: {done.stdout}"
+
+
+def test_a_case_is_made_again_from_its_seed() -> None:
+    first, second = (run("--kind", "relax", "--seed", "3", "--case", "7") for _ in range(2))
+    assert first.stdout == second.stdout != ""
+    assert first.returncode == 0, first.stdout + first.stderr
+
+
+def test_a_wrong_result_is_found_and_made_small() -> None:
+    # An oracle that is wrong stands in for a compiler that is.
+    done = run_code("""
+import relax_oracle
+relax_oracle.FUNCTIONS["relax.concat"] = lambda xs, axis: numpy.flip(numpy.concatenate(xs, axis), axis)
+sys.exit(differential.main(["--kind", "relax", "--seed", "1", "--cases", "8", "--jobs", "1"]))
+""")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(
+        r"FAILED .*relax --seed 1 --case \d+: result v\d+_0 of relax.concat: \d+ of \d+ elements differ", done.stdout
+    ), done.stdout
+    program = done.stdout.partition("module {")[2].partition("}\n}")[0]
+    operators = re.findall(r'"(relax\.[\w.]+)"', program)
+    assert set(operators) == {"relax.concat"}, f"not as small as it could be: {program}"
+
+
+def test_an_access_outside_of_an_array_is_found() -> None:
+    done = run_code("""
+import ctypes, guard_pages, isolated
+def read(at_end, offset):
+    array = guard_pages.guarded(numpy.arange(7.0), at_end)
+    return ctypes.c_double.from_address(array.ctypes.data + 8 * offset).value
+for at_end, offset in ((True, 6), (True, 7), (False, 0), (False, -1)):
+    print(isolated.alone(lambda: read(at_end, offset), 60.0, lambda cause, phase: cause))
+""")
+    died = "the process died of SIGSEGV"
+    assert done.stdout.splitlines() == ["6.0", died, "0.0", died], done.stdout + done.stderr
+
+
+def test_a_write_outside_of_a_result_is_found() -> None:
+    done = run_code("""
+import ctypes, guard_pages, isolated, relax_mlir as rx
+module = rx.Module()
+with module.function("main", [rx.tensor(("n",))]) as f:
+    f.returns(rx.relax.negative(f.args[0]))
+main = rx.compile(module, cache=False)["main"]
+def write(offset):
+    guard_pages.guard_results()
+    result = rx.runtime.to_numpy(main(numpy.ones(5, "float32")))
+    ctypes.c_float.from_address(result.ctypes.data + 4 * offset).value = 2.0
+    return result.tolist()
+for offset in (4, 5):
+    print(isolated.alone(lambda: write(offset), 60.0, lambda cause, phase: cause))
+""")
+    assert done.stdout.splitlines() == [str([-1.0] * 4 + [2.0]), "the process died of SIGSEGV"], (
+        done.stdout + done.stderr
+    )
+
+
+def test_a_crash_and_a_hang_are_failures_and_the_next_case_goes_on() -> None:
+    done = run_code("""
+import os, time, isolated
+def work(index):
+    if index == 1:
+        os.abort()
+    if index == 2:
+        time.sleep(1000)
+    return index
+queue = ((index,) for index in range(5))
+for line in sorted(map(str, isolated.run(work, queue, 2, None, 5.0, lambda cause, phase: cause))):
+    print(line)
+""")
+    died, late = "the process died of SIGABRT", "no result in 5 s"
+    expected = ["((0,), 0)", f"((1,), '{died}')", f"((2,), '{late}')", "((3,), 3)", "((4,), 4)"]
+    assert done.stdout.splitlines() == expected, done.stdout + done.stderr
