@@ -78,7 +78,7 @@ function kernelColumns() {
   const measured = [
     { name: "Time", isNumber: true, about: "Of all its calls, in one run; under it that of the fastest and of the slowest run", value: (row) => row.seconds, show: (row) => two(secondsText(row.seconds), spreadText(row.fastest, row.slowest)) },
     { name: "Share", isNumber: true, about: "Of the time of a run", value: (row) => row.seconds, show: (row) => shareBar(row.seconds / totalSeconds, mostSeconds / totalSeconds) },
-    { name: "FLOP/s, B/s", isNumber: true, about: "Operations on numbers a second; under it what is read and written", value: (row) => rate(row.flops, row.seconds), show: (row) => two(flopsText(rate(row.flops, row.seconds)), rateText(rate(row.bytes, row.seconds))) },
+    { name: "FLOP/s", isNumber: true, about: "Operations on numbers a second; under it what is read and written", value: (row) => rate(row.flops, row.seconds), show: (row) => two(flopsText(rate(row.flops, row.seconds)), rateText(rate(row.bytes, row.seconds))) },
     { name: "Roofline", isNumber: true, about: "Of what this machine reaches on one thread: of its arithmetic or of its traffic, whichever bounds the kernel more", value: (row) => row.roofline, show: (row) => (row.roofline === null ? "–" : percentText(row.roofline)) },
   ];
   return [
@@ -86,14 +86,14 @@ function kernelColumns() {
     ...(isMeasured ? measured : []),
     { name: "Calls", isNumber: true, value: (row) => row.calls.length },
     { name: "Writes", about: "Types of the outputs", value: (row) => outputs(row)[0] ?? "", show: (row) => el("code", { class: "types" }, breakable(shortened(outputs(row).join(", ") || "–", 60))) },
-    { name: "FLOP, bytes", isNumber: true, about: "Operations on numbers, of all calls; under it what is read and written", value: (row) => row.flops, show: (row) => two(flopsText(row.flops), bytesText(row.bytes)) },
-    { name: "Schedule, code", about: "Plan, and the tile: points × vectors × lanes; under it the bytes of machine code", value: (row) => scheduleText(row.kernel), show: (row) => two(scheduleText(row.kernel), codeText(row.kernel)) },
+    { name: "FLOP", isNumber: true, about: "Operations on numbers, of all calls; under it what is read and written", value: (row) => row.flops, show: (row) => two(flopsText(row.flops), bytesText(row.bytes)) },
+    { name: "Schedule", about: "Plan, and the tile: points × vectors × lanes; under it the bytes of machine code", value: (row) => scheduleText(row.kernel), show: (row) => two(scheduleText(row.kernel), codeText(row.kernel)) },
   ];
 }
 
 function showKernels() {
   const rows = kernelRows(), columns = kernelColumns();
-  const start = { column: columns.findIndex((column) => column.name === (isMeasured ? "Time" : "FLOP, bytes")), isDown: true };
+  const start = { column: columns.findIndex((column) => column.name === (isMeasured ? "Time" : "FLOP")), isDown: true };
   const table = new SortedTable(at("kernel-table"), columns, rows, start);
   const count = () => { at("filtered").textContent = table.shown === rows.length ? plural(rows.length, "kernel") : `${table.shown} of ${plural(rows.length, "kernel")}`; };
   at("filter").addEventListener("input", (event) => {
