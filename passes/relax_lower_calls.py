@@ -11,6 +11,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.constants import add_globals
 from .lower_calls.function import INPUTS, FunctionLowering
+from .lower_calls.written import mark_written_inputs
 
 
 @register_pass
@@ -24,6 +25,7 @@ class LowerCalls(Pass):
     def run(self, op: Any) -> None:
         functions = graph_functions(op)
         add_globals(op, functions)
+        mark_written_inputs(functions)
         for function in functions:
             FunctionLowering(function).run()
 

@@ -12,3 +12,5 @@ from .errors import UnknownFunction as UnknownFunction
 from .errors import UnsupportedArray as UnsupportedArray
 from .executable import Executable as Executable
 from .executable import load as load
+from .function import Function as Function
+from .signing import sign as sign

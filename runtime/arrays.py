@@ -12,12 +12,16 @@ from typing import Any
 
 from .errors import UnsupportedArray
 
-_KNOWN_TO_NUMPY = frozenset(
+KNOWN_TO_NUMPY = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
-# Where a DLTensor lies in what a capsule of this name points to, and its element type in the DLTensor.
+# Where a DLTensor lies in what a capsule of this name points to, what is where in it, and in front of it.
 _TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
-_DTYPE_OFFSET = 20
+_RANK_OFFSET, _DTYPE_OFFSET, _SHAPE_OFFSET = 16, 20, 24
+_FLAGS_OFFSET, _READ_ONLY = 24, 1
+_HIGHEST_RANK = 64
+_OBJECT_HEADER = 24  # of tvm-ffi's objects; a tensor's DLTensor lies behind it
+_CPU = 1
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -38,7 +42,7 @@ def tensor(array: Any) -> Any:
         )
     if not array.flags.writeable:
         raise UnsupportedArray("a read-only array cannot be passed, as tensors can be written to: pass a copy")
-    if name in _KNOWN_TO_NUMPY:
+    if name in KNOWN_TO_NUMPY:
         return tvm_ffi.from_dlpack(array)
     dtype = _dlpack_type(array.dtype)
     storage = array.view(f"uint{8 * array.dtype.itemsize}")
@@ -67,9 +71,11 @@ def to_numpy(tensor: Any, dtype: Any = None) -> Any:
     import numpy
     import tvm_ffi
 
+    if isinstance(tensor, numpy.ndarray):
+        return tensor if dtype is None else _reinterpreted(tensor, numpy_type(dtype))
     tensor = tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor)
     name = str(tensor.dtype)
-    if name in _KNOWN_TO_NUMPY:
+    if name in KNOWN_TO_NUMPY:
         array = numpy.from_dlpack(tensor)
     else:
         storage = tvm_ffi.dtype(f"uint{tensor.dtype.bits}")
@@ -77,11 +83,81 @@ def to_numpy(tensor: Any, dtype: Any = None) -> Any:
     return array if dtype is None else _reinterpreted(array, numpy_type(dtype))
 
 
+def share(array: Any, is_written: bool = False) -> Any:
+    """A tvm-ffi tensor of the memory that an object of any framework exports, also of memory that is read-only.
+
+    What the object says of its memory is checked before somebody follows its pointers.
+    """
+    import tvm_ffi
+
+    kind = f"an object of type {type(array).__name__}"
+    try:
+        capsule = _exported(array)
+        name = _capsule_name(capsule)
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UnsupportedArray(f"{kind} does not export its memory: {error}") from None
+    if name not in _TENSOR_OFFSETS:
+        raise UnsupportedArray(f"{kind} exports no DLPack tensor")
+    start = _capsule_pointer(capsule, name)
+    damage = _damage(start + _TENSOR_OFFSETS[name])
+    if damage:
+        raise UnsupportedArray(damage)
+    is_versioned = name == b"dltensor_versioned"
+    if is_written and is_versioned and ctypes.c_uint64.from_address(start + _FLAGS_OFFSET).value & _READ_ONLY:
+        raise UnsupportedArray("is written to, but the array is read-only")
+    return tvm_ffi.from_dlpack(capsule)
+
+
+def _damage(place: int) -> str:
+    """Why nobody can read what a DLTensor points to; nothing where that may be possible."""
+    rank = ctypes.c_int32.from_address(place + _RANK_OFFSET).value
+    if not 0 <= rank <= _HIGHEST_RANK:
+        return f"expected a tensor of rank 0 to {_HIGHEST_RANK}, got rank {rank}"
+    sizes_at = ctypes.c_void_p.from_address(place + _SHAPE_OFFSET).value
+    if rank and not sizes_at:
+        return "expected a tensor with its sizes, got a null pointer for them"
+    sizes = list((ctypes.c_int64 * rank).from_address(sizes_at)) if sizes_at else []
+    if min(sizes, default=0) < 0:
+        return f"expected sizes of at least 0, got shape {tuple(sizes)}"
+    if 0 not in sizes and not ctypes.c_void_p.from_address(place).value:
+        return "expected data, got a null pointer"
+    return ""
+
+
+def _exported(array: Any) -> Any:
+    try:
+        return array.__dlpack__(max_version=(1, 0))
+    except TypeError:  # of before DLPack 1.0
+        return array.__dlpack__()
+
+
+def is_copied(tensor: Any) -> bool:
+    """Whether a tensor is one for `copy`: on the CPU, with gaps between its elements, or misaligned."""
+    bits = tensor.dtype.bits
+    if (
+        _damage(tensor.__chandle__() + _OBJECT_HEADER)
+        or tensor.__dlpack_device__()[0] != _CPU
+        or bits not in (8, 16, 32, 64)
+        or tensor.dtype.lanes != 1
+    ):
+        return False
+    return not tensor.is_contiguous() or tensor.data_ptr() % (bits // 8) != 0
+
+
+def copy(tensor: Any) -> Any:
+    """The elements of a tensor on the CPU one behind the other."""
+    import numpy
+    import tvm_ffi
+
+    elements = numpy.from_dlpack(_Relabelled(tensor, tvm_ffi.dtype(f"uint{tensor.dtype.bits}")))
+    return tvm_ffi.from_dlpack(_Relabelled(numpy.array(elements, order="C"), tensor.dtype))
+
+
 def numpy_type(dtype: Any) -> Any:
     """numpy's or ml_dtypes' element type of this name; others are what numpy makes of them."""
     import numpy
 
-    if not isinstance(dtype, str) or dtype in _KNOWN_TO_NUMPY:
+    if not isinstance(dtype, str) or dtype in KNOWN_TO_NUMPY:
         return numpy.dtype(dtype)
     try:
         import ml_dtypes

@@ -17,7 +17,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,11 @@ def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> None:
     write_whole(Path(path), _pieces(artifact))
 
 
+def artifact_bytes(artifact: Artifact) -> bytes:
+    """What `write_artifact` writes."""
+    return b"".join(_pieces(artifact))
+
+
 def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     places, offset = [], 0
     for constant in artifact.constants:
@@ -87,25 +92,44 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
         yield _padding(constant.data.nbytes)
 
 
-def read_artifact(path: str | os.PathLike[str], *, verify_constants: bool = True) -> Artifact:
-    """What a file holds, mapped. Raises ArtifactError with the reason where it is damaged or of another version."""
+def read_artifact(
+    path: str | os.PathLike[str], *, verify_constants: bool = True, check: Callable[[memoryview], None] | None = None
+) -> Artifact:
+    """What a file holds, mapped. Raises ArtifactError with the reason where it is damaged or of another version.
+
+    `check` sees all bytes before anything in them is believed. Then they are a copy in memory, which nobody can
+    change between the check and the use.
+    """
     try:
-        return _parse(_map(path), verify_constants)
+        data = _map(path, is_copy=check is not None)
+        if check is not None:
+            check(data)
+        return parse_artifact(data, verify_constants)
     except ArtifactError as error:
-        raise ArtifactError(f"{os.fspath(path)}: {error}") from None
+        name = os.fspath(path)
+        raise ArtifactError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
 
 
-def _map(path: str | os.PathLike[str]) -> memoryview:
+def _map(path: str | os.PathLike[str], *, is_copy: bool) -> memoryview:
     try:
         with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size < HEADER_BYTES:
+            size = os.fstat(file.fileno()).st_size
+            if size < HEADER_BYTES:
                 raise ArtifactError("not an artifact: too short")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            if not is_copy:
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            copy = memoryview(mmap.mmap(-1, size))  # aligned, as the constants in it must be
+            if file.readinto(copy) != size:
+                raise ArtifactError("cannot be read: somebody changes it")
+            return copy.toreadonly()
     except (OSError, ValueError) as error:
         raise ArtifactError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _parse(data: memoryview, verify_constants: bool) -> Artifact:
+def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
+    """What the bytes of a file hold. Raises ArtifactError."""
+    if data.nbytes < HEADER_BYTES:
+        raise ArtifactError("not an artifact: too short")
     magic, version, manifest_bytes, code_bytes, size = _HEADER.unpack_from(data)
     if magic != MAGIC:
         raise ArtifactError("not an artifact: it does not begin like one")

@@ -9,15 +9,18 @@ import functools
 import os
 import platform
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .artifact import Artifact, read_artifact, write_artifact
+from . import display
+from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
+from .function import Function
 from .memory import ConstantMemory
 from .printing import register_print
 from .python_errors import register_builtin_errors
+from .signing import check_trust
 
 if TYPE_CHECKING:
     from .profile import Profile
@@ -26,7 +29,7 @@ _SET_CONSTANTS = "__relax_set_constants"
 
 
 class Executable:
-    """`executable["main"](x, y)`: functions take and give tensors of any framework that knows DLPack, without copies.
+    """`executable["main"](x, y)`: functions take arrays of any framework that knows DLPack, and give the same back.
 
     Calls may come from many threads at once; they run without the interpreter's lock.
     """
@@ -38,20 +41,31 @@ class Executable:
         """
         self._artifact = artifact
         self._entries = {entry["name"]: entry for entry in artifact.entries}
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Function] = {}
         self._profiling = threading.Lock()
         self._module: Any = None if load_later else _load(artifact)
 
-    def __getitem__(self, name: str) -> Any:
-        """The function of that name, a tvm-ffi function."""
+    def __getitem__(self, name: str) -> Function:
+        """The function of that name; `executable[name].packed` is tvm-ffi's."""
         if name not in self._functions:
             if name not in self._entries:
                 raise UnknownFunction(self._unknown(name))
             if self._module is None:
                 self._module = _load(self._artifact)
-            self._functions[name] = _find(self._module, name)
-            self._functions[name].release_gil = True
+            packed = _find(self._module, name)
+            packed.release_gil = True
+            self._functions[name] = Function(packed, self._entries[name])
         return self._functions[name]
+
+    def __repr__(self) -> str:
+        return display.text(self._artifact)
+
+    def _repr_html_(self) -> str:
+        return display.html(self._artifact)
+
+    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[bytes, bool]]:
+        """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
+        return _unpickled, (artifact_bytes(self._artifact), self._module is None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -79,8 +93,8 @@ class Executable:
         if not self._profiling.acquire(blocking=False):
             raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
         try:
-            find = functools.partial(_find, self._module)
-            return profile_calls(entry, lambda: function(*arguments), find, repeat=repeat, warmup=warmup)
+            find, passed = functools.partial(_find, self._module), function.prepared(*arguments)
+            return profile_calls(entry, lambda: function.packed(*passed), find, repeat=repeat, warmup=warmup)
         finally:
             self._profiling.release()
 
@@ -94,13 +108,33 @@ class Executable:
         return f"no function {name!r} in this executable; there are {', '.join(self._entries) or 'none'}{hint}"
 
 
-def load(path: str | os.PathLike[str], *, verify_constants: bool = True) -> Executable:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    verify_constants: bool = True,
+    sha256: str | None = None,
+    verify_key: str | os.PathLike[str] | None = None,
+) -> Executable:
     """An executable from a file that `save` wrote. Raises ArtifactError with the reason where that cannot be.
 
-    The file's constants are mapped into memory, not copied. Checking them reads all of them once; without the check
-    they are read when they are used.
+    A file holds native code, which can do whatever this process can: load what you trust. The file's own checksums
+    find damage, not malice. `sha256` (64 hexadecimal digits) says which file is meant, `verify_key` (a public Ed25519
+    key, a PEM file) who must have signed it (`sign`); any other file is refused before anything in it is used.
+
+    The file's constants are mapped into memory, not copied, unless one of these is given. Checking them for damage
+    reads all of them once; without `verify_constants` they are read when they are used.
     """
-    return Executable(read_artifact(path, verify_constants=verify_constants))
+    if sha256 is None and verify_key is None:
+        return Executable(read_artifact(path, verify_constants=verify_constants))
+
+    def check(data: memoryview) -> None:
+        check_trust(path, data, sha256, verify_key)
+
+    return Executable(read_artifact(path, verify_constants=verify_constants, check=check))
+
+
+def _unpickled(data: bytes, load_later: bool) -> Executable:
+    return Executable(parse_artifact(memoryview(data)), load_later=load_later)
 
 
 def check_architecture(triple: str) -> None:

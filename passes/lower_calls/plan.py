@@ -26,7 +26,7 @@ _PRODUCERS = frozenset(
     "relax.call_tir relax.call_dps_packed relax.shape_to_tensor func.call tensor.from_elements tensor.splat".split()
 )
 #: Operations whose results may take the place of operands.
-_IN_PLACE = frozenset(("relax.call_tir_inplace", "relax.call_inplace_packed"))
+IN_PLACE = frozenset(("relax.call_tir_inplace", "relax.call_inplace_packed"))
 
 
 @dataclass(eq=False)
@@ -113,7 +113,7 @@ class _Planner:
                 self._visit_regions(op, path)
             elif op.name in VIEWS:
                 self._alias(op.results[0], op.operands[0])
-            elif op.name in _PRODUCERS or op.name in _IN_PLACE:
+            elif op.name in _PRODUCERS or op.name in IN_PLACE:
                 self._produce(op, path)
 
     def _visit_regions(self, op: Any, path: tuple[Any, ...]) -> None:
@@ -164,7 +164,7 @@ class _Planner:
 
 def _inplace_operands(op: Any) -> list[Any]:
     """For each result the operand whose memory it takes, or None."""
-    if op.name not in _IN_PLACE:
+    if op.name not in IN_PLACE:
         return [None] * len(op.results)
     indices = op.opview.inplace_indices
     return [op.operands[index] if index >= 0 else None for index in indices]

@@ -54,6 +54,8 @@ class Signature:
     outputs: tuple[Given, ...]
     #: The results' names for callers, or none.
     output_names: tuple[str, ...] = ()
+    #: The inputs that a call may write to.
+    written: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         _check_name("function", self.name)
@@ -77,9 +79,12 @@ class Signature:
         names = [{"name": name} for name in self.output_names] or [{} for _ in self.outputs]
         return {
             "name": self.name,
-            "inputs": [{"name": name, **_describe(info)} for name, info in self.inputs],
+            "inputs": [{"name": name, **_describe(info), **self._use(name)} for name, info in self.inputs],
             "outputs": [{**name, **_describe(info)} for name, info in zip(names, self.outputs, strict=True)],
         }
+
+    def _use(self, name: str) -> dict[str, bool]:
+        return {"written": True} if name in self.written else {}
 
 
 def single(infos: Iterable[Any]) -> Iterable[Any]:

@@ -45,7 +45,7 @@ class Driver:
         for note in notes:
             self.stderr.write(f"relax-run: note: {note}\n")
         announce(f"running {name}")
-        call = _caller(executable[name], name, inputs)
+        call = _caller(executable[name].packed, name, inputs)
         results, notes = outputs.named_arrays(entry, call())
         for note in notes:
             self.stderr.write(f"relax-run: note: {note}\n")

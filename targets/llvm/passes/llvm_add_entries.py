@@ -17,17 +17,18 @@ from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS, input_symbols, is_sized
+from ....passes.lower_calls.written import WRITTEN
 from ..abi import EXPORT_PREFIX
 from ..grouping import given_outputs, passed_inputs
 from ..packed_entry import add_packed_entry, kernel_name
-from ..signature import Result, Signature
+from ..signature import Passed, Result, Signature, single
 from .llvm_name_functions import NAME, name_in_program
 from .llvm_profile_kernels import PROFILE, profile_of
 
 #: On the module: for each entry what the manifest says of it, as JSON.
 ENTRIES = "relax.entries"
 #: Attributes that have served their purpose.
-_SPENT = (INPUTS, RESULTS, NAMES, NAME, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
+_SPENT = (INPUTS, RESULTS, NAMES, NAME, WRITTEN, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
 _INTERNAL = "#llvm.linkage<internal>"
 
 
@@ -102,12 +103,21 @@ def signature_of(function: Any) -> Signature:
     results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
     names = [string_value(each) for each in attributes[NAMES]]
     outputs = [result_info(info, inputs) for info in results]
+    passed = passed_inputs(function, names, inputs)
     return Signature(
         name_in_program(function),
-        passed_inputs(function, names, inputs),
+        passed,
         given_outputs(function, results, outputs),
         _result_names(function),
+        _written(function, passed),
     )
+
+
+def _written(function: Any, passed: Sequence[tuple[str, Passed]]) -> frozenset[str]:
+    """The names of what a call may write to: a list where that is one of its tensors."""
+    positions = set(function.attributes[WRITTEN]) if WRITTEN in function.attributes else set()
+    owners = [name for name, info in passed for _ in single([info])]
+    return frozenset(owners[position] for position in positions)
 
 
 def _result_names(function: Any) -> tuple[str, ...]:

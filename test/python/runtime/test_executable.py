@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import gc
+import pickle
 import subprocess
 import sys
 import time
@@ -80,7 +82,7 @@ def test_saved_and_loaded(artifact: Artifact, saved: Path) -> None:
         assert [value(exe["pick"](index)) for index in (0, 1)] == [3.5, 5.0]
         assert (list(exe), len(exe), "pick" in exe, "other" in exe) == (["pick"], 1, True, False)
         assert exe.signature("pick") == SIGNATURE.describe()
-        assert exe["pick"].release_gil
+        assert exe["pick"].packed.release_gil
 
 
 def test_in_a_process_without_the_compiler(saved: Path) -> None:
@@ -108,6 +110,20 @@ def test_a_file_can_be_replaced_while_it_runs(artifact: Artifact, saved: Path) -
     function = runtime.load(saved)["pick"]
     Executable(artifact).save(saved)
     assert value(function(1)) == 5
+
+
+def test_pickled_and_copied(artifact: Artifact, saved: Path) -> None:
+    for exe in (Executable(artifact), runtime.load(saved)):
+        for again in (pickle.loads(pickle.dumps(exe)), copy.deepcopy(exe), copy.copy(exe)):
+            assert [value(again["pick"](index)) for index in (0, 1)] == [3.5, 5.0]
+            assert again.signature("pick") == exe.signature("pick")
+    elsewhere = Executable(dataclasses.replace(artifact, triple="vax-unknown-vms"), load_later=True)
+    again = pickle.loads(pickle.dumps(elsewhere))  # made here for another machine
+    with pytest.raises(ArtifactError, match="the code is for vax-unknown-vms"):
+        again["pick"]
+    data = pickle.dumps(Executable(artifact)).replace(b"first", b"frist")
+    with pytest.raises(ArtifactError, match="checksum"):
+        pickle.loads(data)
 
 
 def test_an_unknown_function(artifact: Artifact) -> None:

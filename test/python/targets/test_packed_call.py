@@ -142,7 +142,7 @@ def test_errors_belong_to_their_thread(function: Any) -> None:
 def test_nothing_leaks(function: Any) -> None:
     """Arguments, results, errors: a leak of one tensor of 16 KiB a call would be 64 MiB."""
     register(lambda value: 1.0)
-    several = executable(*_two_results())["two"]
+    several = executable(*_two_results())["two"].packed
     x = numpy.zeros(4096, numpy.float32)
 
     def rounds(count: int) -> None:

@@ -44,12 +44,14 @@ ROWS = tensor(("n", 4))
 
 def single(inputs: list[tuple[str, Any]], outputs: list[TensorInfo] | None = None, **options: Any) -> Any:
     """A function that checks its arguments and does nothing."""
-    return executable(ignoring("f", inputs, outputs or []), signature("f", inputs, outputs or []), **options)["f"]
+    return executable(ignoring("f", inputs, outputs or []), signature("f", inputs, outputs or []), **options)[
+        "f"
+    ].packed
 
 
 @pytest.fixture(scope="module")
 def add() -> Any:
-    return executable(ADD, signature("add", [("x", ROWS), ("y", ROWS)], [ROWS]))["add"]
+    return executable(ADD, signature("add", [("x", ROWS), ("y", ROWS)], [ROWS]))["add"].packed
 
 
 class OnlyDLPack:

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inputs of graph functions that a call may write to: callers must not pass what is to stay as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...bindings.mlir import ir, string_value
+from .plan import IN_PLACE, VIEWS
+
+#: On a graph function, and on what it is lowered to: positions of inputs that it may write to.
+WRITTEN = "relax.written"
+
+
+def mark_written_inputs(functions: Sequence[Any]) -> None:
+    """Sets the attribute, before the functions are lowered. What enters or leaves a region is a copy there."""
+    written: dict[str, set[int]] = {}
+    before = -1
+    while before != (before := sum(map(len, written.values()))):  # functions may call each other in any order
+        for function in functions:
+            written[string_value(function.attributes["sym_name"])] = _written(function, written)
+    for function in functions:
+        positions = sorted(written[string_value(function.attributes["sym_name"])])
+        if positions:
+            function.attributes[WRITTEN] = ir.DenseI64ArrayAttr.get(positions, function.context)
+
+
+def _written(function: Any, known: dict[str, set[int]]) -> set[int]:
+    body = function.regions[0].blocks[0]
+    inputs = {argument: position for position, argument in enumerate(body.arguments)}
+    found = set()
+    for op in _operations(body):
+        found |= {inputs[value] for value in _targets(op, known) if value in inputs}
+        for result, operand in _shared(op):
+            if operand in inputs:
+                inputs[result] = inputs[operand]
+    return found
+
+
+def _operations(block: Any) -> Iterator[Any]:
+    for view in block.operations:
+        yield view.operation
+        for region in view.operation.regions:
+            for inner in region.blocks:
+                yield from _operations(inner)
+
+
+def _targets(op: Any, known: dict[str, set[int]]) -> list[Any]:
+    """The operands whose memory an operation may write to; a packed function with effects may write to any."""
+    if op.name in IN_PLACE:
+        return [op.operands[index] for index in op.opview.inplace_indices if index >= 0]
+    if op.name == "func.call":
+        return [op.operands[index] for index in known.get(str(op.attributes["callee"].value), ())]
+    return list(op.operands) if op.name == "relax.call_packed" else []
+
+
+def _shared(op: Any) -> list[tuple[Any, Any]]:
+    """Results that are an operand's memory."""
+    if op.name in VIEWS:
+        return [(op.results[0], op.operands[0])]
+    if op.name in IN_PLACE:
+        indices = op.opview.inplace_indices
+        return [(result, op.operands[i]) for result, i in zip(op.results, indices, strict=True) if i >= 0]
+    return []

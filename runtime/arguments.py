@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arguments that a compiled function refuses, as ones that it takes: copies where that is needed, tensors of numbers.
+
+Only what is refused in any case is changed. Inputs that a call writes to must be what the caller can see written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Number
+from typing import Any
+
+from .arrays import KNOWN_TO_NUMPY, copy, is_copied, numpy_type, share, tensor
+from .errors import UnsupportedArray
+
+_KINDS = ("bool", "int", "float")  # of numbers, each of which can stand for those before it
+
+
+def are_passed_as_they_are(entry: Mapping[str, Any], arguments: Sequence[Any]) -> bool:
+    """Whether the types of arguments say that the entry can be asked about them: tvm-ffi knows their structures."""
+    return all(
+        described["kind"] not in ("tensor", "list") or _is_known(argument)
+        for described, argument in zip(entry["inputs"], arguments, strict=False)
+    )
+
+
+def prepared(entry: Mapping[str, Any], arguments: Sequence[Any]) -> list[Any]:
+    """The arguments, those changed that would be refused as they are. Raises UnsupportedArray with the name."""
+    if len(arguments) != len(entry["inputs"]):
+        return list(arguments)  # the entry says so
+    pairs = zip(entry["inputs"], arguments, strict=True)
+    return [_prepared(entry["name"], position, *pair) for position, pair in enumerate(pairs)]
+
+
+def _prepared(function: str, position: int, described: Mapping[str, Any], value: Any) -> Any:
+    where = f"{function}: argument #{position} '{described['name']}'"
+    is_written = bool(described.get("written"))
+    if described["kind"] == "tensor":
+        return _tensor(where, described, value, is_written)
+    if described["kind"] != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return value
+    if len(value) != len(described["items"]):
+        return value
+    items = zip(described["items"], value, strict=True)
+    found = [_tensor(f"{where} item #{index}", each, item, is_written) for index, (each, item) in enumerate(items)]
+    return value if all(one is other for one, other in zip(found, value, strict=True)) else found
+
+
+def _is_known(value: Any) -> bool:
+    import tvm_ffi
+
+    cls = type(value)
+    is_numpys = cls.__module__ == "numpy" and hasattr(cls, "__dlpack__")
+    return is_numpys or isinstance(value, tvm_ffi.Tensor) or hasattr(cls, "__dlpack_c_exchange_api__")
+
+
+def _tensor(where: str, described: Mapping[str, Any], value: Any, is_written: bool) -> Any:
+    import tvm_ffi
+
+    try:
+        if isinstance(value, (Number, list, tuple)) or _is_numpys(value, "generic"):
+            return _of_numbers(where, described, value, is_written)
+        if _is_numpys(value, "ndarray"):
+            return _of_numpy(where, described, value, is_written)
+        if isinstance(value, tvm_ffi.Tensor):
+            return _contiguous(where, value, value, is_written)
+        if hasattr(value, "__dlpack__"):
+            return _contiguous(where, value, share(value, is_written), is_written)
+        if isinstance(value, memoryview) or hasattr(value, "__array__"):
+            return tensor(_of_numpy(where, described, _numpy(where).asarray(value), is_written))
+    except UnsupportedArray as error:
+        raise UnsupportedArray(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+    return value
+
+
+def _is_numpys(value: Any, name: str) -> bool:
+    """Whether a value is of this class of numpy, which may not be there."""
+    return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
+
+
+def _of_numbers(where: str, described: Mapping[str, Any], value: Any, is_written: bool) -> Any:
+    """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
+    numpy = _numpy(where)
+    if is_written:
+        raise UnsupportedArray(
+            f"{where} is written to, which nobody would see in a {type(value).__name__}: pass an array"
+        )
+    try:
+        array = numpy.asarray(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise UnsupportedArray(
+            f"{where} expected numbers of {described['dtype']}, got a list that is none: {error}"
+        ) from None
+    if isinstance(value, numpy.generic):
+        return _of_numpy(where, described, array, is_written)
+    name = described.get("holds", described["dtype"])
+    wanted = numpy_type(name)
+    kinds = [_kind(array.dtype.name), _kind(name)]
+    if kinds[0] is None or (array.size and _KINDS.index(kinds[0]) > _KINDS.index(kinds[1] or "float")):
+        raise UnsupportedArray(f"{where} expected numbers of {name}, got {_short(value)}")
+    with numpy.errstate(all="ignore"):
+        made = array.astype(wanted)
+    if kinds[1] == "int" and (made.astype(array.dtype) != array).any():
+        raise UnsupportedArray(f"{where} expected numbers of {name}, which cannot be all of {_short(value)}")
+    return tensor(made)
+
+
+def _kind(dtype: str) -> str | None:
+    """Which kind of numbers an element type has."""
+    name = dtype.lstrip("ub") if dtype != "bool" else dtype
+    return next((kind for kind in _KINDS if name.startswith(kind)), None)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _of_numpy(where: str, described: Mapping[str, Any], array: Any, is_written: bool) -> Any:
+    dtype, flags = array.dtype, array.flags
+    _check_element_type(where, described, dtype)
+    is_in_place = dtype.isnative and flags.aligned and (flags.c_contiguous or not array.size)
+    if is_written and not (is_in_place and flags.writeable):
+        reason = (
+            "read-only" if not flags.writeable else "in memory that kernels cannot use: not contiguous or not aligned"
+        )
+        raise UnsupportedArray(f"{where} is written to, but the array is {reason}")
+    if is_in_place and flags.writeable:
+        return array if dtype.name in KNOWN_TO_NUMPY else tensor(array)
+    return tensor(_shared(array) if is_in_place else array.astype(dtype.newbyteorder("="), order="C"))
+
+
+def _shared(array: Any) -> Any:
+    """A read-only array as one that can be passed: of the same memory, where numpy exports that."""
+    numpy = _numpy("")
+    try:
+        return numpy.from_dlpack(share(array.view(f"uint{8 * array.dtype.itemsize}"))).view(array.dtype)
+    except UnsupportedArray:
+        return array.copy()
+
+
+def _check_element_type(where: str, described: Mapping[str, Any], dtype: Any) -> None:
+    """Types that numpy exports as others or not at all; of the rest the entry knows."""
+    held, name = described.get("holds"), dtype.name
+    if name in KNOWN_TO_NUMPY or name in (described["dtype"], held):
+        return
+    expected = f"{described['dtype']} (a byte for each {held})" if held else described["dtype"]
+    raise UnsupportedArray(f"{where} expected dtype {expected}, got {name}")
+
+
+def _contiguous(where: str, value: Any, shared: Any, is_written: bool) -> Any:
+    """The tensor of an array, or one of a copy of its elements."""
+    if not is_copied(shared):
+        return value if _is_known(value) else shared
+    if is_written:
+        raise UnsupportedArray(f"{where} is written to, but its memory is not contiguous or not aligned")
+    _numpy(where)
+    return copy(shared)
+
+
+def _numpy(where: str) -> Any:
+    try:
+        import numpy
+    except ImportError:
+        raise UnsupportedArray(
+            f"{where} expected a tensor that can be passed as it is; others need numpy: pip install numpy"
+        ) from None
+    return numpy

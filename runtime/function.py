@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A function of a compiled program, as Python calls it: what comes out is of the kind that went in."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .arguments import are_passed_as_they_are, prepared
+from .results import giver
+from .signatures import documentation, python_signature, signature_text
+
+if TYPE_CHECKING:
+    import tvm_ffi
+
+# Types of arguments that a function remembers how to give results for: programs pass few.
+_REMEMBERED = 64
+# What the entry, and what exports memory, raise for arguments that may be passed as copies.
+_REFUSALS = (BufferError, TypeError, ValueError)
+
+
+class Function:
+    """`function(x, y)`, `function(x, b=y)`: arrays in, and arrays of the first one's framework out.
+
+    Arguments are arrays of any framework that knows DLPack, and are not copied where their memory is contiguous and
+    aligned; numbers and lists of numbers become arrays of the input's element type. Several results are a tuple.
+    `packed` is tvm-ffi's function below: faster, tensors in and tvm-ffi's tensors out, nothing copied or converted.
+    """
+
+    def __init__(self, packed: tvm_ffi.Function, entry: Mapping[str, Any]) -> None:
+        self.packed = packed
+        self.__name__ = self.__qualname__ = str(entry["name"])
+        self.__doc__ = documentation(entry)
+        self._entry = entry
+        self._givers: dict[tuple[type, ...], Callable[[Any], Any]] = {}
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named:
+            arguments = self._in_order(arguments, named)
+        give = self._givers.get(tuple(map(type, arguments)))
+        if give is None:
+            give, arguments = self._first_call(arguments)
+        refusal = None
+        try:
+            result = self.packed(*arguments)
+        except _REFUSALS as error:
+            refusal = error
+        if refusal is not None:
+            result = self._call_again(arguments, refusal)
+        return give(result)
+
+    def prepared(self, *arguments: Any, **named: Any) -> list[Any]:
+        """What `packed` takes in place of these arguments: themselves, or copies where those are needed."""
+        return prepared(self._entry, self._in_order(arguments, named) if named else arguments)
+
+    def _first_call(self, arguments: tuple[Any, ...]) -> tuple[Callable[[Any], Any], tuple[Any, ...]]:
+        """How results are given for arguments of such types, and the arguments as they can be passed."""
+        if not are_passed_as_they_are(self._entry, arguments):
+            others = tuple(prepared(self._entry, arguments))
+            return giver(self._entry, arguments), others
+        give = giver(self._entry, arguments)
+        if len(self._givers) >= _REMEMBERED:
+            self._givers.clear()
+        self._givers[tuple(map(type, arguments))] = give
+        return give, arguments
+
+    def _call_again(self, arguments: Sequence[Any], refusal: Exception) -> Any:
+        """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
+        others = prepared(self._entry, arguments)
+        if all(one is other for one, other in zip(arguments, others, strict=True)):
+            raise refusal
+        return self.packed(*others)
+
+    def _in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """All arguments by their places."""
+        names = [each["name"] for each in self._entry["inputs"]]
+        for name in named:
+            if name not in names:
+                close = difflib.get_close_matches(name, names, 1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise TypeError(f"{self.__name__}: no argument {name!r}; there are {', '.join(names) or 'none'}{hint}")
+            if name in names[: len(arguments)]:
+                raise TypeError(f"{self.__name__}: argument '{name}' is given twice, by its place and by its name")
+        rest = names[len(arguments) :]
+        missing = [name for name in rest if name not in named]
+        if missing:
+            noun = "argument" if len(missing) == 1 else "arguments"
+            raise TypeError(f"{self.__name__}: missing {noun} {', '.join(missing)}")
+        return (*arguments, *(named[name] for name in rest))
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "__signature__":
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
+        return python_signature(self._entry)
+
+    def __tvm_ffi_object__(self) -> tvm_ffi.Function:
+        """What it is for tvm-ffi's functions, which may keep or call it."""
+        return self.packed
+
+    def __repr__(self) -> str:
+        return f"<function {signature_text(self._entry)}>"

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a call returns, as arrays of the framework that its arguments are of. Imports no framework: it asks theirs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .arrays import KNOWN_TO_NUMPY, to_numpy
+from .errors import UnsupportedArray
+
+Give = Callable[[Any], Any]
+
+
+def giver(entry: Mapping[str, Any], arguments: Sequence[Any]) -> Give:
+    """What makes a call's result what the caller gets: the first array tells the framework, tvm-ffi's where none is.
+
+    Numbers and lists that stand for arrays are numpy's.
+    """
+    outputs = entry["outputs"]
+    framework = next(_frameworks(entry, arguments), None)
+    if not outputs:
+        return _as_it_is
+    if len(outputs) == 1:
+        return _giver_of(entry["name"], 0, outputs[0], framework)
+    givers = [_giver_of(entry["name"], position, each, framework) for position, each in enumerate(outputs)]
+    return lambda results: tuple(give(each) for give, each in zip(givers, results, strict=True))
+
+
+def _frameworks(entry: Mapping[str, Any], arguments: Sequence[Any]) -> Iterator[Give]:
+    """What makes arrays of tensors for each argument that is an array."""
+    for described, argument in zip(entry["inputs"], arguments, strict=False):
+        if described["kind"] == "list" and isinstance(argument, Sequence):
+            yield from map(_maker, argument)
+        elif described["kind"] == "tensor":
+            yield _maker(argument)
+
+
+def _maker(array: Any) -> Give:
+    import tvm_ffi
+
+    if isinstance(array, tvm_ffi.Tensor):
+        return _as_it_is
+    if not hasattr(array, "__dlpack__"):
+        return to_numpy
+    if hasattr(array, "__array_namespace__"):  # the array API's standard
+        namespace = array.__array_namespace__()
+        return _of_namespace(namespace)
+    for cls in type(array).__mro__:
+        module = sys.modules.get(cls.__module__.partition(".")[0])
+        if module is not None and hasattr(module, "from_dlpack"):
+            return _of_namespace(module)
+    return _as_it_is
+
+
+def _of_namespace(namespace: Any) -> Give:
+    give: Give = to_numpy if namespace.__name__ == "numpy" else namespace.from_dlpack
+    return give
+
+
+def _as_it_is(tensor: Any) -> Any:
+    return tensor
+
+
+def _giver_of(function: str, position: int, described: Mapping[str, Any], make: Give | None) -> Give:
+    import tvm_ffi
+
+    is_tensor = described["kind"] == "tensor" and not described.get("optional")
+    if make is None or make is _as_it_is:
+        return _as_it_is if is_tensor else _plain
+    if make is to_numpy and is_tensor and described["dtype"] in KNOWN_TO_NUMPY and "holds" not in described:
+        return sys.modules["numpy"].from_dlpack  # type: ignore[no-any-return]  # as fast as can be
+    held = described.get("holds") if make is to_numpy else None
+
+    def give(value: Any) -> Any:
+        if isinstance(value, tvm_ffi.Array):
+            return [give(each) for each in value]
+        if not isinstance(value, tvm_ffi.Tensor):
+            return value
+        try:
+            return to_numpy(value, held) if make is to_numpy else make(value)
+        except Exception as error:  # whatever a framework raises for what it lacks
+            text = f"{function}: result #{position} ({value.dtype}) cannot be given as the arguments came: {error}"
+            raise UnsupportedArray(f"{text}; pass tvm_ffi tensors to get them") from error
+
+    return give
+
+
+def _plain(value: Any) -> Any:
+    """tvm-ffi's own; an array of them as a list."""
+    import tvm_ffi
+
+    return [_plain(each) for each in value] if isinstance(value, tvm_ffi.Array) else value
