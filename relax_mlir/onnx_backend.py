@@ -11,7 +11,7 @@ from .compiling import compile
 from .frontends.onnx.inputs import InputShape, declared_inputs, kind_of
 from .frontends.onnx.model import read_model
 from .onnx_import import from_onnx
-from .runtime import Executable, tensor, to_numpy
+from .runtime import Executable, to_numpy
 
 try:
     from onnx.backend.base import Backend, BackendRep, namedtupledict
@@ -54,7 +54,7 @@ class OnnxBackendRep(BackendRep):
         if self._open and len(given) != self._count:
             raise RelaxError(f"the model has {self._count} inputs, got {len(given)}")
         executable = self._executable(tuple(_shape_of(given[position]) for position, _ in self._open))
-        results = executable["main"](*[_passed(each) for each in given])
+        results = executable["main"](*given)
         described = executable.signature("main")["outputs"]
         outputs = [results] if len(described) == 1 else list(results)
         return self._tuple(*[_result(each, about) for each, about in zip(outputs, described, strict=True)])
@@ -82,15 +82,6 @@ def _shape_of(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(each.shape for each in value)
     return None if value is None else value.shape
-
-
-def _passed(value: Any) -> Any:
-    """An array as a tensor; a copy of one that is read-only or does not lie in one piece."""
-    if isinstance(value, list):
-        return [_passed(each) for each in value]
-    if value is None:
-        return None
-    return tensor(value if value.flags.c_contiguous and value.flags.writeable else value.copy(order="C"))
 
 
 def _result(value: Any, described: Mapping[str, Any]) -> Any:

@@ -99,7 +99,10 @@ class Executable:
             self._profiling.release()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes."""
+        """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes.
+
+        That may be the file that it was loaded from: a new one takes its place, and what is mapped stays as it was.
+        """
         write_artifact(self._artifact, path)
 
     def _unknown(self, name: str) -> str:

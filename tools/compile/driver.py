@@ -19,9 +19,10 @@ from ...passes.legalize.code_options import code_options
 from ...passes.legalize.target_options import ChosenTarget, parse_target
 from ...runtime.artifact import Artifact, write_artifact
 from ...runtime.errors import ArtifactError
+from ...runtime.signing import SUFFIX, private_key, sign
 from ..command_line import Arguments, help_text, parse_shapes, terminal_width, write_text
 from ..completion import completion_script
-from ..opt.files import is_special, write_whole
+from ..opt.files import is_special, refuse_overwriting, write_whole
 from ..opt.guard import tell_long_stages
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
 from .output import check_output
@@ -104,7 +105,7 @@ class Compilation:
         self._saved = 0
 
     def run(self, source: str) -> None:
-        self._prepare_output()
+        self._prepare_output(source)
         self._prepare_processes(source)
         with self._reporting.recording():
             artifact = self._run(source)
@@ -128,10 +129,21 @@ class Compilation:
             return None
         return self._write_code(module)
 
-    def _prepare_output(self) -> None:
+    def _keep_inputs(self, *files: str) -> None:
+        """Refuses to write over what is read."""
+        written = {"-o": self.arguments["o"], "--report": self.arguments["report"]}
+        if self.arguments["sign"] is not None:
+            written["--sign"] = f"{self.arguments['o']}{SUFFIX}"
+        refuse_overwriting(written, files)
+
+    def _prepare_output(self, source: str) -> None:
         """Refuses before the work what could not be written after it."""
         check_output(self.arguments["o"])
         check_output(self.arguments["report"])
+        self._keep_inputs(source)
+        if self.arguments["sign"] is not None:
+            self._keep_inputs(self.arguments["sign"])
+            private_key(self.arguments["sign"])
         folder = self.arguments["save-ir-dir"]
         if folder is not None:
             try:
@@ -153,6 +165,7 @@ class Compilation:
             model = read_model(source)
             module = from_onnx(model, shapes=self._shapes)
             self.files = [str(path) for path in model.data.files]
+            self._keep_inputs(*self.files)
             return module
         if self._shapes:
             raise RelaxError("--shape is for ONNX models: a module's own types tell the shapes of its inputs")
@@ -165,6 +178,7 @@ class Compilation:
             return
         text = print_short(module.operation, _SHOWN_ELEMENTS)
         path = os.path.join(folder, f"{self._saved:02}-{name}.mlir")
+        refuse_overwriting({"--save-ir-dir": path}, [self.arguments.files[0], *self.files])
         write_whole(path, text.encode("utf-8", "surrogateescape"))
         self._saved += 1
 
@@ -189,6 +203,8 @@ class Compilation:
                 write_whole(path, b"".join(artifact.objects))
             else:
                 _write_artifact(artifact, path)
+            if self.arguments["sign"] is not None:
+                sign(path, self.arguments["sign"])
         return artifact
 
     def _write(self, text: Any) -> None:

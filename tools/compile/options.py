@@ -23,6 +23,7 @@ OPTIONS: dict[str, Option] = {
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
     "O": Option("level", _GENERAL, "how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
     "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
+    "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written beside it, to <file>.sig", "key.pem"),
     "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
     "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
     "jobs": Option("number", _SPEED, "how many processes may compile kernels at once; as many as there are CPUs is the default", "n"),
@@ -74,6 +75,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     if is_file and arguments["o"] is None:
         arguments.values["o"] = default_output(arguments.files[0], arguments["emit"])
         arguments.is_output_chosen = True
+    if arguments["sign"] is not None and (arguments["emit"] != "artifact" or arguments["check"]):
+        raise RelaxError("--sign is for programs: it needs --emit=artifact, the default")
     _check_report(arguments, is_file)
     return arguments
 
@@ -96,5 +99,5 @@ def _check_report(arguments: Arguments, is_file: bool) -> None:
         raise RelaxError(f"--report shows a whole compilation, and {asked} ends before there is code")
     if path in ("", "-"):
         raise RelaxError("--report needs a file to write: --report=<file.html>")
-    if path == arguments["o"]:
+    if os.path.realpath(path) == os.path.realpath(arguments["o"]):
         raise RelaxError(f"-o and --report name the same file, '{path}'")

@@ -18,7 +18,7 @@ from typing import Any
 from ...bindings.disk_cache import DiskCache
 from ...bindings.errors import RelaxError
 from ..command_line import Arguments
-from ..opt.files import is_special
+from ..opt.files import is_special, refuse_overwriting
 from .file_hash import FileHashes, Settled, file_status
 from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
 from .options import ONNX_SUFFIXES, OPTIONS
@@ -49,8 +49,11 @@ class CachedProgram:
         listed = self._cache.get(_MODELS, self._key)
         if listed is None:
             return False
+        names = json.loads(listed)
+        folder = os.path.dirname(self._source)
+        refuse_overwriting({"-o": self._output}, [self._source, *(os.path.join(folder, name) for name in names)])
         try:
-            key = self._program_key(json.loads(listed))
+            key = self._program_key(names)
         except OSError:
             return False  # importing the model will tell
         try:

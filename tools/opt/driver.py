@@ -16,14 +16,16 @@ from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
-from ..command_line import reporting_errors
+from ..command_line import reporting_errors, spelling
 from ..split_input import near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier
 from .arguments import OPTIONS, Arguments, parse_arguments
-from .files import write_whole
+from .files import refuse_overwriting, write_whole
 from .guard import announce
 from .job import Job
 
+# Options that name files to write.
+_WRITTEN = ("o", "mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer")
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
 
@@ -54,6 +56,7 @@ class Driver:
         # MLIR takes UTF-8 only; a file's name can be any bytes.
         printable = arguments.input.encode("utf-8", "backslashreplace").decode()
         self.input_name = name = "<stdin>" if arguments.input == "-" else printable
+        refuse_overwriting({spelling(name): arguments[name] for name in _WRITTEN}, _files_read(arguments))
         job = Job(arguments, name, self.stderr)
         data = self._read(arguments.input)
         if data.startswith(BYTECODE_MAGIC):
@@ -218,6 +221,10 @@ def _as_diagnostic(error: RelaxError) -> Diagnostic:
     line, column = (int(match["line"]), int(match["column"])) if match else (0, 0)
     notes = tuple(Diagnostic("note", note, file) for note in error.notes)
     return Diagnostic("error", error.message, file, line, column, notes=notes)
+
+
+def _files_read(arguments: Arguments) -> list[str]:
+    return [name for name in (arguments.input, arguments["irdl-file"]) if name is not None]
 
 
 def _join(outputs: Sequence[str | bytes], marker: str) -> str | bytes:

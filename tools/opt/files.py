@@ -5,8 +5,31 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable, Mapping
 
 from ...bindings.errors import RelaxError
+
+
+def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> None:
+    """Refuses files to write, by the options that name them, that are files to read, by whatever name or link.
+
+    Raises RelaxError. Standard streams ("-"), devices and pipes are nobody's loss.
+    """
+    read = {name: status for name in inputs if (status := _status(name)) is not None}
+    for option, path in outputs.items():
+        status = None if path is None else _status(path)
+        for name in read if status is not None else ():
+            if os.path.samestat(read[name], status):
+                same = "" if name == path else f", which is the same file as '{name}'"
+                raise RelaxError(f"{option} names an input, '{path}'{same}: it would be overwritten")
+
+
+def _status(path: str) -> os.stat_result | None:
+    """Of a file; nothing where there is none that could be overwritten."""
+    try:
+        return os.stat(path) if path != "-" and not is_special(path) else None
+    except (OSError, ValueError):
+        return None
 
 
 def write_whole(path: str, data: bytes) -> None:

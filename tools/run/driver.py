@@ -12,6 +12,7 @@ from ...bindings.errors import RelaxError
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load, tensor
 from ..command_line import Arguments, help_text, parse_shapes, write_text
 from ..completion import completion_script
+from ..opt.files import refuse_overwriting
 from ..opt.guard import announce
 from . import benchmark, compare, outputs
 from .inputs import make_inputs
@@ -37,8 +38,10 @@ class Driver:
         shapes: Any = parse_shapes(arguments["shape"], unknown=False)
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]
+        read = _files_read(arguments)
+        refuse_overwriting({"--output": arguments["output"], "--profile-json": arguments["profile-json"]}, read)
         announce(f"loading {path}")
-        executable = load(path)
+        executable = load(path, sha256=arguments["sha256"], verify_key=arguments["verify-key"])
         entry = executable.signature(name)
         values, notes = make_inputs(spread_inputs(entry), arguments["input"] or (), shapes, arguments["random"])
         inputs = gathered_inputs(entry, values)
@@ -65,7 +68,7 @@ class Driver:
     def _keep(self, results: Mapping[str, Any], arguments: Arguments) -> None:
         path, folder = arguments["output"], arguments["output-dir"]
         if folder is not None:
-            outputs.write_folder(folder, results)
+            outputs.write_folder(folder, results, _files_read(arguments))
         elif path is not None:
             (outputs.write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
 
@@ -97,6 +100,12 @@ def _information(arguments: Arguments) -> str:
     if arguments["version"]:
         return f"relax-mlir {__version__}\n"
     return completion_script(arguments["print-completion"], "relax-run", OPTIONS)
+
+
+def _files_read(arguments: Arguments) -> list[str]:
+    """The program, the inputs, the model to compare with, the key."""
+    inputs = [text.partition("=")[2] or text for text in arguments["input"] or ()]
+    return [*arguments.files, *inputs, *(arguments[name] for name in ("compare", "verify-key") if arguments[name])]
 
 
 def _caller(function: Callable[..., Any], name: str, inputs: Mapping[str, Any]) -> Callable[[], Any]:

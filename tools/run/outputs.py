@@ -12,7 +12,7 @@ from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...runtime.arrays import to_numpy
-from ..opt.files import write_whole
+from ..opt.files import refuse_overwriting, write_whole
 from .sizes import shape_text
 
 # In an archive: the earliest time that it can hold, so that the same arrays give the same bytes.
@@ -89,8 +89,8 @@ def write_npy(path: str, arrays: Mapping[str, Any]) -> None:
     write_whole(path, _npy(next(iter(arrays.values()))))
 
 
-def write_folder(folder: str, arrays: Mapping[str, Any]) -> None:
-    """A file for each array; what cannot stand in a file's name becomes `_`."""
+def write_folder(folder: str, arrays: Mapping[str, Any], kept: Sequence[str] = ()) -> None:
+    """A file for each array, none of them one that is kept; what cannot stand in a file's name becomes `_`."""
     files: dict[str, str] = {}
     for name in arrays:
         file = re.sub(r"[^\w.\-]", "_", name).lstrip(".") + ".npy"
@@ -101,6 +101,8 @@ def write_folder(folder: str, arrays: Mapping[str, Any]) -> None:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise RelaxError(f"--output-dir: cannot make folder '{folder}': {error.strerror}") from None
+    for file in files:
+        refuse_overwriting({"--output-dir": os.path.join(folder, file)}, kept)
     for file, name in files.items():
         write_whole(os.path.join(folder, file), _npy(arrays[name]))
 

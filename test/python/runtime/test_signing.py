@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 import re
 from collections.abc import Callable
@@ -189,3 +190,28 @@ def test_without_the_library(program: Path, keys: tuple[Path, Path], monkeypatch
 def test_signing_what_is_not_there(keys: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="cannot be read: No such file"):
         sign(tmp_path / "none.rxa", keys[0])
+
+
+def test_the_tools_sign_and_check(program: Path, keys: tuple[Path, Path], tmp_path: Path) -> None:
+    """relax-compile --sign, relax-run --verify-key and --sha256."""
+    from relax_mlir.tools import relax_compile, relax_run
+
+    def told(tool: Any, *arguments: Any) -> tuple[int, str]:
+        errors = io.StringIO()
+        return tool.run(list(map(str, arguments)), io.StringIO(), io.StringIO(), errors), errors.getvalue()
+
+    source, made = tmp_path / "m.mlir", tmp_path / "m.rxa"
+    source.write_text("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n")
+    assert told(relax_compile, source, "-o", made, "--sign", keys[0]) == (0, "")
+    assert told(relax_run, made, "--verify-key", keys[1], f"--sha256={digest(made)}") == (0, "")
+    _flip(made, -1)
+    for options, text in (
+        (["--verify-key", keys[1]], "its signature is not right"),
+        ([f"--sha256={'3' * 64}"], "its SHA-256 is "),
+    ):
+        status, errors = told(relax_run, made, *options)
+        assert status == 1 and errors.startswith(f"relax-run: error: {made}: {text}"), errors
+    status, errors = told(relax_compile, source, "-o", tmp_path / "n.rxa", "--sign", keys[1])
+    assert status == 1 and "expected a private key in PEM" in errors and not (tmp_path / "n.rxa").exists()
+    status, errors = told(relax_compile, source, "-o", tmp_path / "n.mlir", "--emit=relax", "--sign", keys[0])
+    assert status == 1 and "--sign is for programs" in errors
