@@ -47,7 +47,10 @@ class Function:
         except _REFUSALS as error:
             refusal = error
         if refusal is not None:
-            result = self._call_again(arguments, refusal)
+            try:
+                result = self._call_again(arguments, refusal)
+            finally:
+                refusal = None  # whose traceback holds this frame, which holds the arguments
         return give(result)
 
     def prepared(self, *arguments: Any, **named: Any) -> list[Any]:
@@ -69,7 +72,10 @@ class Function:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
         others = prepared(self._entry, arguments)
         if all(one is other for one, other in zip(arguments, others, strict=True)):
-            raise refusal
+            try:
+                raise refusal
+            finally:
+                del refusal
         return self.packed(*others)
 
     def _in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import ctypes
+import gc
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -386,6 +389,30 @@ def test_a_program_that_fails_runs_once() -> None:
         with pytest.raises((TypeError, ValueError)):
             function(x)
         assert len(calls) == 1
+
+
+def test_arguments_are_given_back(total: Any) -> None:
+    """After every kind of call, without the garbage collector."""
+    good, bad = numpy.ones((2, 4), numpy.float32), numpy.ones((2, 5), numpy.float32)
+    arguments = [
+        (good, good),
+        (strided(good), good),
+        (good, bad),
+        (good.tolist(), bad),
+        (read_only(good), bad),
+        (good,),
+    ]
+    gc.disable()
+    try:
+        for values in arguments * 3:
+            with contextlib.suppress(TypeError, ValueError):
+                total(*values)
+        del values
+        arguments.clear()
+        after = sys.getrefcount(good), sys.getrefcount(bad)
+    finally:
+        gc.enable()
+    assert after == (2, 2)
 
 
 def test_lists_of_tensors() -> None:

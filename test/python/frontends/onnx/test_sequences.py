@@ -67,7 +67,7 @@ def test_wrong_arguments() -> None:
         (good, TypeError, "main: argument #0 'xs' expected a list of 2 tensors, got ffi.Tensor"),
         (None, TypeError, "main: argument #0 'xs' expected a list of 2 tensors, got None"),
         ([good, None], TypeError, "main: argument #0 'xs' item #1 expected a tensor, got None"),
-        ([[good], four], TypeError, "main: argument #0 'xs' item #0 expected a tensor, got ffi.Array"),
+        ([[good], four], ValueError, "main: argument #0 'xs' item #0 expected rank 2 (xs_item0_0, 3), got rank 3"),
         ([good, good], ValueError, "main: argument #0 'xs' item #1 dimension 0 expected size 4, got 2: shape (2, 3)"),
         ([good, four[0]], ValueError, "main: argument #0 'xs' item #1 expected rank 2 (4, 3), got rank 1: shape (3,)"),
         ([good.astype("float64"), four], TypeError, "'xs' item #0 expected dtype float32, got float64"),
