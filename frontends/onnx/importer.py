@@ -10,6 +10,7 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...bindings.suggest import suggest
+from .blame import told
 from .branches import convert_each
 from .functions import expansion_of, own_function
 from .known import evaluate_known
@@ -24,6 +25,9 @@ from .teaching import lines_to_teach, unknown
 from .tensors import array_of, is_absurd
 from .unreached import problem_of, unreached_problems
 from .values import HELD, OneOf, Value
+
+# What converters may raise without meaning to.
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 # How many functions of a model may be inside of each other.
 _DEEPEST_CALLS = 64
@@ -140,12 +144,9 @@ class GraphImporter:
             self.problems.add(problem_of(node, problem))
         except RelaxError as error:
             self.problems.add(problem_of(node, Unsupported(error.message)))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except _UNFORESEEN as error:
             # What a converter did not foresee, as in a model that breaks ONNX's rules; its traceback is kept.
-            given = ", ".join(_described(value) for value in node.inputs)
-            text = f"its attributes or inputs ({given}) are not what the operator takes"
-            found = Unsupported(f"{text}: {type(error).__name__}: {error}")
-            self.problems.add(problem_of(node, found, error))
+            self.problems.add(problem_of(node, Unsupported(told(node, error)), error))
         return [None] * node.output_count
 
     def convert(self, node: Node) -> list[Any]:
@@ -153,9 +154,19 @@ class GraphImporter:
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
             return self._convert_each(node, several)
-        evaluated = evaluate_known(node)
-        if evaluated is not None:
-            return list(evaluated)
+        failed: Exception | None = None
+        try:
+            evaluated = evaluate_known(node)
+            if evaluated is not None:
+                return evaluated
+        except _UNFORESEEN as error:
+            failed = error
+        outputs = self._converted(node)
+        if failed is not None:
+            raise failed  # nothing is wrong with the node, then
+        return outputs
+
+    def _converted(self, node: Node) -> list[Any]:
         converter = find_converter(node.domain, node.op, node.version)
         if converter is not None:
             return as_values(converter.function(node))
@@ -247,12 +258,6 @@ def _check_sizes(outputs: Sequence[Any]) -> None:
             sizes = [size for size in value.shape or () if isinstance(size, int)]
             if is_absurd(sizes):
                 raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
-
-
-def _described(value: Any) -> str:
-    if not isinstance(value, Value):
-        return "none" if value is None else str(value) if isinstance(value, OneOf) else "a sequence or an optional"
-    return f"{value.dtype} of {'unknown rank' if value.shape is None else f'{value.rank} dimensions'}"
 
 
 def as_values(returned: Any) -> list[Any]:

@@ -25,8 +25,8 @@ from .values import Value, known
 
 _Evaluator = Callable[[Node], "Value | list[Value]"]
 
-# An input that is not as it should be is what the operator's converter complains about.
-_REASONS = (NotKnown, NotExact, SymbolError, Unsupported, ArithmeticError, LookupError, TypeError, ValueError)
+# What is wrong with an input the operator's converter says.
+_REASONS = (NotKnown, NotExact, SymbolError, Unsupported)
 
 
 def evaluate_known(node: Node) -> list[Value] | None:

@@ -30,8 +30,14 @@ def random_state(node: Node, shape: Sequence[Any] | None) -> tuple[Any, tuple[in
         raise node.fail(f"draws more than {_MOST_NUMBERS} random numbers at import: pass them as an input")
     # Without a seed one that differs from node to node, but not from import to import.
     read = node.int if node.op == "Dropout" else node.float
-    seed = int(read("seed", zlib.crc32(node.name.encode())))
+    seed = int(_finite(node, "seed", read("seed", zlib.crc32(node.name.encode()))))
     return numpy.random.RandomState(seed % 2**32), tuple(shape)
+
+
+def _finite(node: Node, name: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise node.fail(f"attribute '{name}' must be a finite number, got {value}", name)
+    return value
 
 
 def _dtype(node: Node, default: str) -> str:
@@ -53,10 +59,11 @@ def random_like(node: Node) -> Any:
 
 def _drawn(node: Node, shape: Sequence[Any] | None, default: str) -> Any:
     state, sizes = random_state(node, shape)
-    if "Normal" in node.op:
-        numbers = state.normal(node.float("mean", 0.0), node.float("scale", 1.0), sizes)
-    else:
-        numbers = state.uniform(node.float("low", 0.0), node.float("high", 1.0), sizes)
+    names = {"mean": 0.0, "scale": 1.0} if "Normal" in node.op else {"low": 0.0, "high": 1.0}
+    first, second = (_finite(node, name, node.float(name, default)) for name, default in names.items())
+    if "Normal" in node.op and second < 0:
+        raise node.fail(f"attribute 'scale' must be 0 or more, got {second}", "scale")
+    numbers = (state.normal if "Normal" in node.op else state.uniform)(first, second, sizes)
     return const(numbers, _dtype(node, default))
 
 
@@ -76,6 +83,8 @@ def multinomial(node: Node) -> Any:
     import numpy
 
     shape, count = node.value(0).shape, node.int("sample_size", 1)
+    if node.rank(0) != 2 or count < 0:
+        raise node.fail(f"must draw 0 or more samples (not {count}) for each row of a matrix", "sample_size")
     state, (batch, _) = random_state(node, shape)
     uniform = const(state.uniform(0.0, 1.0, (batch * count, 1)), "f32")
     rows = const(numpy.repeat(numpy.arange(batch), count).reshape(-1, 1), "i64")
