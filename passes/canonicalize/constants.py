@@ -9,6 +9,9 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
 from ...dialects.core.codec import element_type
+from ...dialects.core.elements import elements_bytes, is_resource
+from ...dialects.core.infos import is_unsigned
+from ...dialects.relax.constants import elements_attribute
 from .support import dtype_of
 
 # Element types whose arithmetic numpy does exactly as the compiled program does.
@@ -52,6 +55,19 @@ def array_of(value: Any, limit: int) -> Any:
     return numpy.array(attribute)
 
 
+def elements_of(value: Any) -> Any:
+    """As `array_of`, of constants of any size and sign; large ones are not copied."""
+    owner = defining_op(value, "arith.constant", "relax.constant")
+    if owner is None or not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
+        return None
+    import numpy
+
+    attribute = owner.operation.attributes["value"]
+    if not is_resource(attribute):
+        return numpy.array(attribute)
+    return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[dtype_of(value)]).reshape(value.type.shape)
+
+
 def _dense(value: Any) -> Any:
     owner = defining_op(value, "arith.constant")
     attribute = owner.operation.attributes["value"] if owner is not None else None
@@ -70,17 +86,27 @@ def make_constant(array: Any, type_: Any) -> Any:
     """A constant of this type; None where the array does not fit it, or there is none of the type."""
     import numpy
 
-    dtype = str(type_.element_type)
-    if (
-        not can_be_constant(type_)
-        or list(array.shape) != list(type_.shape)
-        or dtype not in NUMPY_NAME
-        or array.dtype != NUMPY_NAME[dtype]
-    ):
+    if not can_be_constant(type_) or not _fits(array, type_):
         return None
     contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
     attribute = ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type)
     return ir.Operation.create("arith.constant", results=[type_], attributes={"value": attribute})
+
+
+def make_elements(array: Any, type_: Any) -> Any:
+    """As `make_constant`, of any size and sign; large ones are resources, which have no text."""
+    import numpy
+
+    if type_.encoding is not None or not _fits(array, type_):
+        return None
+    contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
+    name = "relax.constant" if is_unsigned(str(type_.element_type)) else "arith.constant"
+    attribute = elements_attribute(contiguous, type_.element_type)
+    return ir.Operation.create(name, results=[type_], attributes={"value": attribute})
+
+
+def _fits(array: Any, type_: Any) -> bool:
+    return list(array.shape) == list(type_.shape) and array.dtype == NUMPY_NAME.get(str(type_.element_type))
 
 
 def make_splat(number: int | bool, type_: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter, defining_op
@@ -19,6 +19,13 @@ from .support import dtype_of, make, normal_axis, result_type
 
 #: Computes the result from the operation and its operands' arrays; None where numpy cannot tell what it is.
 Fold = Callable[..., Any]
+
+
+class Evaluator(NamedTuple):
+    """What knows the results of some operators: `compute(op, *arrays)` is the array, or None where it is not known."""
+
+    operators: tuple[str, ...]
+    compute: Fold
 
 
 def fold_patterns(limit: int) -> tuple[Pattern, ...]:
@@ -45,13 +52,16 @@ def _fold(op: Any, limit: int) -> Any:
     type_ = result_type(op)
     if not can_be_constant(type_) or math.prod(type_.shape) > limit:
         return None
-    # What a shape says, the static result type says too.
-    tensors = [operand for operand in op.operation.operands if not str(operand.type).startswith("!relax.shape")]
-    arrays = [array_of(operand, limit) for operand in tensors]
+    arrays = [array_of(operand, limit) for operand in tensor_operands(op)]
     if any(array is None for array in arrays):
         return None
     result = _compute(op, *arrays)
     return None if result is None else make_constant(result, type_)
+
+
+def tensor_operands(op: Any) -> list[Any]:
+    """Without shapes: what they say, the static result type says too."""
+    return [operand for operand in op.operation.operands if not str(operand.type).startswith("!relax.shape")]
 
 
 def _compute(op: Any, *arrays: Any) -> Any:
@@ -200,6 +210,41 @@ def _round(op: Any, array: Any) -> Any:
     return numpy.rint(array) if array.dtype.kind == "f" else array
 
 
+# ---- quantized numbers ----
+
+
+def _dequantize(op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
+    import numpy
+
+    if "f" in (array.dtype.kind, zero_point.dtype.kind):
+        return None
+    wide = numpy.int32 if max(array.dtype.itemsize, zero_point.dtype.itemsize) <= 2 else numpy.int64
+    scale, zero_point = (_along_axis(op, each, array.ndim) for each in (scale, zero_point))
+    difference = (array.astype(wide) - zero_point.astype(wide)).astype(numpy.float32)
+    difference *= scale.astype(numpy.float32)
+    return difference.astype(NUMPY_NAME[dtype_of(op.operation.results[0])], copy=False)
+
+
+def _quantize(op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
+    import numpy
+
+    target = numpy.dtype(NUMPY_NAME[dtype_of(op.operation.results[0])])
+    if target.kind not in "iu" or zero_point.dtype.itemsize > 2:
+        return None
+    scale, zero_point = (_along_axis(op, each, array.ndim).astype(numpy.float32) for each in (scale, zero_point))
+    whole = numpy.rint(array.astype(numpy.float32) / scale) + zero_point
+    limits = numpy.iinfo(target)
+    return numpy.nan_to_num(numpy.clip(whole, limits.min, limits.max), copy=False).astype(target)
+
+
+def _along_axis(op: Any, values: Any, rank: int) -> Any:
+    """One value for all, or one for each place along the axis, so that it broadcasts."""
+    shape = [1] * rank
+    if values.size != 1:
+        shape[normal_axis(op.axis, rank)] = values.size
+    return values.reshape(shape)
+
+
 # ---- moving elements ----
 
 
@@ -259,6 +304,8 @@ _FOLDS: dict[str, Fold] = {
     "relax.round": _round,
     "relax.sqrt": _ufunc("sqrt"),
     "relax.astype": _astype,
+    "relax.quantize": _quantize,
+    "relax.dequantize": _dequantize,
     "relax.reshape": _reshaped,
     "relax.flatten": _reshaped,
     "relax.expand_dims": _reshaped,
@@ -269,3 +316,6 @@ _FOLDS: dict[str, Fold] = {
     "relax.flip": _flip,
     "relax.strided_slice": _strided_slice,
 }  # fmt: skip
+
+#: What numpy knows.
+BY_NUMPY = Evaluator(tuple(_FOLDS), _compute)

@@ -18,13 +18,12 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import dim_mod, dim_mul, equal
 from ...dialects.core.verifier import call_of
-from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.relax.infer.windows import Padding
 from . import linalg, loops, scalar, size_checks, tensors
 from .builder import RuleBuilder
 from .contraction import Factor, products_added, sum_of_products, summed
-from .layouts import blocked_dimensions, from_plain, to_plain
+from .layouts import blocked_dimensions, from_plain, permuted, to_plain
 from .movement import Size, divided
 from .taps import Windows, for_each_tap, is_mostly_padding, is_widely_padded, one_by_one
 from .windows import Meeting, Window, padded
@@ -116,7 +115,7 @@ class Convolution:
         if order == list(range(len(axes))):
             return weight
         self.kernel_layout = self.kernel_layout._replace(axes=tuple(axes[place] for place in order))
-        moved = as_value(relax.ops["permute_dims"](weight, axes=order))
+        moved = permuted(weight, order)
         self.weight = decode(moved.type)
         return moved
 

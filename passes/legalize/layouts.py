@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
@@ -13,6 +13,7 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Axis, Layout
+from ..canonicalize.constants import elements_of, make_elements
 from . import linalg, size_checks
 from .builder import RuleBuilder
 from .known_sizes import by_name
@@ -41,6 +42,15 @@ def _numbered(axes: Iterable[Axis]) -> list[tuple[Axis, int]]:
         numbered.append((axis, seen.count(axis)))
         seen.append(axis)
     return numbered
+
+
+def permuted(value: Any, axes: Sequence[int]) -> Any:
+    """A value of the graph with its axes in this order; a constant's elements are moved at once."""
+    array = elements_of(value)
+    if array is None:
+        return as_value(relax.ops["permute_dims"](value, axes=list(axes)))
+    moved = array.transpose(axes)
+    return as_value(make_elements(moved, ir.RankedTensorType.get(moved.shape, value.type.element_type)))
 
 
 def require_blocks(tensor: Any, layout: Layout) -> None:

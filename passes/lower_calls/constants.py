@@ -8,6 +8,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
+from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import retyped
 from ...dialects.core.infos import TensorInfo
@@ -18,12 +19,18 @@ GLOBAL = "relax.global"
 
 
 def add_globals(module: Any, functions: Iterable[Any]) -> None:
-    """Makes a global for each constant tensor in the functions, and says at the constant which it is."""
+    """Makes a global for each constant tensor in the functions, and says at the constant which it is.
+
+    Constants that nobody uses go: rules may have made others of them.
+    """
     names = _symbols(module)
     known: dict[Any, str] = {}
     body = module.regions[0].blocks[0]
     with module.context, module.location, ir.InsertionPoint.at_block_begin(body):
         for op in [op for function in functions for op in operations_in(function) if _is_constant(op)]:
+            if not is_used(op):
+                op.erase()
+                continue
             value = op.attributes["value"]
             if value not in known:
                 known[value] = _fresh(names)

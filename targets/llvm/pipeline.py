@@ -20,6 +20,7 @@ def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
 
 
 STAGES = (
+    _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
     _stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage("fuse", ("relax-fuse-tir{epilogues=true}",), "calls of PrimFuncs become fewer"),
     _stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),

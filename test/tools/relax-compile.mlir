@@ -8,7 +8,7 @@
 
 // RUN: relax-compile %s -o %t.rxa -O3 --save-ir-dir=%t.ir | FileCheck %s --allow-empty --check-prefix=NOTHING
 // RUN: relax-run %t.rxa --shape x:3,4 | FileCheck %s --check-prefix=TABLE
-// RUN: FileCheck %s --check-prefix=TIR --input-file=%t.ir/02-fuse.mlir
+// RUN: FileCheck %s --check-prefix=TIR --input-file=%t.ir/03-fuse.mlir
 
 // RUN: relax-compile %s -o %t.rxa -v 2>&1 | FileCheck %s --check-prefix=TIMES
 
@@ -29,6 +29,7 @@
 // TABLE-NEXT: squares{{ +}}float32{{ +}}(3, 4){{ +}}
 
 // TIMES: import
+// TIMES-NEXT: fold
 // TIMES-NEXT: legalize
 // TIMES: code
 // TIMES-NEXT: write

@@ -134,7 +134,8 @@ def test_a_target_changes_its_parents_stages():
         rx.Target("ownstages-child", parents=("ownstages",), stages=lambda stages: stages.drop("clean-up"))
     )
     plain = [name for name in rx.stages("llvm").names if name != "schedule"]
-    assert rx.stages(parent.name).names == [plain[0], "clean-up", *plain[1:]]
+    behind = plain.index("legalize") + 1
+    assert rx.stages(parent.name).names == [*plain[:behind], "clean-up", *plain[behind:]]
     assert rx.stages("ownstages-child").names == plain, "a child's stages are made of its parent's"
     assert rx.stages("llvm{cpu=haswell}").target == "llvm{cpu=haswell}"
     x = numpy.ones((2, 4), "float32")

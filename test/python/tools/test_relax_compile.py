@@ -307,7 +307,7 @@ def test_progress_on_a_real_terminal(tanh: Path, tmp_path: Path) -> None:
         os.close(theirs)
         text = terminal.read(100_000).decode()
     assert done.returncode == 0
-    assert "1/13 import" in text
+    assert "1/14 import" in text
 
 
 WAITS = '''

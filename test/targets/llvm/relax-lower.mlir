@@ -14,7 +14,7 @@
 // LLVM: llvm.func internal @main_impl
 // LLVM-NOT: func.func
 // LLVM: llvm.func @__tvm_ffi_main(
-// UNKNOWN: target 'llvm' has no stage 'legalise'; did you mean 'legalize'? (it has legalize,
+// UNKNOWN: target 'llvm' has no stage 'legalise'; did you mean 'legalize'? (it has fold, legalize,
 // NO-CODE: target 'cpu' has no code generator: neither it nor a parent of it names one
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
