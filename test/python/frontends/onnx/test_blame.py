@@ -29,7 +29,7 @@ def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.Monke
     _break(monkeypatch, "Abs")
     with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
         rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
-    told = r"internal error at onnx/test_bad_models.py:\d+: KeyError: 'surprise'; inputs: f32 of 2 dimensions"
+    told = r"internal error at onnx/test_blame.py:\d+: KeyError: 'surprise'; inputs: f32 of 2 dimensions"
     assert re.search(told, str(caught.value))
     assert isinstance(caught.value.__cause__, KeyError) and caught.value.__cause__.__traceback__ is not None
 
@@ -50,7 +50,7 @@ def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> No
     ]
     chosen = node("If", "c", then_branch=branches[0], else_branch=branches[1])
     inputs = [tensor_info("x"), tensor_info("c", (), TensorProto.BOOL)]
-    assert "internal error at onnx/test_bad_models.py" in message(model([chosen], inputs))
+    assert "internal error at onnx/test_blame.py" in message(model([chosen], inputs))
 
 
 def test_a_bug_where_known_elements_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_a_bug_where_known_elements_are_computed(monkeypatch: pytest.MonkeyPatch
         raise IndexError("surprise")
 
     monkeypatch.setitem(known._EVALUATORS, "Shape", broken)
-    assert "internal error at onnx/test_bad_models.py" in message(model([node("Shape")]))
+    assert "internal error at onnx/test_blame.py" in message(model([node("Shape")]))
 
 
 @pytest.mark.parametrize(
