@@ -21,6 +21,7 @@ def _break(monkeypatch: pytest.MonkeyPatch, op: str) -> None:
     def broken(node: Any) -> Any:
         raise KeyError("surprise")
 
+    registry.load_families()
     monkeypatch.setitem(registry._CONVERTERS, ("", op), {1: registry.Converter("", op, 1, broken, "here")})
 
 
