@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.legality import operations_in
-from ..bindings.mlir import ir
+from ..bindings.mlir import ir, string_value
 from ..bindings.pass_manager import run_upstream
+from ..bindings.rewriting import located_error
 from ..dialects.tir.prim_func import is_prim_func
+from .bufferize.lifetimes import end_allocations
+from .bufferize.pieces import write_pieces
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.memrefs import copy
 
 _BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", "func.func(canonicalize,cse,canonicalize)"]
-# For what is allocated in a loop and carried on.
-_DEALLOCATE = ["buffer-deallocation-pipeline"]
 
 
 @register_pass
@@ -35,6 +36,7 @@ class Bufferize(Pass):
             return
         for function in tensors:
             take_memrefs(function)
+            write_pieces(function)
         # The graph's functions and those on memrefs are not upstream's to change: a module without them.
         body = op.regions[0].blocks[0]
         order = [view.operation for view in body.operations]
@@ -60,9 +62,8 @@ class Bufferize(Pass):
                 with op.context, op.location, ir.InsertionPoint(op):
                     copy(source, target)
             op.erase()
-        escaping = [function for function in _prim_funcs(apart.operation) if not free_allocations(function)]
-        if escaping:
-            run_upstream(apart.operation, _DEALLOCATE)
+        for function in _prim_funcs(apart.operation):
+            end_allocations(function)
 
 
 def _is_seen_again(source: Any, target: Any) -> bool:
@@ -102,6 +103,11 @@ def is_on_tensors(function: Any) -> bool:
 def take_memrefs(function: Any) -> None:
     """Parameters become memrefs, whose tensors the body reads; what it returned goes into the last of them."""
     block = function.regions[0].blocks[0]
+    if len(function.regions[0].blocks) > 1:
+        name = string_value(function.attributes["sym_name"])
+        raise located_error(
+            f"@{name} is on tensors and has several blocks: write loops and branches as scf's", function.location
+        )
     end = block.operations[len(block.operations) - 1].operation
     with function.context, function.location:
         memrefs = [argument for argument in block.arguments if isinstance(argument.type, ir.RankedTensorType)]
@@ -131,30 +137,3 @@ def _take_memref(argument: Any, is_output: bool, returned: list[Any]) -> list[An
     made = ir.Operation.create("bufferization.to_tensor", results=[tensor], operands=[argument], attributes=attributes)
     argument.replace_all_uses_except(made.result, made)
     return [made.result if value == argument else value for value in returned]
-
-
-def free_allocations(function: Any) -> bool:
-    """Gives back memory at the end of the block that allocates it. False where some of it leaves its block."""
-    allocations = [op for op in operations_in(function) if op.name == "memref.alloc"]
-    if any(_leaves(op.results[0]) for op in allocations):
-        return False
-    for op in allocations:
-        block = op.block
-        end = block.operations[len(block.operations) - 1]
-        with function.context, op.location, ir.InsertionPoint(end):
-            ir.Operation.create("memref.dealloc", operands=[op.results[0]])
-    return True
-
-
-_CARRIERS = ("scf.yield", "scf.condition", "scf.for", "scf.while", "cf.br", "cf.cond_br", "func.return")
-
-
-def _leaves(memref: Any) -> bool:
-    """Whether the memory, or a view of it, is passed to another block."""
-    for use in memref.uses:
-        user = use.owner.operation
-        if user.name in _CARRIERS:
-            return True
-        if any(isinstance(result.type, ir.MemRefType) and _leaves(result) for result in user.results):
-            return True
-    return False

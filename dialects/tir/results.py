@@ -40,5 +40,5 @@ op("give_tensor", "source:any place:any", attrs={"dtype": DType(doc="the element
    doc="Leaves a new tensor with a copy of the elements at the place, for the caller to own.")  # fmt: skip
 op("give_object", "source:any place:any", results="", infer=_nothing, pure=False,
    doc="Leaves a reference to an object at the place, for the caller to own.")  # fmt: skip
-op("return_unless_ok", "status:scalar *memory:any", results="", infer=_nothing, pure=False,
-   doc="Ends the function with the status unless it is 0; the memory is given back first.")  # fmt: skip
+op("return_unless_ok", "status:scalar", results="", infer=_nothing, pure=False,
+   doc="Ends the function with the status unless it is 0; memory that it holds is given back first.")  # fmt: skip

@@ -90,12 +90,12 @@ class FunctionLowering:
         if buffer.slot is not None:
             return memrefs.view(self._arena, self._slots[buffer.slot], extents, element)
         memrefs.require_room(extents, element, memrefs.shape_text(info))
-        return self.own(memrefs.allocate(extents, element, "a tensor"))
+        return self.own(memrefs.allocate(extents, element))
 
     def new_copy(self, memref: Any) -> Any:
         """Memory with the same elements, which somebody has to own."""
         extents = [memrefs.dim(memref, axis) for axis in range(memref.type.rank)]
-        copied = memrefs.allocate(extents, memref.type.element_type, "a tensor")
+        copied = memrefs.allocate(extents, memref.type.element_type)
         memrefs.copy(memref, copied)
         return copied
 
@@ -204,7 +204,7 @@ class FunctionLowering:
             total = plus(total, round_up(self.sizes.compute(size), memrefs.ALIGNMENT))
         if any(buffer.offset is not None or buffer.slot is not None for buffer in plan.buffers.values()):
             i8 = ir.IntegerType.get_signless(8)
-            self._arena = self.own(memrefs.allocate([total or memrefs.ALIGNMENT], i8, "temporaries"))
+            self._arena = self.own(memrefs.allocate([total or memrefs.ALIGNMENT], i8))
             self._arena.owner.attributes[ARENA] = ir.UnitAttr.get()
 
     def _require_room(self, buffer: Buffer) -> None:

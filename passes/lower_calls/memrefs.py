@@ -22,8 +22,6 @@ from ..legalize.kernels import parameter_info
 ALIGNMENT = 64
 #: More bytes than any memory holds; numbers below it are far from wrapping around.
 MOST_BYTES = 1 << 62
-#: From this size on it is looked at whether there was room.
-_CHECKED_BYTES = 4096
 
 Extent = Any  # an int, or an index value
 
@@ -46,20 +44,17 @@ def as_value(extent: Extent) -> Any:
     return linalg.constant_index(extent) if isinstance(extent, int) else extent
 
 
-def allocate(extents: Sequence[Extent], element: Any, what: str) -> Any:
-    """New memory, which the caller gives back; a MemoryError at run time where there is none."""
-    bytes_at_least = byte_count(extents, element)
+def allocate(extents: Sequence[Extent], element: Any) -> Any:
+    """New memory, which the caller gives back. A target looks at it whether there was room (llvm-check-memory)."""
+    byte_count(extents, element)
     dynamic = [extent for extent in extents if not isinstance(extent, int)]
     attributes = {
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(dynamic), 0]),
         "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT),
     }
-    memref = ir.Operation.create(
+    return ir.Operation.create(
         "memref.alloc", results=[typed(extents, element)], operands=dynamic, attributes=attributes
     ).result
-    if dynamic or bytes_at_least >= _CHECKED_BYTES:
-        _require_memory(memref, extents, what)
-    return memref
 
 
 def byte_count(extents: Sequence[Extent], element: Any) -> int:
@@ -71,8 +66,14 @@ def byte_count(extents: Sequence[Extent], element: Any) -> int:
 
 
 def storage_bytes(element: Any) -> int:
-    """What an element takes in memory: whole bytes."""
-    return -(-element.width // 8)
+    """What an element takes in memory, at most: whole bytes; a vector's are a power of two."""
+    if isinstance(element, ir.VectorType):
+        return 1 << (math.prod(element.shape) * storage_bytes(element.element_type) - 1).bit_length()
+    if isinstance(element, ir.ComplexType):
+        return 2 * storage_bytes(element.element_type)
+    # Pointers and sizes are words, memrefs a few of them.
+    bits = getattr(element, "width", 64 if not isinstance(element, ir.MemRefType) else 64 * (3 + 2 * element.rank))
+    return -(-bits // 8)
 
 
 def require_room(extents: Sequence[Extent], element: Any, shape: str, most: int = MOST_BYTES) -> None:
@@ -95,25 +96,21 @@ def require_room(extents: Sequence[Extent], element: Any, shape: str, most: int 
 
 def require_below(number: Any, limit: int, kind: str, message: str) -> None:
     """Code that raises where an f64 reaches a limit; the message has a place for it."""
+    is_below, shown = below(number, limit)
+    tir.ops["assert"](is_below, [shown], kind=kind, message=message)
+
+
+def below(number: Any, limit: int) -> tuple[Any, Any]:
+    """Whether an f64 is below a limit, and the lower of both as an integer."""
     most = scalar.constant(float(limit), ir.F64Type.get())
-    shown = scalar.create(
-        "arith.fptosi", scalar.create("arith.minimumf", number, most), type_=ir.IntegerType.get_signless(64)
-    )
-    tir.ops["assert"](scalar.compare("<", number, most, "f64"), [shown], kind=kind, message=message)
+    lower = scalar.create("arith.minimumf", number, most)
+    shown = scalar.create("arith.fptosi", lower, type_=ir.IntegerType.get_signless(64))
+    return scalar.compare("<", number, most, "f64"), shown
 
 
 def as_float(extent: Extent) -> Any:
     """A size as f64, whose products do not wrap around."""
     return scalar.create("arith.sitofp", linalg.as_i64(as_value(extent)), type_=ir.F64Type.get())
-
-
-def _require_memory(memref: Any, extents: Sequence[Extent], what: str) -> None:
-    address = ir.Operation.create(
-        "memref.extract_aligned_pointer_as_index", results=[ir.IndexType.get()], operands=[memref]
-    ).result
-    there = scalar.compare("!=", address, linalg.constant_index(0), "index")
-    message = f"out of memory: no room for {what} of {{}} elements"
-    tir.ops["assert"](there, [linalg.as_i64(as_value(count(extents)))], kind="MemoryError", message=message)
 
 
 def deallocate(memref: Any) -> None:

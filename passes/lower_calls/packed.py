@@ -62,7 +62,7 @@ def _printed(into: FunctionLowering, value: Any) -> Any:
     lowered = into.get(value)
     if not isinstance(lowered, list):
         return lowered
-    memref = into.own(memrefs.allocate([len(lowered)], ir.IntegerType.get_signless(64), "a shape"))
+    memref = into.own(memrefs.allocate([len(lowered)], ir.IntegerType.get_signless(64)))
     for axis, extent in enumerate(lowered):
         loops.store(linalg.as_i64(memrefs.as_value(extent)), memref, axis)
     return memref

@@ -34,6 +34,7 @@ STAGES = (
             "llvm-name-functions",
             "llvm-profile-kernels",
             "llvm-lower-packed",
+            "llvm-check-memory",
             "llvm-lower-errors",
         ),
         "what can fail returns a status",

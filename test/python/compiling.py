@@ -23,13 +23,17 @@ def compiled(text: str) -> rx.runtime.Executable:
     return rx.compile(rx.Module.parse(text))
 
 
-def built(inputs: Any, body: Any, **options: Any) -> rx.runtime.Executable:
+def module_with(inputs: Any, body: Any) -> rx.Module:
     """What `body` makes of the inputs, as "main"."""
     module = rx.Module()
     with module.function("main", inputs) as f:
         values = body(*f)
         f.returns(*(values if isinstance(values, tuple) else (values,)))
-    return rx.compile(module, **options)
+    return module
+
+
+def built(inputs: Any, body: Any, **options: Any) -> rx.runtime.Executable:
+    return rx.compile(module_with(inputs, body), **options)
 
 
 def resident_kb() -> int:

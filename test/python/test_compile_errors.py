@@ -147,14 +147,14 @@ def test_assertions_in_loops(kind: str) -> None:
 
 def test_an_assertion_that_has_no_way_out() -> None:
     body = """
-  memref.alloca_scope {
+  %token = async.execute {
     %v = memref.load %x[%c0] : memref<?xf32>
     %limit = arith.constant 100.0 : f32
     %c = arith.cmpf olt, %v, %limit : f32
     "tir.assert"(%c) {message = "no"} : (i1) -> ()
-    memref.alloca_scope.return
+    async.yield
   }"""
-    with pytest.raises(rx.RelaxError, match=r"'tir.assert' op inside of 'memref.alloca_scope' has no way out of it"):
+    with pytest.raises(rx.RelaxError, match=r"'tir.assert' op inside of 'async.execute' has no way out of it"):
         compiled(with_kernel(body))
 
 

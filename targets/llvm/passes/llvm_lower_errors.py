@@ -8,6 +8,7 @@ A PrimFunc is shared by operators at many places, so the place that errors name 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,12 +16,13 @@ from ....bindings.diagnostics import locate
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
+from ....bindings.patterns import defining_op
 from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
-from ..llvm_text import PTR, has_symbol, merge, text_global
+from ..llvm_text import PTR, merge, text_global
 from ..memref_values import address_of, call, constant
 from ..packed_call import add_raise_at
 from ..packed_support import MESSAGE_BYTES, RELEASE
@@ -28,6 +30,8 @@ from .llvm_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
+# On what can fail, and on what gives memory back for it: the number of the way out.
+_EXIT = "relax.exit"
 _MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
 
@@ -41,10 +45,11 @@ class LowerErrors(Pass):
 
     def run(self, op: Any) -> None:
         functions = {_name(function): function for function in _functions(op)}
-        failing = _failing(functions)
+        program = _Program(op, functions, _failing(functions))
         with op.context:
-            for name in failing:
-                _FailingFunction(op, functions[name], failing).run()
+            for name in program.failing:
+                _FailingFunction(program, functions[name]).run()
+            program.add_texts()
 
 
 def _functions(module: Any) -> list[Any]:
@@ -78,15 +83,47 @@ def _can_fail(function: Any) -> bool:
     return any(op.name in (_ASSERT, _STATUS) for op in operations_in(function))
 
 
+class _Program:
+    """What the functions of a module have in common."""
+
+    def __init__(self, module: Any, functions: dict[str, Any], failing: dict[str, bool]):
+        self.module = module
+        self.functions = functions
+        self.failing = failing
+        #: The places that errors name, by symbol: added all at once, because each addition looks at all symbols.
+        self._texts: dict[str, str] = {}
+
+    def text(self, content: str) -> Any:
+        name = f"__relax_where.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        self._texts[name] = content
+        return address_of(name)
+
+    def add_texts(self) -> None:
+        if self._texts:
+            merge(self.module, "\n".join(text_global(name, content) for name, content in self._texts.items()))
+
+
+@dataclass(eq=False)
+class _Held:
+    """Memory that a function owns at a place: one piece, and what it owned before. Functions that hold much and fail
+    often would otherwise need failures times memory to say what is to be given back where."""
+
+    value: Any
+    before: _Held | None
+    #: Of its way out; 0 until something fails there.
+    number: int = 0
+
+
 class _FailingFunction:
-    def __init__(self, module: Any, function: Any, failing: dict[str, bool]):
-        self._module = module
+    def __init__(self, program: _Program, function: Any):
+        self._program = program
         self._function = function
-        self._failing = failing
-        self._is_told = failing[_name(function)]
+        self._is_told = program.failing[_name(function)]
         self._where: Any = None
-        #: Where to go on failure, by the memory to give back.
-        self._exits: dict[tuple[Any, ...], Any] = {}
+        #: By the number of a way out: the number of the one that it goes on to. 0 returns and has none.
+        self._next = [-1]
+        #: The block of each, when there are blocks.
+        self._exits: list[Any] = []
 
     def run(self) -> None:
         function = self._function
@@ -95,11 +132,12 @@ class _FailingFunction:
                 run_upstream(function, ["lower-affine"], verify=False)
             self._declare()
             for block in function.regions[0].blocks:
-                self._mark(block, [])
+                self._mark(block, None)
             if any(op.regions for op in operations_in(function)):
                 run_upstream(function, ["convert-scf-to-cf"], verify=False)
+            self._add_exits()
             for op in operations_in(function):
-                if op.name == "func.return":
+                if op.name == "func.return" and op.block not in self._exits:
                     self._succeed(op)
                 elif op.name in (_ASSERT, _STATUS):
                     _require_way_out(op)
@@ -123,53 +161,80 @@ class _FailingFunction:
 
     # ---- while control flow is structured: what is to be given back where ----
 
-    def _mark(self, block: Any, around: list[Any]) -> None:
-        """Tells what can fail which memory the function owns there: made in the block before it, or around."""
+    def _mark(self, block: Any, held: _Held | None) -> list[Any]:
+        """Tells what can fail which way out it takes: it gives back what the block, and those around, have made before.
+
+        Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
+        """
         is_body = block.owner.operation.name == "func.func"
-        owned = [*around, *([] if is_body else filter(_is_owned, block.arguments))]
-        for op in [view.operation for view in block.operations]:
-            for inner in [inner for region in op.regions for inner in region.blocks]:
-                self._mark(inner, owned)
-            if op.name in _GIVES_BACK:
-                owned = [value for value in owned if value != op.operands[0]]
-            owned += filter(_is_owned, op.results)
+        operations, gone = [view.operation for view in block.operations], []
+        held = _with(held, () if is_body else block.arguments)
+        for op in operations:
+            for value in _passed_on(op):
+                held = _without(held, value)
+            inside = [value for region in op.regions for inner in region.blocks for value in self._mark(inner, held)]
+            given_back = [op.operands[0]] if op.name in _GIVES_BACK else inside
+            for value in given_back:
+                held = _without(held, value)
+            gone += given_back
+            held = _with(held, op.results)
             if op.name in (_ASSERT, _STATUS):
-                self._mark_memory(op, owned)
-            elif op.name == "func.call" and _callee(op) in self._failing:
-                self._mark_call(op, owned)
+                self._leave_by(op, held)
+            elif op.name == "func.call" and _callee(op) in self._program.failing:
+                self._leave_by(self._with_status(op), held)
+        return gone
 
-    def _mark_memory(self, op: Any, owned: list[Any]) -> None:
-        """The memory goes behind the other operands."""
-        with ir.InsertionPoint(op), op.location:
-            attributes = {name: op.attributes[name] for name in op.attributes}
-            ir.Operation.create(op.name, operands=[*op.operands, *owned], attributes=attributes)
-        op.erase()
+    def _leave_by(self, op: Any, held: _Held | None) -> None:
+        """Notes the way out on the operation that can fail, after those that lead there have been made."""
+        new, each = [], held
+        while each is not None and not each.number:
+            new.append(each)
+            each = each.before
+        for each in reversed(new):
+            each.number = len(self._next)
+            self._next.append(each.before.number if each.before else 0)
+            _give_back_later(each)
+        op.attributes[_EXIT] = _number_attribute(held.number if held else 0)
 
-    def _mark_call(self, op: Any, owned: list[Any]) -> None:
+    def _with_status(self, op: Any) -> Any:
+        """Makes a call return its status, and the operation behind it that looks at that."""
         i32 = ir.IntegerType.get_signless(32)
         with ir.InsertionPoint(op), op.location:
             operands = list(op.operands)
-            if self._failing[_callee(op)]:
+            if self._program.failing[_callee(op)]:
                 operands.append(self._place(op))
             attributes = {"callee": op.attributes["callee"]}
             made = ir.Operation.create("func.call", results=[i32], operands=operands, attributes=attributes)
-            ir.Operation.create(_STATUS, operands=[made.result, *owned])
+            check = ir.Operation.create(_STATUS, operands=[made.result])
         op.erase()
+        return check
 
     def _place(self, op: Any) -> Any:
         """The text that errors begin with."""
         if self._where is not None:
             return self._where
-        callee = _find(self._module, _callee(op)) if op.name == "func.call" else None
-        return self._text(_place_text(callee, op.location))
-
-    def _text(self, content: str) -> Any:
-        name = f"__relax_where.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        if not has_symbol(self._module, name):
-            merge(self._module, text_global(name, content))
-        return address_of(name)
+        callee = self._program.functions.get(_callee(op)) if op.name == "func.call" else self._function
+        return self._program.text(_place_text(callee, op.location))
 
     # ---- as blocks ----
+
+    def _add_exits(self) -> None:
+        """The ways out: each gives back one piece of memory and leaves the rest to the next; the first one returns."""
+        blocks = self._function.regions[0].blocks
+        releases = {
+            _exit_of(op): op
+            for op in operations_in(self._function)
+            if op.name in _GIVES_BACK and _EXIT in op.attributes
+        }
+        self._exits = [blocks.append() for _ in self._next]
+        for number, block in enumerate(self._exits):
+            with ir.InsertionPoint(block):
+                if number == 0:
+                    ir.Operation.create("func.return", operands=[constant(-1, 32)])
+                    continue
+                block.append(releases[number])
+                del releases[number].attributes[_EXIT]
+                ir.Operation.create("cf.br", successors=[self._exits[self._next[number]]])
 
     def _succeed(self, op: Any) -> None:
         with ir.InsertionPoint(op), op.location:
@@ -189,11 +254,10 @@ class _FailingFunction:
 
     def _branch(self, op: Any, rest: Any) -> None:
         """Goes on where all is well; else sets the error, gives back memory and returns."""
-        operands = list(op.operands)
-        way_out = self._exit(tuple(value for value in operands if _is_memory(value)), op.location)
+        way_out = self._exits[_exit_of(op)]
         failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
-            condition = operands[0] if op.name == _ASSERT else _equal_zero(operands[0])
+            condition = op.operands[0] if op.name == _ASSERT else _equal_zero(op.operands[0])
             _conditional_branch(condition, rest, failed)
         if op.name == _ASSERT:
             with ir.InsertionPoint(failed):
@@ -201,35 +265,14 @@ class _FailingFunction:
                 ir.Operation.create("cf.br", successors=[way_out])
         op.erase()
 
-    def _exit(self, owned: tuple[Any, ...], location: Any) -> Any:
-        """The block that gives memory back and returns. It gives back the last and leaves the others to theirs.
-
-        A block for each failure would give back the same again and again: as much code as failures times memory.
-        """
-        for count in range(len(owned) + 1):
-            if owned[:count] not in self._exits:
-                self._exits[owned[:count]] = self._add_exit(owned[:count], location)
-        return self._exits[owned]
-
-    def _add_exit(self, owned: tuple[Any, ...], location: Any) -> Any:
-        block = self._function.regions[0].blocks.append()
-        with ir.InsertionPoint(block), location:
-            if owned:
-                _give_back(owned[-1])
-                ir.Operation.create("cf.br", successors=[self._exits[owned[:-1]]])
-            else:
-                ir.Operation.create("func.return", operands=[constant(-1, 32)])
-        return block
-
     def _raise(self, op: Any) -> None:
-        numbers = [value for value in list(op.operands)[1:] if not _is_memory(value)]
-        text = _cut(string_value(op.attributes["message"]))
+        numbers = list(op.operands)[1:]
+        text = _cut(op.opview.message)
         message = text.replace("%", "%%").replace("{}", "%lld")
-        kind = string_value(op.attributes["kind"])
-        symbol = add_raise_at(self._module, kind, message)
-        where = self._where if self._where is not None else self._text(_place_text(self._function, op.location))
+        kind = op.opview.kind
+        symbol = add_raise_at(self._program.module, kind, message)
         padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
-        call(symbol, [where, *padded], ir.IntegerType.get_signless(32))
+        call(symbol, [self._place(op), *padded], ir.IntegerType.get_signless(32))
 
 
 def _require_way_out(op: Any) -> None:
@@ -238,12 +281,6 @@ def _require_way_out(op: Any) -> None:
     if around.name != "func.func":
         what = "'tir.assert' op" if op.name == _ASSERT else "a call that can fail"
         raise located_error(f"{what} inside of '{around.name}' has no way out of it", op.location)
-
-
-def _find(module: Any, name: str) -> Any:
-    """The function of that name, None where the module only declares it."""
-    function = ir.SymbolTable(module)[name].operation
-    return function if len(function.regions[0].blocks) else None
 
 
 def _place_text(callee: Any, location: Any) -> str:
@@ -271,14 +308,81 @@ def _is_memory(value: Any) -> bool:
 _GIVES_BACK = ("memref.dealloc", "tir.release")
 
 
+# What passes memory on to a block that gives it back.
+_LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
+
+
 def _is_owned(value: Any) -> bool:
-    """Whether a value is memory that the function gives back somewhere."""
-    return _is_memory(value) and any(use.owner.operation.name in _GIVES_BACK for use in value.uses)
+    """Whether a value is memory that the function gives back somewhere, or makes for another block to give back."""
+    return _is_memory(value) and (_is_given_back(value) or _is_passed_on(value))
 
 
-def _give_back(value: Any) -> None:
+def _is_given_back(value: Any) -> bool:
+    users = [use.owner.operation for use in value.uses]
+    return any(user.name in _GIVES_BACK and _EXIT not in user.attributes for user in users)
+
+
+def _is_passed_on(value: Any) -> bool:
+    """Whether memory is made for a loop or for the end of a block, maybe under a type that says less."""
+    if defining_op(value, "memref.alloc", "memref.cast") is None:
+        return False
+    users = [use.owner.operation for use in value.uses]
+    return any(
+        user.name in (*_LOOPS, *_ENDS) or (user.name == "memref.cast" and _is_passed_on(user.results[0]))
+        for user in users
+    )
+
+
+def _passed_on(op: Any) -> list[Any]:
+    """The memory that belongs to a loop from here on."""
+    if op.name not in _LOOPS:
+        return []
+    casts = [defining_op(value, "memref.cast") for value in op.operands]
+    made = [
+        value if cast is None else cast.operation.operands[0] for value, cast in zip(op.operands, casts, strict=True)
+    ]
+    return [value for value in made if not _is_given_back(value) and defining_op(value, "memref.alloc") is not None]
+
+
+def _with(held: _Held | None, values: Iterable[Any]) -> _Held | None:
+    for value in values:
+        if not _is_owned(value) or defining_op(value, "memref.cast") is not None:
+            continue
+        held = _Held(value, held)
+    return held
+
+
+def _without(held: _Held | None, value: Any) -> _Held | None:
+    """What is held but for one value."""
+    newer: list[Any] = []
+    each = held
+    while each is not None and each.value != value:
+        newer.append(each.value)
+        each = each.before
+    if each is None:
+        return held
+    rest = each.before
+    for kept in reversed(newer):
+        rest = _Held(kept, rest)
+    return rest
+
+
+def _give_back_later(held: _Held) -> None:
+    """Makes what gives memory back on failure where it is made, for _add_exits to move: values change until then."""
+    value = held.value
     name = "memref.dealloc" if isinstance(value.type, ir.MemRefType) else "tir.release"
-    ir.Operation.create(name, operands=[value])
+    is_argument = isinstance(value.owner, ir.Block)
+    where = ir.InsertionPoint.at_block_begin(value.owner) if is_argument else ir.InsertionPoint.after(value.owner)
+    with where, value.location:
+        ir.Operation.create(name, operands=[value], attributes={_EXIT: _number_attribute(held.number)})
+
+
+def _number_attribute(number: int) -> Any:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def _exit_of(op: Any) -> int:
+    return int(op.attributes[_EXIT].value)
 
 
 def _equal_zero(status: Any) -> Any:

@@ -123,7 +123,7 @@ def _room(op: Any, size: int) -> Any:
 
 
 def _check(status: Any) -> None:
-    tir.ops["return_unless_ok"](status, [])
+    tir.ops["return_unless_ok"](status)
 
 
 def _tensor(out: Any, type_: Any) -> Any:

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a PrimFunc's temporaries end: at the end of the block that makes them, or of the one that they are passed to.
+
+Upstream's deallocation passes flags along that tell at run time who owns what: where a function fails nobody could say
+what is to be given back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+from ...bindings.pass_manager import run_upstream
+from ..lower_calls import memrefs
+
+_CARRIERS = frozenset(
+    "scf.yield scf.condition scf.for scf.while cf.br cf.cond_br func.return affine.for affine.yield "
+    "memref.alloca_scope.return".split()
+)
+#: On an allocation: another block gets it, and gives it back.
+_PASSED = "relax.passed"
+#: The operations that pass memory on, with the place of the first operand that begins so.
+_FIRST = {"scf.if": 1, "scf.for": 3, "scf.while": 0}
+
+
+def end_allocations(function: Any) -> None:
+    """Gives back all memory that a function allocates, whose control flow is scf's."""
+    if _escapes(function):
+        _keep_in_loops(function)
+    if _escapes(function):
+        _own_what_is_passed(function)
+    for op in reversed([op for op in operations_in(function) if op.name == "memref.alloc"]):
+        if _PASSED in op.attributes:
+            del op.attributes[_PASSED]
+            continue
+        with function.context, op.location:
+            _give_back(op.results[0], op.block)
+
+
+def _give_back(memref: Any, block: Any) -> None:
+    """At the end of a block."""
+    with ir.InsertionPoint.at_block_terminator(block):
+        memrefs.deallocate(memref)
+
+
+def leaves(memref: Any) -> bool:
+    """Whether the memory, or a view of it, is passed to another block, kept elsewhere, or given back as a view."""
+    return any(_leaves_by(use.owner.operation, memref) for use in memref.uses)
+
+
+def _leaves_by(user: Any, memref: Any) -> bool:
+    if user.name in _CARRIERS or (user.name == "memref.store" and user.operands[0] == memref):
+        return True
+    views = [result for result in user.results if isinstance(result.type, (ir.MemRefType, ir.UnrankedMemRefType))]
+    return any(leaves(view) or _is_given_back(view) for view in views)
+
+
+def _is_given_back(memref: Any) -> bool:
+    return any(use.owner.operation.name == "memref.dealloc" for use in memref.uses)
+
+
+def _escapes(function: Any) -> bool:
+    return any(op.name == "memref.alloc" and leaves(op.results[0]) for op in operations_in(function))
+
+
+# ---- what is passed from block to block ----
+
+
+def _own_what_is_passed(function: Any) -> None:
+    """Memory that a block passes on is for whoever gets it to give back: nothing but new memory is passed."""
+    for op in [op for op in operations_in(function) if op.name in _FIRST]:
+        with function.context, op.location:
+            _pass_new(op, _FIRST[op.name])
+            for block in [block for region in op.regions for block in region.blocks]:
+                end = _end(block)
+                _pass_new(end, 1 if end.name == "scf.condition" else 0)
+                for argument in filter(_is_memref, block.arguments):
+                    _give_back(argument, block)
+            for result in filter(_is_memref, op.results):
+                _give_back(result, op.block)
+
+
+def _pass_new(op: Any, first: int) -> None:
+    for index in range(first, len(op.operands)):
+        value = op.operands[index]
+        if not _is_memref(value):
+            continue
+        with ir.InsertionPoint(op):
+            new = value if _is_made_for(value, op) else _copied(value)
+            new.owner.attributes[_PASSED] = ir.UnitAttr.get()
+            op.operands[index] = memrefs.cast(new, value.type)
+
+
+def _is_made_for(memref: Any, end: Any) -> bool:
+    """Whether memory is made in the block that ends here, and not passed on yet."""
+    owner = memref.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+        return False
+    return (
+        _PASSED not in owner.attributes
+        and owner.operation.block == end.block
+        and "scf." in end.name
+        and end == _end(end.block)
+    )
+
+
+def _copied(memref: Any) -> Any:
+    copied = memrefs.allocate([memrefs.dim(memref, axis) for axis in range(memref.type.rank)], memref.type.element_type)
+    memrefs.copy(memref, copied)
+    return copied
+
+
+def _is_memref(value: Any) -> bool:
+    return isinstance(value.type, ir.MemRefType)
+
+
+def _end(block: Any) -> Any:
+    return block.operations[len(block.operations) - 1].operation
+
+
+# ---- loops ----
+
+
+def _keep_in_loops(function: Any) -> None:
+    """What a loop carries on, of known sizes, stays in one place: each round copies there what it has made."""
+    loops = [op for op in operations_in(function) if op.name == "scf.for" and any(_moves(op))]
+    for loop in loops:
+        with function.context, loop.location:
+            _keep(loop)
+    if loops:
+        run_upstream(function, ["canonicalize"], verify=False)
+
+
+def _moves(loop: Any) -> list[bool]:
+    """For each value that a loop carries: whether it is memory, of known sizes, that is another one in each round."""
+    block = loop.regions[0].blocks[0]
+    pairs = zip(list(block.arguments)[1:], _end(block).operands, strict=True)
+    return [_is_plain(argument.type) and argument != value for argument, value in pairs]
+
+
+def _is_plain(type_: Any) -> bool:
+    if not isinstance(type_, ir.MemRefType) or not type_.has_static_shape:
+        return False
+    return bool(type_ == ir.MemRefType.get(type_.shape, type_.element_type))
+
+
+def _keep(loop: Any) -> None:
+    block = loop.regions[0].blocks[0]
+    end = _end(block)
+    moving = [index for index, moves in enumerate(_moves(loop)) if moves]
+    places = {}
+    for index in moving:
+        initial = loop.operands[3 + index]
+        with ir.InsertionPoint(loop):
+            places[index] = _copied(initial)
+        loop.operands[3 + index] = places[index]
+    with ir.InsertionPoint(end):
+        made = {index: _of_this_round(end.operands[index], block) for index in moving}
+        for index in moving:
+            memrefs.copy(made[index], places[index])
+    for index in moving:
+        end.operands[index] = places[index]
+        block.arguments[1 + index].replace_all_uses_with(places[index])
+        loop.results[index].replace_all_uses_with(places[index])
+
+
+def _of_this_round(memref: Any, block: Any) -> Any:
+    """Memory that no copy into another place changes: made in this block, else a copy."""
+    owner = memref.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloc" and owner.operation.block == block:
+        return memref
+    return _copied(memref)

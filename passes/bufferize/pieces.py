@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors that are written piece by piece, each into a slice: as writes into parts of one memref.
+
+Upstream's analysis compares every slice of a tensor with every other one, for each of them: its time grows with the
+third power of their number. Here nothing is compared: nobody reads such a tensor before its last piece is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.patterns import defining_op
+from ..lower_calls import memrefs
+
+_FEWEST_PIECES = 2
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
+_INSERT = "tensor.insert_slice"
+_EXTRACT = "tensor.extract_slice"
+
+
+def write_pieces(function: Any) -> None:
+    """Rewrites the tensors of a function, already on memrefs, that begin with nothing and get piece after piece."""
+    with function.context:
+        for block in function.regions[0].blocks:
+            inserts = [view.operation for view in block.operations if view.operation.name == _INSERT]
+            for last in [each for each in inserts if _next(each) is None]:
+                pieces = _pieces_until(last)
+                base = pieces[0].operands[1]
+                if len(pieces) >= _FEWEST_PIECES and _is_nothing_yet(base) and _is_for(base, pieces[0]):
+                    _write(base.owner.operation, pieces)
+
+
+def _is_nothing_yet(tensor: Any) -> bool:
+    """Whether nobody wants to know what is in a tensor: it is new, or what the function writes."""
+    made = defining_op(tensor, "tensor.empty", "bufferization.to_tensor")
+    return made is not None and (made.operation.name == "tensor.empty" or "writable" in made.operation.attributes)
+
+
+def _next(insert: Any) -> Any:
+    """The insertion of the next piece into the result, if nothing else is done with that; else None."""
+    result = insert.results[0]
+    users = [use.owner.operation for use in result.uses]
+    following = [user for user in users if user.name == _INSERT and user.operands[1] == result]
+    return following[0] if len(following) == 1 and _is_for(result, following[0]) else None
+
+
+def _pieces_until(last: Any) -> list[Any]:
+    """The insertions that end with this one, the first one first."""
+    pieces = [last]
+    while (before := defining_op(pieces[0].operands[1], _INSERT)) is not None and _next(before.operation):
+        pieces.insert(0, before.operation)
+    return pieces
+
+
+def _is_for(tensor: Any, insert: Any) -> bool:
+    """Whether a tensor is there only to take this piece, which may be made in the same slice of it."""
+    if insert.operands[0].type.rank != tensor.type.rank or insert.block != tensor.owner.operation.block:
+        return False
+    users = [use.owner.operation for use in tensor.uses if use.owner.operation.name != "tensor.dim"]
+    allowed = [op for op in (insert, _place_of(insert)) if op is not None]
+    return all(user in allowed for user in users) and insert.operands[0] != tensor
+
+
+def _place_of(insert: Any) -> Any:
+    """The slice of the tensor that the piece is made in, if it is written back there; else None."""
+    made = insert.operands[0]
+    while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
+        made = into
+    slice_ = defining_op(made, _EXTRACT)
+    if (
+        slice_ is None
+        or slice_.operation.operands[0] != insert.operands[1]
+        or made.type.rank != insert.operands[1].type.rank
+    ):
+        return None
+    slice_ = slice_.operation
+    is_same = all(slice_.attributes[name] == insert.attributes[name] for name in ("static_offsets", "static_strides"))
+    return slice_ if is_same and _offsets_and_strides(slice_, 1) == _offsets_and_strides(insert, 2) else None
+
+
+def _destination(made: Any) -> Any:
+    """The tensor, of the same sizes, that an operation writes into to make this one."""
+    op = made.owner.operation
+    index = list(op.results).index(made)
+    if op.name == "scf.for":
+        return op.operands[3 + index]
+    if op.name.startswith("linalg."):
+        return op.operands[len(op.operands) - len(op.results) + index]
+    if op.name in ("vector.transfer_write", "tensor.insert", _INSERT):
+        return op.operands[1]
+    return None
+
+
+def _segments(op: Any, tensors: int) -> list[int]:
+    """How many operands tell offsets, sizes and strides."""
+    return list(op.attributes["operandSegmentSizes"])[tensors:]
+
+
+def _offsets_and_strides(op: Any, tensors: int) -> list[Any]:
+    offsets, sizes, _ = _segments(op, tensors)
+    values = list(op.operands)[tensors:]
+    return values[:offsets] + values[offsets + sizes :]
+
+
+def _write(base: Any, pieces: list[Any]) -> None:
+    tensor, memref = _as_memref(base)
+    for insert in pieces:
+        place = _place_of(insert)
+        with insert.location, ir.InsertionPoint(place or insert):
+            part = _part(memref, place, 1) if place is not None else _part(memref, insert, 2)
+            if place is not None:
+                place.results[0].replace_all_uses_with(_to_tensor(part, place.results[0].type))
+        with insert.location, ir.InsertionPoint(insert):
+            ir.Operation.create(
+                "bufferization.materialize_in_destination",
+                operands=[insert.operands[0], part],
+                attributes={"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()},
+            )
+            written = _to_tensor(memref, tensor.type) if insert == pieces[-1] else tensor
+        insert.results[0].replace_all_uses_with(written)
+        insert.erase()
+        if place is not None:
+            place.erase()
+
+
+def _as_memref(base: Any) -> tuple[Any, Any]:
+    """The tensor that the first piece is written into, and its memory."""
+    tensor = base.results[0]
+    if base.name == "bufferization.to_tensor":
+        return tensor, base.operands[0]
+    with base.location, ir.InsertionPoint(base):
+        sizes = iter(base.operands)
+        extents = [next(sizes) if size == _DYNAMIC else size for size in tensor.type.shape]
+        memref = memrefs.allocate(extents, tensor.type.element_type)
+        made = _to_tensor(memref, tensor.type)
+    tensor.replace_all_uses_with(made)
+    base.erase()
+    return made, memref
+
+
+def _to_tensor(memref: Any, type_: Any) -> Any:
+    attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+    return ir.Operation.create(
+        "bufferization.to_tensor", results=[type_], operands=[memref], attributes=attributes
+    ).result
+
+
+def _part(memref: Any, slice_: Any, tensors: int) -> Any:
+    """The part of the memory that a slice, or an insertion, of `tensors` tensors is about."""
+    numbers = ("static_offsets", "static_sizes", "static_strides")
+    attributes = {name: slice_.attributes[name] for name in numbers}
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *_segments(slice_, tensors)])
+    offsets, sizes, steps = (list(attributes[name]) for name in numbers)
+    strides, offset = memref.type.get_strides_and_offset()
+    moved = [_known(*pair) for pair in zip(offsets, strides, strict=True)]
+    known_offset = _DYNAMIC if _DYNAMIC in moved else offset + sum(moved)
+    layout = ir.StridedLayoutAttr.get(known_offset, [_known(*pair) for pair in zip(steps, strides, strict=True)])
+    type_ = ir.MemRefType.get(sizes, memref.type.element_type, layout=layout)
+    operands = [memref, *list(slice_.operands)[tensors:]]
+    return ir.Operation.create("memref.subview", results=[type_], operands=operands, attributes=attributes).result
+
+
+def _known(number: int, stride: int) -> int:
+    """A product of which one factor may be MLIR's mark for an unknown one."""
+    return 0 if number == 0 else _DYNAMIC if _DYNAMIC in (number, stride) else number * stride
