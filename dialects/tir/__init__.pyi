@@ -276,14 +276,8 @@ def remainder(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
 def remquo(x1: Value, x2: Value, *, loc: Any = ..., ip: Any = ...) -> tuple[Value, Value]:
     """remainder(x1, x2), and the sign and low bits (three or more) of its n as an i32."""
 
-def return_unless_ok(
-    status: ScalarLike,
-    memory: Value | Sequence[Value] = ...,
-    *,
-    loc: Any = ...,
-    ip: Any = ...,
-) -> None:
-    """Ends the function with the status unless it is 0; the memory is given back first."""
+def return_unless_ok(status: ScalarLike, *, loc: Any = ..., ip: Any = ...) -> None:
+    """Ends the function with the status unless it is 0; memory that it holds is given back first."""
 
 def rint(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
     """An integer by the current rounding mode; reports being inexact."""
