@@ -45,6 +45,10 @@ lit_inprocess.configure(
             "relax_mlir.tools.relax_run:run",
             lit_inprocess.python_tool("relax_mlir.tools.relax_run", "relax-run"),
         ),
+        "relax-reduce": lit_inprocess.Tool(
+            "relax_mlir.tools.relax_reduce:run",
+            lit_inprocess.python_tool("relax_mlir.tools.relax_reduce", "relax-reduce"),
+        ),
         "FileCheck": lit_inprocess.Tool("lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")),
     },
     # What relax-opt imports only when it is needed; loaded here it is loaded once for all tests.

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-reduce does: reads a module, has it made smaller, writes the smallest one, also when interrupted."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from ... import Module
+from ...bindings.errors import RelaxError
+from ...bindings.plugins import load_plugin
+from ...dialects.parsing import BYTECODE_MAGIC, decode_source
+from ..command_line import Arguments, help_text, write_text
+from ..completion import completion_script
+from ..opt.files import is_special, write_beside, write_whole
+from ..opt.guard import announce, renamed_on_death
+from .failure import Failure
+from .options import HELP_HEAD, OPTIONS
+from .search import OutOfTime, Search, module_text, operation_count
+
+
+class Driver:
+    """One run of the tool on given streams."""
+
+    def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
+        self._is_verbose = False
+
+    def run(self, arguments: Arguments) -> int:
+        """The exit code. Raises RelaxError."""
+        if any(arguments[name] for name in ("help", "version", "print-completion")):
+            write_text(self.stdout, _information(arguments))
+            return 0
+        self._is_verbose = arguments["v"]
+        for name in arguments["load-plugin"] or ():
+            load_plugin(name)
+        text = self._read(arguments.files[0], arguments["allow-unregistered-dialect"])
+        with Failure(arguments) as failure:
+            failure.learn(text)
+            return self._reduce(text, failure, arguments)
+
+    def _reduce(self, text: str, failure: Failure, arguments: Arguments) -> int:
+        path, limit = arguments["o"], arguments["time-limit"]
+        ended = ""
+        with _kept(path, text) as kept:
+            search = Search(
+                failure,
+                allow_unregistered=arguments["allow-unregistered-dialect"],
+                deadline=None if limit is None else time.monotonic() + limit,
+                found=lambda edit, smaller: self._found(edit, smaller, kept),
+            )
+            try:
+                search.run(text)
+            except OutOfTime:
+                ended = ", and the time is up"
+            except KeyboardInterrupt:
+                ended = ", and it was interrupted"
+        if path == "-":
+            write_text(self.stdout, search.best)
+        else:
+            write_whole(path, search.best.encode("utf-8", "surrogateescape"))
+        before, after = (operation_count(each, arguments["allow-unregistered-dialect"]) for each in (text, search.best))
+        runs = f"{failure.runs} runs of the command"
+        self.stderr.write(f"relax-reduce: note: {before} operations have become {after} in {runs}{ended}\n")
+        return 1 if "interrupted" in ended else 0
+
+    def _found(self, edit: str, text: str, kept: str | None) -> None:
+        if kept is not None:
+            write_whole(kept, text.encode("utf-8", "surrogateescape"))
+        if self._is_verbose:
+            self.stderr.write(f"{text.count(chr(10))} lines, by {edit}\n")
+            self.stderr.flush()
+
+    def _read(self, path: str, allow_unregistered: bool) -> str:
+        """The module as this tool prints it: what is tried has this form."""
+        try:
+            if path == "-":
+                data = self.stdin.buffer.read()
+            else:
+                with open(path, "rb") as file:
+                    data = file.read()
+        except OSError as error:
+            raise RelaxError(f"cannot read {path}: {error.strerror}") from None
+        name = "<stdin>" if path == "-" else path
+        announce(f"reading {name}")
+        source = data if data.startswith(BYTECODE_MAGIC) else decode_source(data, name)
+        return module_text(Module.parse(source, name, allow_unregistered=allow_unregistered))
+
+
+@contextmanager
+def _kept(path: str, text: str) -> Iterator[str | None]:
+    """A hidden file that becomes the output should MLIR take this process down; None where there can be none."""
+    if path == "-" or is_special(path):
+        yield None
+        return
+    try:
+        kept = write_beside(path, text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise RelaxError(f"cannot write output file '{path}': {error.strerror}") from None
+    try:
+        with renamed_on_death(kept, path):
+            yield kept
+    finally:
+        os.unlink(kept)
+
+
+def _information(arguments: Arguments) -> str:
+    """The text of --help and the like."""
+    if arguments["help"]:
+        return help_text(HELP_HEAD, OPTIONS)
+    if arguments["version"]:
+        from ..opt.listing import version_text
+
+        return version_text()
+    return completion_script(arguments["print-completion"], "relax-reduce", OPTIONS)

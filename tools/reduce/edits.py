@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What can be made smaller in a module: each edit has targets in it, which are changed alone or several at once.
+
+An edit may leave IR that is not valid: whoever asked for it verifies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+
+_NUMBERS = (ir.IntegerAttr, ir.FloatAttr, ir.DenseElementsAttr)
+_FUNCTION, _RETURN, _CONSTANT = "func.func", "func.return", "arith.constant"
+
+
+class Edit(NamedTuple):
+    """`targets` lists, always in the same order, what may be changed; `apply` changes one of them, if it can."""
+
+    name: str
+    targets: Callable[[Any], list[Any]]
+    apply: Callable[[Any], bool]
+
+
+# ---- whole operations ----
+
+
+def _erasable(module: Any) -> list[Any]:
+    """Operations from the last to the first, so that users and what is inside come before what they need."""
+    last = {hash(each) for each in _last_ones(module)}
+    return [op for op in reversed(operations_in(module)) if hash(op) not in last]
+
+
+def _last_ones(module: Any) -> Iterator[Any]:
+    """What blocks end with: they need it, but for modules' bodies."""
+    for op in operations_in(module):
+        for region in op.regions if op.name != "builtin.module" else ():
+            for block in region.blocks:
+                yield from [each.operation for each in block.operations][-1:]
+
+
+def _symbols(module: Any) -> list[Any]:
+    return [op for op in _erasable(module) if "sym_name" in op.attributes]
+
+
+def _erase(op: Any) -> bool:
+    """An operation that nobody uses."""
+    if _is_used(op):
+        return False
+    op.erase()
+    return True
+
+
+def _erase_for_operand(op: Any) -> bool:
+    return _replace_results(op, lambda result: next((each for each in op.operands if each.type == result.type), None))
+
+
+def _erase_for_argument(op: Any) -> bool:
+    """By an argument of the function around."""
+
+    def argument(result: Any) -> Any:
+        function = _function_around(op)
+        arguments = list(function.regions[0].blocks[0].arguments) if function is not None else []
+        return next((each for each in arguments if each.type == result.type), None)
+
+    return _replace_results(op, argument)
+
+
+def _erase_for_new_argument(op: Any) -> bool:
+    def argument(result: Any) -> Any:
+        function = _function_around(op)
+        return None if function is None or _is_called(function) else add_argument(function, result.type)
+
+    return _replace_results(op, argument)
+
+
+def _erase_for_constant(op: Any) -> bool:
+    if op.name == _CONSTANT:
+        return False
+
+    def constant(result: Any) -> Any:
+        value = zero(result.type)
+        if value is None:
+            return None
+        made = ir.Operation.create(
+            _CONSTANT, [result.type], [], {"value": value}, loc=op.location, ip=ir.InsertionPoint(op)
+        )
+        return made.result
+
+    return _replace_results(op, constant)
+
+
+def _replace_results(op: Any, replacement: Callable[[Any], Any]) -> bool:
+    if not _is_used(op):
+        return _erase(op)
+    for result in op.results:
+        if not _has_uses(result):
+            continue
+        value = replacement(result)
+        if value is None:
+            return False
+        result.replace_all_uses_with(value)
+    op.erase()
+    return True
+
+
+def _is_used(op: Any) -> bool:
+    return any(_has_uses(result) for result in op.results)
+
+
+def _has_uses(value: Any) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
+# ---- functions ----
+
+
+def _functions(module: Any) -> list[Any]:
+    return [op for op in operations_in(module) if op.name == _FUNCTION]
+
+
+def _defined(module: Any) -> list[Any]:
+    return [op for op in _functions(module) if len(op.regions[0].blocks)]
+
+
+def _drop_body(function: Any) -> bool:
+    """A declaration in its place."""
+    attributes = {name: function.attributes[name] for name in function.attributes.keys()}  # noqa: SIM118
+    attributes["sym_visibility"] = ir.StringAttr.get("private")
+    ir.Operation.create(_FUNCTION, [], [], attributes, regions=1, loc=function.location, ip=ir.InsertionPoint(function))
+    function.erase()
+    return True
+
+
+def _function_around(op: Any) -> Any:
+    while op.parent is not None:
+        op = op.parent.operation
+        if op.name == _FUNCTION:
+            return op
+    return None
+
+
+def _is_called(function: Any) -> bool:
+    """Whether anything names it; in doubt, it is."""
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    operations = operations_in(_outermost(function))
+    return any(f"@{name}" in str(op.attributes[each]) for op in operations for each in op.attributes.keys())  # noqa: SIM118
+
+
+def _outermost(op: Any) -> Any:
+    while op.attached and op.parent is not None:
+        op = op.parent.operation
+    return op
+
+
+def _type_of(function: Any) -> Any:
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+
+
+def add_argument(function: Any, type_: Any) -> Any:
+    """A new last argument of a function."""
+    before = _type_of(function)
+    argument = function.regions[0].blocks[0].add_argument(type_, function.location)
+    _set_type(function, [*before.inputs, type_], before.results)
+    if "arg_attrs" in function.attributes:
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*function.attributes["arg_attrs"], ir.DictAttr.get({})])
+    return argument
+
+
+def _set_type(function: Any, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))
+
+
+def _without(function: Any, attribute: str, index: int) -> None:
+    if attribute in function.attributes:
+        kept = list(function.attributes[attribute])
+        function.attributes[attribute] = ir.ArrayAttr.get(kept[:index] + kept[index + 1 :])
+
+
+class _Slot(NamedTuple):
+    """An argument or a result of a function."""
+
+    operation: Any
+    index: int
+
+
+def _arguments(module: Any) -> list[_Slot]:
+    """The last ones first: the places of those before stay."""
+    return [
+        _Slot(function, index)
+        for function in _functions(module)
+        for index in reversed(range(len(_type_of(function).inputs)))
+    ]
+
+
+def _drop_argument(slot: _Slot) -> bool:
+    function, index = slot
+    entry = next(iter(function.regions[0].blocks), None)  # a declaration has none
+    if _is_called(function) or (entry is not None and _has_uses(entry.arguments[index])):
+        return False
+    before = _type_of(function)
+    if entry is not None:
+        entry.erase_argument(index)
+    _set_type(function, [*before.inputs[:index], *before.inputs[index + 1 :]], before.results)
+    _without(function, "arg_attrs", index)
+    return True
+
+
+def _results(module: Any) -> list[_Slot]:
+    return [
+        _Slot(function, index)
+        for function in _functions(module)
+        for index in reversed(range(len(_type_of(function).results)))
+    ]
+
+
+def _drop_result(slot: _Slot) -> bool:
+    function, index = slot
+    if _is_called(function):
+        return False
+    before = _type_of(function)
+    for op in [op for op in operations_in(function) if op.name == _RETURN and _function_around(op) == function]:
+        kept = [value for at, value in enumerate(op.operands) if at != index]
+        ir.Operation.create(_RETURN, [], kept, loc=op.location, ip=ir.InsertionPoint(op))
+        op.erase()
+    _set_type(function, before.inputs, [*before.results[:index], *before.results[index + 1 :]])
+    _without(function, "res_attrs", index)
+    return True
+
+
+# ---- regions ----
+
+
+def _with_regions(module: Any) -> list[Any]:
+    """Those with one block each, which are neither functions nor modules; what is inside comes first."""
+    return [
+        op
+        for op in reversed(operations_in(module))
+        if len(op.regions) and op.name != _FUNCTION and all(len(region.blocks) == 1 for region in op.regions)
+    ]
+
+
+def _inline_first_region(op: Any) -> bool:
+    return _inline(op, op.regions[0].blocks[0])
+
+
+def _inline_last_region(op: Any) -> bool:
+    return _inline(op, op.regions[len(op.regions) - 1].blocks[0])
+
+
+def _inline(op: Any, block: Any) -> bool:
+    """What is inside comes out, once, and what it yields takes the place of the results."""
+    inside = [each.operation for each in block.operations]
+    if not inside:
+        return False
+    if not all(_replace_by_alike(argument, op.operands) for argument in block.arguments):
+        return False
+    if not all(_replace_by_alike(result, inside[-1].operands) for result in op.results):
+        return False
+    for each in inside[:-1]:
+        each.move_before(op)
+    op.erase()
+    return True
+
+
+def _replace_by_alike(value: Any, candidates: Any) -> bool:
+    """By the first one of its type, if it is used at all."""
+    if not _has_uses(value):
+        return True
+    alike = next((each for each in candidates if each.type == value.type), None)
+    if alike is not None:
+        value.replace_all_uses_with(alike)
+    return alike is not None
+
+
+# ---- attributes and constants ----
+
+
+class _Named(NamedTuple):
+    """An attribute of an operation."""
+
+    operation: Any
+    name: str
+
+
+def _attributes(module: Any) -> list[_Named]:
+    return [_Named(op, name) for op in (module, *operations_in(module)) for name in sorted(op.attributes.keys())]
+
+
+def _drop_attribute(named: _Named) -> bool:
+    operation, name = named
+    if name in ("sym_name", "function_type"):
+        return False
+    del operation.attributes[name]
+    return name not in operation.attributes
+
+
+def _shrink_attribute(named: _Named) -> bool:
+    """Numbers become 0, arrays of elements one 0."""
+    operation, name = named
+    before = operation.attributes[name]
+    if not (isinstance(before, _NUMBERS) or str(before).startswith("dense_resource")):
+        return False
+    smaller = zero(before.type)
+    if smaller is None or smaller == before:
+        return False
+    operation.attributes[name] = smaller
+    return True
+
+
+def zero(type_: Any) -> Any:
+    """The attribute that is a constant 0 of a type; None where there is none."""
+    if isinstance(type_, (ir.IntegerType, ir.IndexType)):
+        return ir.IntegerAttr.get(type_, 0)
+    if isinstance(type_, ir.FloatType):
+        return ir.FloatAttr.get(type_, 0.0)
+    if isinstance(type_, (ir.RankedTensorType, ir.VectorType)) and type_.has_static_shape:
+        element = zero(type_.element_type)
+        return None if element is None else ir.DenseElementsAttr.get_splat(type_, element)
+    return None
+
+
+#: In the order in which they are tried: what takes away most comes first.
+EDITS = (
+    Edit("functions and other symbols", _symbols, _erase),
+    Edit("bodies of functions", _defined, _drop_body),
+    Edit("results of functions", _results, _drop_result),
+    Edit("operations", _erasable, _erase),
+    Edit("operations, for operands", _erasable, _erase_for_operand),
+    Edit("operations, for arguments", _erasable, _erase_for_argument),
+    Edit("operations, for new arguments", _erasable, _erase_for_new_argument),
+    Edit("operations, for constants", _erasable, _erase_for_constant),
+    Edit("first regions", _with_regions, _inline_first_region),
+    Edit("last regions", _with_regions, _inline_last_region),
+    Edit("arguments of functions", _arguments, _drop_argument),
+    Edit("attributes", _attributes, _drop_attribute),
+    Edit("constants", _attributes, _shrink_attribute),
+)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether a module still fails, told by a command that may crash, hang and print without end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from ...bindings.errors import RelaxError
+from ..command_line import Arguments
+
+_MOST_OUTPUT = 4 << 20
+_TIMED_OUT = "takes longer than --timeout"
+
+
+class Failure:
+    """Runs the command on modules' texts. `with` it: it has a folder for them."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self._arguments = arguments
+        self._message: str | None = arguments["message"]
+        self._folder = tempfile.TemporaryDirectory(prefix="relax-reduce-")
+        self._expected = ""
+        #: How often the command was run.
+        self.runs = 0
+
+    def __enter__(self) -> Failure:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._folder.cleanup()
+
+    def learn(self, text: str) -> None:
+        """Takes what happens for a module as the failure that is looked for. Raises RelaxError if it is none."""
+        how, printed = self._run(text)
+        last = f"; it printed: {printed.strip().splitlines()[-1][:200]}" if printed.strip() else ""
+        if self._arguments["script"] is not None and how != "0":
+            raise RelaxError(f"--script: for the input it ends with {how}, not with 0{last}")
+        if self._arguments["test"] is not None and how == "0":
+            raise RelaxError("--test: the command does not fail for the input")
+        if how in ("126", "127") and self._arguments["test"] is not None:
+            raise RelaxError(f"--test: the shell cannot run the command{last}")
+        self._expected = how
+        if self._message is not None and self._message not in printed:
+            raise RelaxError(f"--message: the command does not print '{self._message}' for the input{last}")
+
+    def is_in(self, text: str) -> bool:
+        """Whether a module fails as the first one."""
+        how, printed = self._run(text)
+        return how == self._expected and (self._message is None or self._message in printed)
+
+    def _run(self, text: str) -> tuple[str, str]:
+        """How the command ended, and what it printed."""
+        self.runs += 1
+        path = os.path.join(self._folder.name, "module.mlir")
+        Path(path).write_bytes(text.encode("utf-8", "surrogateescape"))
+        with tempfile.TemporaryFile() as output:
+            how = self._end_of(path, output)
+            output.seek(0)
+            return how, output.read(_MOST_OUTPUT).decode("utf-8", "replace")
+
+    def _end_of(self, path: str, output: IO[bytes]) -> str:
+        try:
+            # In a session of its own, so that all that it starts can be ended.
+            process = subprocess.Popen(
+                self._command(path),
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise RelaxError(f"--script: cannot run '{self._arguments['script']}': {error.strerror}") from None
+        try:
+            code = process.wait(self._arguments["timeout"])
+        except subprocess.TimeoutExpired:
+            return _TIMED_OUT
+        finally:
+            _end_all(process)
+        return signal.Signals(-code).name if code < 0 else str(code)
+
+    def _command(self, path: str) -> list[str]:
+        if self._arguments["script"] is not None:
+            return [os.path.abspath(self._arguments["script"]), path]
+        return ["/bin/sh", "-c", self._arguments["test"].replace("%s", shlex.quote(path))]
+
+
+def _end_all(process: subprocess.Popen[bytes]) -> None:
+    """What the command has left running goes, too."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

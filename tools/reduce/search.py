@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The search for a smaller module: many changes at once first, then fewer; the same input takes the same way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ... import Module
+from ...bindings.diagnostics import silenced
+from ...bindings.errors import RelaxError
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+from ...bindings.text import print_asm
+from ..opt.guard import announce
+from .edits import EDITS, Edit
+from .failure import Failure
+from .sizes import smaller_texts
+
+
+class OutOfTime(Exception):
+    """The time limit has come."""
+
+
+class Search:
+    """Knows the smallest module so far, as text."""
+
+    def __init__(
+        self, failure: Failure, *, allow_unregistered: bool, deadline: float | None, found: Callable[[str, str], None]
+    ) -> None:
+        """`found` gets the name of an edit and each smaller text that still fails."""
+        self._failure, self._found = failure, found
+        self._allow_unregistered, self._deadline = allow_unregistered, deadline
+        self._tried: set[str] = set()
+        self.best = ""
+
+    def run(self, text: str) -> None:
+        """Makes `best` smaller until nothing helps. Raises OutOfTime; RelaxError where the command cannot be run."""
+        self.best = text
+        self._tried.add(text)
+        before = ""
+        while before != self.best:
+            before = self.best
+            for edit in EDITS:
+                self._shrink(edit)
+            self._shrink_sizes()
+
+    def _shrink(self, edit: Edit) -> None:
+        count = len(edit.targets(self._parsed(self.best).operation))
+        chunk = count
+        while chunk > 0:
+            start = 0
+            while start < count:
+                is_smaller = self._try(edit, start, start + chunk)
+                left = len(edit.targets(self._parsed(self.best).operation)) if is_smaller else count
+                # Where targets are gone, others have taken their places.
+                start += chunk - min(count - left, chunk) if is_smaller else chunk
+                count = left
+            chunk //= 2
+
+    def _try(self, edit: Edit, begin: int, end: int) -> bool:
+        module = self._parsed(self.best)
+        with module.context, ir.Location.unknown():
+            changed = [_applied(edit, target) for target in edit.targets(module.operation)[begin:end]]
+        return any(changed) and self._accept(edit.name, self._valid_text(module))
+
+    def _shrink_sizes(self) -> None:
+        accepted = True
+        while accepted:
+            accepted = any(self._accept("sizes", self._reread(text)) for text in smaller_texts(self.best))
+
+    def _accept(self, name: str, text: str | None) -> bool:
+        """Whether a module is new, valid and fails; then it is the best one."""
+        if text is None or text in self._tried:
+            return False
+        self._tried.add(text)
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise OutOfTime
+        if not self._failure.is_in(text):
+            return False
+        self.best = text
+        self._found(name, text)
+        return True
+
+    def _parsed(self, text: str) -> Module:
+        return Module.parse(text, allow_unregistered=self._allow_unregistered)
+
+    def _reread(self, text: str) -> str | None:
+        """A text as the parser verifies it and this tool prints it."""
+        try:
+            printed = module_text(self._parsed(text))
+            self._parsed(printed)
+        except RelaxError:
+            return None
+        return printed
+
+    def _valid_text(self, module: Module) -> str | None:
+        """The module's text if it is valid."""
+        announce("looking at a smaller module")
+        # In generic form until it has been verified: an operation's own form may rely on what an edit has taken.
+        text = print_asm(module.operation, print_generic_op_form=True, assume_verified=True)
+        return self._reread(text)
+
+
+def _applied(edit: Edit, target: Any) -> bool:
+    announce(f"trying {edit.name}")
+    try:
+        return edit.apply(target)
+    except (ValueError, KeyError, IndexError, ir.MLIRError):
+        return False  # not of this operation, type or attribute
+
+
+def module_text(module: Module) -> str:
+    return str(module).rstrip("\n") + "\n"
+
+
+def operation_count(text: str, allow_unregistered: bool) -> int:
+    module = Module.parse(text, allow_unregistered=allow_unregistered)
+    with silenced(module.context):
+        return len(operations_in(module.operation))
