@@ -8,6 +8,11 @@ BIN := $(VENV)/bin
 MYPY_OPTIONS := --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/build/mypy-cache
 LIT := $(BIN)/lit -j$(JOBS) -sv --no-progress-bar
 
+# What `make mutants` draws.
+SAMPLE := 40
+SEED := 1
+FILES :=
+
 # The models of bench/models and the environments that they need.
 MODELS := build/models
 
@@ -18,7 +23,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 TYPED_COPY := build/types
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-processes conformance lint format typecheck bench fuzz generate docs wheel clean distclean
+.PHONY: help run test test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: env env-dev models bench-models
 .DELETE_ON_ERROR:
 
@@ -83,6 +88,9 @@ fuzz: env ## for four minutes mutated inputs and models, and random graphs besid
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
+
+mutants: env ## put small bugs into changed files, or FILES=..., and tell which ones no test notices (SAMPLE=40 SEED=1)
+	@$(BIN)/python tools/dev/mutants.py --sample $(SAMPLE) --seed $(SEED) $(FILES)
 
 generate: env ## write the generated files anew: the references in docs/, the list of upstream passes
 	@$(BIN)/python tools/dev/check.py --write

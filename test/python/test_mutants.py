@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The mutation runner: what it changes, which tests it finds for a file, and that it tells a bug that is noticed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TOOLS = REPOSITORY / "tools" / "dev"
+sys.path.insert(0, str(TOOLS))
+
+import mutations  # noqa: E402
+from mirrored import mirrored_tests  # noqa: E402
+
+
+def changed(source: str) -> dict[str, list[str]]:
+    """By kind, what the file becomes."""
+    found: dict[str, list[str]] = {}
+    for each in mutations.mutations_of(source.encode()):
+        found.setdefault(each.kind, []).append(each.applied(source.encode()).decode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "expected"),
+    [
+        ("x = a < b", "comparison", ["x = a <= b"]),
+        ("x = a not in b", "comparison", ["x = a in b"]),
+        ("x = (a) >= (b)", "comparison", ["x = (a) > (b)"]),
+        ("x = a and b", "and, or", ["x = a or b"]),
+        ("x = not a", "not dropped", ["x = (a)"]),
+        ("x = y[1:]", "off by one", ["x = y[2:]"]),
+        ("x = y[-3]", "off by one", ["x = y[-4]", "x = y[-2]"]),
+        ("f(a, b)", "arguments swapped", ["f(b, a)"]),
+        ("f(a)", "statement dropped", ["pass"]),
+        ("x -= 1", "statement dropped", ["pass"]),
+        ("x = min(a)", "min, max, any, all", ["x = max(a)"]),
+        ("x = a - b", "operands swapped", ["x = (b) - (a)"]),
+        ("x = f(flag=True)", "boolean", ["x = f(flag=False)"]),
+        ("def f(a):\n    if a:\n        return 1\n    return 2", "guard dropped",
+         ["def f(a):\n    if False:\n        return 1\n    return 2"]),
+    ],
+)  # fmt: skip
+def test_what_is_changed(source: str, kind: str, expected: list[str]) -> None:
+    assert sorted(changed(source)[kind]) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x: Literal[3]", "def f(a: Literal[3] = x) -> Literal[4]: ...", "raise Error(a + 3)", "x = f'{a + 3}'",
+        "@cache(maxsize=3)\ndef f(): ...", "zip(a, strict=True)", "x = 'a' + y",
+    ],
+)  # fmt: skip
+def test_messages_and_annotations_stay(source: str) -> None:
+    assert not {kind: texts for kind, texts in changed(source).items() if kind != "statement dropped"}
+
+
+def test_every_mutation_of_the_product_is_python() -> None:
+    for file in ("passes/fuse/block.py", "dialects/core/symbols_expr.py", "targets/llvm/vector_nest.py"):
+        source = (REPOSITORY / file).read_bytes()
+        found = mutations.mutations_of(source)
+        assert len(found) > 50, file
+        for each in found:
+            ast.parse(each.applied(source))
+            assert each.applied(source) != source, each
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("passes/relax_inline.py", "test/passes/relax-inline.mlir"),
+        ("passes/fuse/block.py", "test/python/passes/test_fuse_tir.py"),
+        ("passes/legalize/windows.py", "test/python/targets/test_legalize_pool.py"),
+        ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
+        ("targets/llvm/passes/llvm_keep_arena.py", "test/targets/llvm/llvm-keep-arena.mlir"),
+        ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
+        ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
+    ],
+)
+def test_mirrored_tests_come_first(file: str, expected: str) -> None:
+    groups = mirrored_tests(REPOSITORY, file)
+    assert any(expected in group for group in groups[:3]), groups[:3]
+
+
+def test_a_bug_that_is_noticed_and_one_that_is_not(tmp_path: Path) -> None:
+    # A function that has no test of its own, and one that has: the second is what `suggest` is.
+    code = f"""
+import sys
+sys.path.insert(0, {str(TOOLS)!r})
+import mutants
+from pathlib import Path
+copy = mutants.Copy(Path({str(tmp_path)!r}))
+file = "bindings/suggest.py"
+source = (mutants.REPOSITORY / file).read_bytes()
+noticed = mutants.Mutation("all wrong", 0, 0, "raise ImportError('broken')\\n")
+harmless = mutants.Mutation("nothing", 0, 0, "# a comment\\n")
+for mutation in (noticed, harmless):
+    verdict = mutants.try_mutation(copy, file, mutation, 0.0)
+    print(verdict.noticed, verdict.by, verdict.tests)
+print((mutants.REPOSITORY / file).read_bytes() == source == (copy.root / file).read_bytes())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3, done.stderr
+    assert lines[0].startswith("True ERROR test/python/bindings/test_suggest.py"), done.stdout
+    assert lines[1].startswith("False  ['test/python/bindings/test_suggest.py'"), done.stdout
+    assert lines[2] == "True", "the files are as they were"

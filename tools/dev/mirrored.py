@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which tests mirror a product file: by folder and name, or the files that import it; nearest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+#: The folders of the package.
+PRODUCT = ("bindings", "dialects", "frontends", "passes", "relax_mlir", "runtime", "targets", "tools")
+#: Where the tests of a folder stand if not in the folder of that name: one that is in another's, or tests of the whole.
+ELSEWHERE = {
+    "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),
+    "passes/legalize": ("test_legalize",),
+    "passes/intrinsics": ("test_lower_intrinsics", "test_intrinsics", "test_own_intrinsic"),
+    "passes/canonicalize": ("test_canonicalize", "relax_canonicalize"),
+    "passes/schedule": ("test_schedule",),
+    "passes/gradient": ("test_gradients",),
+    "passes/gradient/rules": ("test_gradients",),
+    "targets/llvm/passes": ("test_compile",),
+    "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics"),
+    "targets/default": ("test_legalize", "test_intrinsics"),
+    "relax_mlir": ("test_compile", "test_module", "test_function", "test_pipeline", "test_plugins"),
+    "frontends/onnx": ("test_node_suite",),
+}
+#: Words that many files share say nothing.
+_COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}
+_NEAREST, _BESIDE = 12, 40
+_TOGETHER = 6  # in one process
+
+
+def mirrored_tests(repository: Path, file: str) -> list[list[str]]:
+    """Groups of pytest files and lit tests, which are run one group after the other."""
+    path = Path(file)
+    tests = sorted(_tests(repository))
+    users = _importers(repository, path)
+    groups = [
+        [test for test in tests if _same_place(path, test) and _same_name(path.stem, test)],
+        [test for test in tests if _mentions(repository / test, path)],
+        [test for test in tests if any(_same_place(each, test) and _same_name(each.stem, test) for each in users)],
+        [test for test in tests if _elsewhere(path, test)],
+        [test for test in tests if _same_place(path, test) and _same_folder_name(path, test)],
+        [test for test in tests if _same_place(path, test)],
+    ]
+    seen: set[str] = set()
+    found = []
+    for number, group in enumerate(groups):
+        new = [test for test in group if test not in seen][: _NEAREST if number < 3 else _BESIDE]
+        seen.update(new)
+        found += [new[start : start + _TOGETHER] for start in range(0, len(new), _TOGETHER)]
+    return found
+
+
+def _tests(repository: Path) -> Iterator[str]:
+    for path in [*repository.glob("test/python/**/test_*.py"), *repository.glob("test/**/*.mlir")]:
+        if "Inputs" not in path.parts:
+            yield str(path.relative_to(repository))
+
+
+def _folders(test: str) -> tuple[str, ...]:
+    """The folders of a test without `test/` and `test/python/`."""
+    parts = Path(test).parts[1:-1]
+    return parts[1:] if parts[:1] == ("python",) else parts
+
+
+def _name(test: str) -> str:
+    return Path(test).stem.replace("-", "_").removeprefix("test_")
+
+
+def _same_place(path: Path, test: str) -> bool:
+    """In the folder that mirrors the file's, or in one around it that is no more than one level away from it."""
+    folders, place = _folders(test), path.parent.parts
+    return bool(folders) and place[: len(folders)] == folders and len(place) - len(folders) <= 1
+
+
+def _same_name(stem: str, test: str) -> bool:
+    words = {word for word in stem.split("_") if word not in _COMMON and len(word) > 2}
+    return bool(words) and (stem in _name(test) or words <= set(_name(test).split("_")))
+
+
+def _same_folder_name(path: Path, test: str) -> bool:
+    folder = path.parent.name
+    return folder not in _COMMON and folder in _name(test)
+
+
+def _mentions(test: Path, path: Path) -> bool:
+    """Imports it."""
+    dotted = ".".join((*path.parent.parts, path.stem))
+    return test.suffix == ".py" and re.search(rf"\b{re.escape(dotted)}\b", test.read_text()) is not None
+
+
+def _importers(repository: Path, path: Path) -> list[Path]:
+    """Product files that import it, from the package's own parts."""
+    module, package = path.stem, path.parent.name
+    imports = rf"from \.+[\w.]*\b{module} import |from \.+([\w.]*\b{package})? import .*\b{module}\b"
+    pattern = re.compile(rf"^ *(?:{imports})", re.MULTILINE)
+    files = (each for top in PRODUCT for each in sorted((repository / top).rglob("*.py")))
+    found = [each.relative_to(repository) for each in files if pattern.search(each.read_text())]
+    return [each for each in found if each != path]
+
+
+def _elsewhere(path: Path, test: str) -> bool:
+    for folder, names in ELSEWHERE.items():
+        if str(path.parent) == folder:
+            stem = Path(test).stem.replace("-", "_")
+            return any(stem.startswith(name) for name in names)
+    return False

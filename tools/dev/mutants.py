@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Puts small bugs into the product, one at a time, and tells which of them the tests that mirror the file notice.
+
+    mutants.py                                  files that differ from main, 40 bugs
+    mutants.py passes/fuse/block.py --sample 0  one file, all its bugs
+    mutants.py --all --sample 100 --seed 7      drawn from the whole product
+
+It works in a copy of the tree. The same seed gives the same bugs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mirrored import PRODUCT, mirrored_tests
+from mutations import Mutation, difference, mutations_of
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# A group of tests that alone takes longer is left out: what mirrors a file runs in seconds.
+_LONGEST_CPU_S = 90
+_PATIENCE = 4
+
+
+class Run(NamedTuple):
+    passed: bool
+    cpu_s: float
+    output: str
+
+
+class Copy:
+    """A copy of the tree, with the package put together so that it is found before the installed one."""
+
+    def __init__(self, folder: Path):
+        self.root = folder / "tree"
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True).stdout
+        for name in listed.decode().split("\0"):
+            if name and (REPOSITORY / name).is_file():
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(REPOSITORY / name, self.root / name)
+        self._package = folder / "package"
+        front_door = self._package / "relax_mlir"
+        front_door.mkdir(parents=True)
+        for path in (self.root / "relax_mlir").iterdir():
+            (front_door / path.name).symlink_to(path)
+        for name in PRODUCT:
+            if name != "relax_mlir":
+                (front_door / name).symlink_to(self.root / name)
+        self._baselines: dict[tuple[str, ...], Run] = {}
+
+    def run(self, tests: Sequence[str], cpu_s: float) -> Run:
+        """The tests, pytest's and lit's, until one fails."""
+        before, output = _cpu_s(), ""
+        for command in self._commands(tests):
+            done = self._run(command, cpu_s)
+            output += done.output
+            if not done.passed:
+                return Run(False, _cpu_s() - before, output)
+        return Run(True, _cpu_s() - before, output)
+
+    def _commands(self, tests: Sequence[str]) -> list[list[str]]:
+        python = [test for test in tests if test.endswith(".py")]
+        lit = [test for test in tests if not test.endswith(".py")]
+        commands = []
+        if lit:
+            commands.append([str(Path(sys.executable).with_name("lit")), "-j1", "-sv", "--no-progress-bar", *lit])
+        if python:
+            options = ["-q", "-x", "-p", "no:cacheprovider", "--no-header"]
+            commands.append([sys.executable, "-m", "pytest", *options, *python])
+        return commands
+
+    def _run(self, command: Sequence[str], cpu_s: float) -> Run:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self._package),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would not be seen
+        }
+        limit = int(cpu_s)
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.root,
+                env=environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=20 * cpu_s,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Run(False, cpu_s, "no end")
+        return Run(done.returncode == 0, 0.0, done.stdout + done.stderr)
+
+    def baseline(self, tests: Sequence[str]) -> Run:
+        """Of the tree as it is."""
+        key = tuple(tests)
+        if key not in self._baselines:
+            self._baselines[key] = self.run(tests, _LONGEST_CPU_S)
+        return self._baselines[key]
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Verdict(NamedTuple):
+    noticed: bool
+    by: str
+    tests: list[str]
+    cpu_s: float
+
+
+def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> Verdict:
+    """Runs the groups of mirrored tests until one notices, as far as the budget reaches."""
+    source = (REPOSITORY / file).read_bytes()
+    ran: list[str] = []
+    spent = 0.0
+    for group in mirrored_tests(copy.root, file):
+        for tests in _usable(copy, group):
+            expected = copy.baseline(tests).cpu_s
+            if ran and spent + expected > budget_s:
+                continue
+            (copy.root / file).write_bytes(mutation.applied(source))
+            try:
+                done = copy.run(tests, _PATIENCE * expected + 20)
+            finally:
+                (copy.root / file).write_bytes(source)
+            spent += done.cpu_s
+            ran += tests
+            if not done.passed:
+                return Verdict(True, _first_failure(done.output), ran, spent)
+    return Verdict(False, "", ran, spent)
+
+
+def _usable(copy: Copy, group: list[str]) -> list[list[str]]:
+    """The group in parts that pass as they are, and in time."""
+    if copy.baseline(group).passed:
+        return [group]
+    return [[test] for test in group if len(group) > 1 and copy.baseline([test]).passed]
+
+
+def _first_failure(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR", "E  ", "FAIL:", "error:"))]
+    named = [line for line in lines if line.startswith(("FAILED", "ERROR", "FAIL:"))]
+    return (named or lines or ["it did not end, or died"])[0][:200]
+
+
+def changed_files(base: str) -> list[str]:
+    """Product files that differ from the base."""
+    command = ["git", "diff", "--name-only", "--diff-filter=d", base, "--"]
+    listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.splitlines() if _is_product(name)]
+
+
+def all_files() -> list[str]:
+    listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.splitlines() if _is_product(name)]
+
+
+def _is_product(name: str) -> bool:
+    path = Path(name)
+    return path.suffix == ".py" and path.parts[0] in PRODUCT and path.parts[:2] != ("tools", "dev")
+
+
+def draw(files: Sequence[str], sample: int, seed: int) -> list[tuple[str, Mutation]]:
+    """Mutations of all files, so many of them (0: all), the same ones for the same seed."""
+    found = [(file, each) for file in files for each in mutations_of((REPOSITORY / file).read_bytes())]
+    if not sample or sample >= len(found):
+        return found
+    return random.Random(seed).sample(found, sample)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="mutants.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", help="product files; without any those that differ from --base")
+    parser.add_argument("--base", default="main", help="a commit (main)")
+    parser.add_argument("--all", action="store_true", help="the whole product")
+    parser.add_argument("--sample", type=int, default=40, help="how many bugs, 0 for all (40)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--budget", type=float, default=120.0, help="seconds of CPU time for a bug's tests (120)")
+    parser.add_argument("--list", action="store_true", help="print the bugs and the tests, run nothing")
+    options = parser.parse_args(argv)
+    files = all_files() if options.all else options.files or changed_files(options.base)
+    unknown = [name for name in files if not (REPOSITORY / name).is_file() or not _is_product(name)]
+    if unknown:
+        parser.error(f"{unknown[0]} is no Python file of the product ({', '.join(PRODUCT)})")
+    chosen = draw(files, options.sample, options.seed)
+    if not chosen:
+        print("nothing to change: no product file was given, and none differs from the base")
+        return 0
+    if options.list:
+        for file, mutation in chosen:
+            print(difference(file, (REPOSITORY / file).read_bytes(), mutation), mirrored_tests(REPOSITORY, file))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="relax-mutants-") as folder:
+        return _report(Copy(Path(folder)), chosen, options.budget, options.seed)
+
+
+def _report(copy: Copy, chosen: Sequence[tuple[str, Mutation]], budget_s: float, seed: int) -> int:
+    noticed = untested = 0
+    started = time.monotonic()
+    for number, (file, mutation) in enumerate(chosen, 1):
+        verdict = try_mutation(copy, file, mutation, budget_s)
+        noticed += verdict.noticed
+        shown = difference(file, (REPOSITORY / file).read_bytes(), mutation)
+        if verdict.noticed:
+            print(f"{number}/{len(chosen)} noticed in {verdict.cpu_s:.0f} s: {file}: {mutation.kind}: {verdict.by}")
+        else:
+            untested += not verdict.tests
+            print(f"{number}/{len(chosen)} SURVIVED {' '.join(verdict.tests) or '(no test mirrors it)'}\n{shown}")
+        sys.stdout.flush()
+    share = 100 * noticed / len(chosen)
+    print(
+        f"seed {seed}: {noticed} of {len(chosen)} bugs noticed ({share:.0f} %), {untested} in files that no test "
+        f"mirrors, {time.monotonic() - started:.0f} s"
+    )
+    return 0 if noticed == len(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
