@@ -114,7 +114,7 @@ class Driver:
             with reporting(handle):
                 output = job.run(chunk)
         except RelaxError as error:
-            for diagnostic in error.diagnostics or [_as_diagnostic(error)]:
+            for diagnostic in error.diagnostics or [as_diagnostic(error)]:
                 handle(diagnostic)
         problems = verifier.finish()
         for problem in problems:
@@ -154,7 +154,7 @@ class Driver:
         return render(with_file_name(diagnostic, self.input_name), sources) + "\n"
 
     def _error_text(self, error: Any, sources: dict[str, str]) -> str:
-        texts = [self._diagnostic_text(each, sources) for each in error.diagnostics or [_as_diagnostic(error)]]
+        texts = [self._diagnostic_text(each, sources) for each in error.diagnostics or [as_diagnostic(error)]]
         # Without diagnostics the notes are part of the one made above.
         notes = error.notes if error.diagnostics else ()
         return "".join([*texts, *(render(Diagnostic("note", note, "relax-opt"), {}) + "\n" for note in notes)])
@@ -215,7 +215,7 @@ def _information(arguments: Arguments) -> str | None:
     return None
 
 
-def _as_diagnostic(error: RelaxError) -> Diagnostic:
+def as_diagnostic(error: RelaxError) -> Diagnostic:
     match = _PLACE.match(error.location)
     file = match["file"] if match else error.location or "relax-opt"
     line, column = (int(match["line"]), int(match["column"])) if match else (0, 0)

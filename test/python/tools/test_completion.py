@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from relax_mlir.tools.command_line import SHELLS
 from relax_mlir.tools.compile.options import OPTIONS as COMPILE_OPTIONS
+from relax_mlir.tools.lsp.options import OPTIONS as LSP_OPTIONS
 from relax_mlir.tools.opt.arguments import OPTIONS as OPT_OPTIONS
 from relax_mlir.tools.reduce.options import OPTIONS as REDUCE_OPTIONS
 from relax_mlir.tools.run.options import OPTIONS as RUN_OPTIONS
@@ -22,6 +23,7 @@ TOOLS = {
     "relax-compile": COMPILE_OPTIONS,
     "relax-run": RUN_OPTIONS,
     "relax-reduce": REDUCE_OPTIONS,
+    "relax-lsp": LSP_OPTIONS,
 }
 
 # The words are what bash makes of a line: `--a=b` is three.

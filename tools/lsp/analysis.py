@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What MLIR tells of a text: errors, types of values, operators. Runs in a process that may crash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ... import Module, targets  # noqa: F401  # importing the package makes its targets known
+from ...bindings.diagnostics import Diagnostic, locate, reporting, with_file_name
+from ...bindings.errors import RelaxError
+from ...bindings.legality import operations_in
+from ...bindings.plugins import load_plugin, load_plugins
+from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
+from ...dialects.core.dialect import registered_dialects
+from ..opt.driver import as_diagnostic
+from ..split_input import split_input
+
+
+def analyze(data: bytes, name: str, plugins: Sequence[str]) -> bytes:
+    """As JSON: `diagnostics`, and `types`, the types of the values that an operation or an argument at a place makes.
+
+    Places are lines and columns in bytes, from 1. Parts between split markers are looked at by themselves.
+    """
+    _load(plugins)
+    diagnostics: list[Diagnostic] = []
+    types: list[tuple[int, int, list[str]]] = []
+    for chunk in split_input(data.decode("utf-8", "replace")):
+        try:
+            with reporting(diagnostics.append):
+                types += _types(Module.parse(chunk.text, name))
+        except RelaxError as error:
+            diagnostics += error.diagnostics or [as_diagnostic(error)]
+    told = [_described(with_file_name(diagnostic, name)) for diagnostic in diagnostics]
+    return json.dumps({"diagnostics": told, "types": types}).encode()
+
+
+def operators(data: bytes, plugins: Sequence[str]) -> bytes:
+    """As JSON: the operators of the dialects written in Python, each with its documentation."""
+    _load(plugins)
+    load_plugins("dialect")
+    found = {op.full_name: op.__doc__ or "" for each in registered_dialects().values() for op in each.ops.values()}
+    return json.dumps(found).encode()
+
+
+def _load(plugins: Sequence[str]) -> None:
+    for name in plugins:
+        load_plugin(name)
+
+
+def _types(module: Module) -> Iterator[tuple[int, int, list[str]]]:
+    for operation in operations_in(module.operation):
+        _, line, column, _ = locate(operation.location)
+        if line and len(operation.results):
+            yield line, column, [str(type_) for type_ in operation.results.types]
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    _, line, column, _ = locate(argument.location)
+                    if line:
+                        yield line, column, [str(argument.type)]
+
+
+def _described(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "notes": [_described(note) for note in diagnostic.notes],
+    }

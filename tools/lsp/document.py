@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a text of IR tells without MLIR: which names it defines and uses, where they are seen. Works on broken text too.
+
+Positions are offsets in the text.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..split_input import split_input
+
+_TOKEN = re.compile(r'@"(?:[^"\\\n]|\\.)*"|"(?:[^"\\\n]|\\.)*"?|//[^\n]*|(?:[%@!#]|\^)[\w.$-]+|[{}]')
+_NAMES = r"%[\w.$-]+(?::\d+)?"
+#: The values that an operation makes, and where it begins behind the `=`.
+_RESULTS = re.compile(rf"^[ \t]*({_NAMES}(?:[ \t]*,[ \t]*{_NAMES})*)[ \t]*=(?!=)\s*", re.MULTILINE)
+#: The scope of what stands in no braces.
+_OUTSIDE = (-1,)
+_ONE_RESULT = re.compile(r"(%[\w.$-]+)(?::(\d+))?")
+_SYMBOL = re.compile(r'([\w.]+)"?[ \t]+(?:private[ \t]+|public[ \t]+|nested[ \t]+)?(@(?:"[^"\n]*"|[\w.$-]+))')
+_DEFINING_WORDS = (".func", "func", "module", "global", ".dialect", ".operation", ".type", ".attribute")
+
+
+class Definition(NamedTuple):
+    """A name where it is defined. `scope` are the braces around; `made_at` is where MLIR locates what makes it."""
+
+    name: str
+    begin: int
+    end: int
+    scope: tuple[int, ...]
+    made_at: int
+    #: Which of the types there are its own.
+    types: slice = slice(None)
+
+
+class Token(NamedTuple):
+    """A name as it is used."""
+
+    name: str
+    begin: int
+    end: int
+    scope: tuple[int, ...]
+
+
+class Document:
+    """The names in a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[Token] = []
+        #: The braces around, from each place on where they change.
+        self._scopes: list[tuple[int, tuple[int, ...]]] = [(-1, _OUTSIDE)]
+        self._read()
+        self._begins = {token.begin: token for token in self.tokens}
+        self.definitions = sorted([*self._values(), *self._symbols(), *self._others()], key=lambda each: each.begin)
+        self._by_name: dict[str, list[Definition]] = {}
+        for definition in self.definitions:
+            self._by_name.setdefault(definition.name, []).append(definition)
+
+    def _read(self) -> None:
+        """Finds the names, each with the braces around; a part between split markers is a scope, too."""
+        starts = [match.end() for match in re.finditer(r"// -----[ \t\r]*(?:\n|\Z)", self.text)]
+        if len(starts) != len(split_input(self.text)) - 1:
+            starts = []
+        around = _OUTSIDE
+        for match in _TOKEN.finditer(self.text):
+            token, begin = match[0], match.start()
+            while starts and begin >= starts[0]:
+                around = self._change(starts.pop(0), _OUTSIDE[:-1])
+            if token == "{":
+                around = self._change(begin, around)
+            elif token == "}":
+                around = around[:-1] if len(around) > 1 else around
+                self._scopes.append((match.end(), around))
+            elif token[0] not in '"/':
+                self.tokens.append(Token(token, *match.span(), around))
+
+    def _change(self, begin: int, around: tuple[int, ...]) -> tuple[int, ...]:
+        self._scopes.append((begin, (*around, begin)))
+        return self._scopes[-1][1]
+
+    def _values(self) -> Iterator[Definition]:
+        known: set[int] = set()
+        for match in _RESULTS.finditer(self.text):
+            first = 0
+            for name in _ONE_RESULT.finditer(match[1]):
+                token = self._begins.get(match.start(1) + name.start())
+                if token is None:
+                    break  # in a comment
+                count = int(name[2] or 1)
+                known.add(token.begin)
+                yield Definition(*token, match.end(), slice(first, first + count))
+                first += count
+        for token in self.tokens:
+            behind = self.text[token.end : token.end + 40]
+            # `%x: type` and `for %i = ...`; uses have a blank before the colon.
+            if token.name[0] == "%" and token.begin not in known and re.match(r":(?!\d+\s*=)|\s*=(?!=)", behind):
+                yield Definition(*token, token.begin)
+
+    def _symbols(self) -> Iterator[Definition]:
+        for match in _SYMBOL.finditer(self.text):
+            token = self._begins.get(match.start(2))
+            if token is not None and match[1].endswith(_DEFINING_WORDS):
+                yield Definition(*token, match.start(1))
+        for match in re.finditer(r'sym_name = "([^"\n]*)"', self.text):
+            # Not those that see the attributes' braces.
+            scope = self._scope_at(match.start())[:-1]
+            yield Definition(f"@{match[1]}", match.start(1), match.end(1), scope, match.start())
+
+    def _others(self) -> Iterator[Definition]:
+        """Blocks, aliases."""
+        for token in self.tokens:
+            line = self.text[self.text.rfind("\n", 0, token.begin) + 1 : token.begin]
+            behind = self.text[token.end : token.end + 1]
+            is_block = token.name[0] == "^" and not line.strip() and behind in ("(", ":")
+            is_alias = token.name[0] in "#!" and not line.strip() and re.match(r"\s*=", self.text[token.end :][:20])
+            if is_block or is_alias:
+                yield Definition(*token, token.begin)
+
+    def token_at(self, offset: int) -> Token | None:
+        return next((token for token in self.tokens if token.begin <= offset <= token.end), None)
+
+    def definition(self, token: Token) -> Definition | None:
+        """Where a name is defined: the last place before it that it can see, else the first one behind."""
+        seen = [each for each in self._by_name.get(token.name, ()) if _can_see(token, each)]
+        before = [each for each in seen if each.begin <= token.begin]
+        if token.name[0] in "@^":
+            # They may stand behind their uses; the innermost counts.
+            return max(seen, key=lambda each: len(each.scope), default=None)
+        return before[-1] if before else (seen[0] if seen else None)
+
+    def uses(self, definition: Definition) -> list[Token]:
+        """Everywhere that a definition is meant, itself included."""
+        alike = [token for token in self.tokens if token.name == definition.name]
+        return [token for token in alike if self.definition(token) == definition]
+
+    def visible(self, offset: int) -> list[str]:
+        """The names that are defined where somebody types."""
+        here = Token("", offset, offset, self._scope_at(offset))
+        seen = [each for each in self.definitions if _can_see(here, each)]
+        return sorted({each.name for each in seen if each.end < offset or each.name[0] == "@"})
+
+    def _scope_at(self, offset: int) -> tuple[int, ...]:
+        return self._scopes[bisect.bisect_left(self._scopes, (offset,)) - 1][1]
+
+
+def _can_see(token: Token, definition: Definition) -> bool:
+    return token.scope[: len(definition.scope)] == definition.scope
