@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Did-you-mean for misspelt names: passes, options, operators, attributes."""
+"""Words of messages: did-you-mean for misspelt names (of passes, options, operators, attributes), counted things."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def suggest(word: str, candidates: Iterable[str]) -> str:
     """The end of an error message: "; did you mean 'x'?", or nothing."""
     match = nearest(word, candidates)
     return "" if match is None else f"; did you mean '{match}'?"
+
+
+def counted(count: int | str, noun: str) -> str:
+    """How many there are: "1 argument", "2 arguments"; the noun's plural ends in s, or has es for is."""
+    if str(count) == "1":
+        return f"{count} {noun}"
+    return f"{count} {noun[:-2]}es" if noun.endswith("is") else f"{count} {noun}s"
 
 
 def _spelling(name: str) -> str:

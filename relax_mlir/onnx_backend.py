@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .bindings.errors import RelaxError
+from .bindings.suggest import counted
 from .compiling import compile
 from .frontends.onnx.inputs import InputShape, declared_inputs, kind_of
 from .frontends.onnx.model import read_model
@@ -52,7 +53,7 @@ class OnnxBackendRep(BackendRep):
             for position, each in enumerate(several)
         ]
         if self._open and len(given) != self._count:
-            raise RelaxError(f"the model has {self._count} inputs, got {len(given)}")
+            raise RelaxError(f"the model has {counted(self._count, 'input')}, got {len(given)}")
         executable = self._executable(tuple(_shape_of(given[position]) for position, _ in self._open))
         results = executable["main"](*given)
         described = executable.signature("main")["outputs"]
@@ -139,7 +140,7 @@ def _distinct(node: Any, inputs: Sequence[Any]) -> list[Any]:
     """One array for each name: a node may use an input twice."""
     names = _names(node)
     if len(names) != len(inputs):
-        raise RelaxError(f"the node has {len(names)} inputs ({', '.join(names)}), got {len(inputs)} arrays")
+        raise RelaxError(f"the node has {counted(len(names), 'input')} ({', '.join(names)}), got {len(inputs)} arrays")
     return list(dict(zip(names, inputs, strict=True)).values())
 
 

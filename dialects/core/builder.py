@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, parse_type
-from ...bindings.suggest import suggest
+from ...bindings.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, encode
@@ -41,7 +41,7 @@ def _bind(definition: OpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> dic
     parameters = definition.parameters
     args = _gathered(definition, args)
     if len(args) > len(parameters):
-        raise OpProblem(f"takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(args)}")
+        raise OpProblem(f"takes {counted(len(parameters), 'argument')} ({', '.join(parameters)}), got {len(args)}")
     arguments = dict(zip(parameters, args))  # noqa: B905  # fewer positional arguments than parameters is usual
     for name, value in kwargs.items():
         if name not in parameters:

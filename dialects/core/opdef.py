@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.errors import RelaxError
+from ...bindings.suggest import counted
 from .attributes import AttrKind
 from .infos import Info, describe
 
@@ -202,7 +203,7 @@ class OpDef:
             names = ", ".join(operand.name for operand in self.operands)
             bound = "at least " if most is None else f"{fixed} or " if most != fixed else ""
             expected = f"{bound}{fixed if most is None else most}"
-            raise OpProblem(f"expects {expected} operands ({names}), got {count}{self._missing(count)}")
+            raise OpProblem(f"expects {counted(expected, 'operand')} ({names}), got {count}{self._missing(count)}")
         return [1 if operand.arity == "single" else spare for operand in self.operands]
 
     def _missing(self, count: int) -> str:

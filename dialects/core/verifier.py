@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.suggest import suggest
+from ...bindings.suggest import counted, suggest
 from ...bindings.text import is_not_utf8
 from .attributes import AttributeProblem
 from .cache import cache_of
@@ -100,7 +100,9 @@ def _segment_sizes(definition: OpDef, operation: Any, count: int) -> Sequence[in
     attribute = operation.attributes[_SEGMENTS]
     sizes = list(attribute) if isinstance(attribute, ir.DenseI32ArrayAttr) else []
     if len(sizes) != len(names) or sum(sizes) != count or min(sizes) < 0:
-        raise OpProblem(f"attribute '{_SEGMENTS}' {attribute} does not split {count} operands into {', '.join(names)}")
+        raise OpProblem(
+            f"attribute '{_SEGMENTS}' {attribute} does not split {counted(count, 'operand')} into {', '.join(names)}"
+        )
     for operand, size in zip(definition.operands, sizes, strict=True):
         if operand.arity != "variadic" and size > 1 or operand.arity == "single" and size != 1:
             expected = "one value" if operand.arity == "single" else "at most one value"
@@ -149,7 +151,7 @@ def _check_results(call: Call, stated: Sequence[Info]) -> None:
         return
     inferred = definition.infer_results(call)
     if len(inferred) != len(stated):
-        raise OpProblem(f"gives {len(inferred)} results here, but {len(stated)} are stated")
+        raise OpProblem(f"gives {counted(len(inferred), 'result')} here, but {len(stated)} are stated")
     for index, (expected, actual) in enumerate(zip(inferred, stated, strict=True)):
         if not compatible(expected, actual):
             name = definition.results[min(index, len(definition.results) - 1)].name

@@ -10,6 +10,7 @@ from typing import Any
 from .dtypes import number_of
 from .node import Node
 from .order import names_used
+from .problems import shown
 from .values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Value
 
 # Larger constants decide about no shape.
@@ -18,7 +19,7 @@ _MOST_ELEMENTS = 1024
 
 def told(node: Node, error: Exception) -> str:
     """What is said of an exception that a node's converter raised: what is wrong with the node, or that it is a bug."""
-    given = ", ".join(_described(value) for value in node.inputs)
+    given = described_inputs(node)
     raised = f"{type(error).__name__}: {error}"
     refused = refusal(node)
     if refused:
@@ -77,9 +78,22 @@ def _type_of(value: Any) -> Any:
     return helper.make_tensor_type_proto(number_of(value.dtype), shape)
 
 
+def of_operators(node: Node, message: str) -> str:
+    """Why a node cannot be imported; where operators that it becomes refuse their operands, with its own inputs."""
+    return f"{message}; the node's inputs: {described_inputs(node)}" if message.startswith("'relax.") else message
+
+
+def described_inputs(node: Node) -> str:
+    """The inputs that are there by name, type and shape."""
+    pairs = zip(node.proto.input, node.inputs, strict=False)
+    return ", ".join(f"'{shown(name)}' {_described(value)}" for name, value in pairs if value is not None) or "none"
+
+
 def _described(value: Any) -> str:
     if isinstance(value, OneOf):
         return str(value)
     if not isinstance(value, Value):
-        return "none" if value is None else "a sequence or an optional"
-    return f"{value.dtype} of {'unknown rank' if value.shape is None else f'{value.rank} dimensions'}"
+        return "a sequence or an optional"
+    if value.shape is None:
+        return f"{value.dtype} of unknown rank"
+    return f"{value.dtype} [{', '.join('?' if size is None else str(size) for size in value.shape)}]"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.suggest import counted
 from ...dialects.relax import const, dialect
 from . import sizes
 from .node import Node
@@ -49,7 +50,7 @@ def _alongs(node: Node) -> list[_Along]:
     image, block = sizes.input_sizes(node, 1), sizes.input_sizes(node, 2)
     rank = len(image)
     if rank == 0 or len(block) != rank:
-        raise node.fail(f"the image has {rank} dimensions, and a block {len(block)}")
+        raise node.fail(f"the image has {counted(rank, 'dimension')}, and a block {len(block)}")
     strides, dilations = per_dimension(node, "strides", rank), per_dimension(node, "dilations", rank)
     pads = per_dimension(node, "pads", 2 * rank, 0)
     lists = zip(image, block, strides, dilations, pads[:rank], pads[rank:], strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .blame import described_inputs
 from .model import DEFAULT_DOMAINS, Model
 from .node import Unsupported
 
@@ -68,18 +69,9 @@ def _built_for(schema: Any, node: Any) -> Any:
     if not function.output:
         raise Unsupported(
             f"ONNX makes the function that defines {node.op} of sizes that it needs, and not all are known: "
-            f"the inputs are {', '.join(_shown(value) for value in node.inputs if value is not None)}"
+            f"the inputs are {described_inputs(node)}"
         )
     return _with_attributes(function, node, _defaults(schema))
-
-
-def _shown(value: Any) -> str:
-    sizes = (
-        "unknown rank"
-        if value.shape is None
-        else f"[{', '.join('?' if each is None else str(each) for each in value.shape)}]"
-    )
-    return f"{value.dtype} {sizes}"
 
 
 def _type_proto(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...bindings.suggest import suggest
-from .blame import told
+from .blame import of_operators, told
 from .branches import convert_each
 from .functions import expansion_of, own_function
 from .known import evaluate_known
@@ -143,7 +143,7 @@ class GraphImporter:
         except Unsupported as problem:
             self.problems.add(problem_of(node, problem))
         except RelaxError as error:
-            self.problems.add(problem_of(node, Unsupported(error.message)))
+            self.problems.add(problem_of(node, Unsupported(of_operators(node, error.message))))
         except _UNFORESEEN as error:
             # What a converter did not foresee, as in a model that breaks ONNX's rules; its traceback is kept.
             self.problems.add(problem_of(node, Unsupported(told(node, error)), error))

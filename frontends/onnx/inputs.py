@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.errors import RelaxError
+from ...bindings.suggest import counted
 from ...dialects.core.groups import LIST, NOTHING, VALUE, Group
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, SymbolError, parse, sym
@@ -158,7 +159,7 @@ def _asked_for(name: str, label: str, own: Sequence[Dim] | None, shape: Any, own
     if not isinstance(shape, (list, tuple)):
         raise RelaxError(f"shapes: input '{name}': expected a tuple of sizes, got {shape!r}")
     if own is not None and len(shape) != len(own):
-        raise RelaxError(f"shapes: input '{name}' has {len(own)} dimensions, got {tuple(shape)}")
+        raise RelaxError(f"shapes: input '{name}' has {counted(len(own), 'dimension')}, got {tuple(shape)}")
     kept = own if own_sizes else None
     return [_size(name, f"{_symbol(label)}_{axis}", axis, size, kept) for axis, size in enumerate(shape)]
 

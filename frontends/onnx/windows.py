@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.suggest import counted
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, ceildiv, dim_add, dim_max, dim_mul, dim_sub
@@ -70,7 +71,9 @@ def windows_of(node: Node, kernel: Sequence[int], sizes: Sequence[Dim]) -> Windo
     """The windows over dimensions of these sizes."""
     count = len(kernel)
     if len(sizes) != count:
-        raise node.fail(f"attribute 'kernel_shape' has {count} entries for {len(sizes)} dimensions", "kernel_shape")
+        raise node.fail(
+            f"attribute 'kernel_shape' has {count} entries for {counted(len(sizes), 'dimension')}", "kernel_shape"
+        )
     strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
     windows = Windows(tuple(kernel), strides, dilations, (0,) * count, (0,) * count)
     mode = auto_pad(node)

@@ -35,7 +35,7 @@ def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured
         return Measured(sizes=sizes, note=f"No times: the program cannot run here, {error}.")
     if untold:
         names = ", ".join(untold)
-        return Measured(sizes=sizes, note=f"No times: nothing tells the size of {names}; {OPTION} input:sizes does.")
+        return Measured(sizes=sizes, note=f"No times: no size was given for {names}: {OPTION} input:sizes gives it.")
     return _measured(Executable(artifact, load_later=True), entry, shapes, sizes)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...bindings.errors import RelaxError
+from ...bindings.suggest import counted
 from .lists import spread_values
 from .outputs import aligned, number_text
 from .sizes import shape_text
@@ -44,7 +45,7 @@ def reference_outputs(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: float) -> list[Difference]:
     """By the outputs' names; by their places where a program was compiled without the model's names."""
     if len(ours) != len(theirs):
-        raise RelaxError(f"the program has {len(ours)} outputs, the model of --compare {len(theirs)}")
+        raise RelaxError(f"the program has {counted(len(ours), 'output')}, the model of --compare {len(theirs)}")
     if set(ours) == set(theirs):
         return [difference(name, ours[name], theirs[name], tolerance) for name in ours]
     pairs = zip(ours.items(), theirs.values(), strict=True)

@@ -42,8 +42,22 @@ def make_inputs(
         else:
             shape = tuple(shapes[name]) if name in shapes else sizes.shape(each["shape"])
             values[name] = random_array(each.get("holds", each["dtype"]), shape, [seed, position])
-    assumed = [f"{symbol} = {size}" for symbol, size in sizes.values.items() if symbol not in told]
-    return values, [f"nothing tells {', '.join(assumed)}: --shape does"] if assumed else []
+    assumed = [symbol for symbol in sizes.values if symbol not in told]
+    return values, [_note(assumed, described)] if assumed else []
+
+
+def _note(assumed: Sequence[str], described: Mapping[str, Any]) -> str:
+    """That no file and no option says what some sizes are, and the option that would."""
+    name, shape = next(
+        (name, each["shape"])
+        for name, each in described.items()
+        if each["kind"] == "tensor" and any(isinstance(size, str) and assumed[0] in size for size in each["shape"])
+    )
+    example = ",".join(str(size) if isinstance(size, int) else f"<{size or 'size'}>" for size in shape)
+    option = f"--shape={name}:{example}"
+    if len(assumed) == 1:
+        return f"size {assumed[0]} is taken to be 1, as no input given here has it: {option} says another one"
+    return f"sizes {', '.join(assumed)} are taken to be 1, as no input given here has them: {option} says other ones"
 
 
 def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, Any], sizes: Sizes) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...bindings.errors import RelaxError
+from ...bindings.suggest import counted
 from ...runtime.arrays import to_numpy
 from ..opt.files import refuse_overwriting, write_whole
 from .sizes import shape_text
@@ -85,7 +86,7 @@ def write_npz(path: str, arrays: Mapping[str, Any]) -> None:
 
 def write_npy(path: str, arrays: Mapping[str, Any]) -> None:
     if len(arrays) != 1:
-        raise RelaxError(f"--output: there are {len(arrays)} outputs, which need an .npz file, got '{path}'")
+        raise RelaxError(f"--output: there are {counted(len(arrays), 'output')}, which need an .npz file, got '{path}'")
     write_whole(path, _npy(next(iter(arrays.values()))))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.errors import RelaxError
+from ...bindings.suggest import counted
 
 Size = int | str | None
 
@@ -22,8 +23,8 @@ class Sizes:
         """Compares a shape with the signature's and learns the symbols in it. Raises RelaxError."""
         if len(shape) != len(expected):
             raise RelaxError(
-                f"input '{name}' has {len(expected)} dimensions, {shape_text(expected)}, but {by} has {len(shape)}: "
-                f"{shape_text(shape)}"
+                f"input '{name}' has {counted(len(expected), 'dimension')}, {shape_text(expected)}, "
+                f"but {by} has {len(shape)}: {shape_text(shape)}"
             )
         for axis, (wanted, size) in enumerate(zip(expected, shape, strict=True)):
             where = f"input '{name}' {shape_text(expected)}, dimension {axis}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ....bindings.suggest import counted
 from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
 from ....dialects.relax import const, dialect
@@ -121,7 +122,7 @@ def split_heads(node: Node, tensor: Any, heads: int) -> Any:
         raise node.fail(f"queries, keys and values have 3 dimensions each, or 4: one has {len(sizes(tensor))}")
     width = sizes(tensor)[2]
     if heads < 1 or not isinstance(width, int) or width % heads:
-        raise node.fail(f"a hidden size of {width} cannot be split into {heads} heads")
+        raise node.fail(f"a hidden size of {width} cannot be split into {counted(heads, 'head')}")
     apart = reshaped(tensor, size_of(tensor, 0), size_of(tensor, 1), heads, width // heads)
     return relax["permute_dims"](apart, axes=[0, 2, 1, 3])
 
@@ -141,8 +142,9 @@ def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
         raise node.fail("numbers of heads must be known")
     if heads[1] != heads[2] or heads[0] % heads[1]:
         raise node.fail(f"{heads[0]} heads of queries do not go with {heads[1]} of keys and {heads[2]} of values")
-    if not isinstance(sizes(query)[3], int) or not isinstance(sizes(value)[3], int):
-        raise node.fail("the sizes of heads must be known")
+    widths = [sizes(each)[3] for each in (query, value)]
+    if not all(isinstance(width, int) and width > 0 for width in widths):
+        raise node.fail("the sizes of heads must be known, and not 0")
 
 
 # ---- Attention ----
@@ -254,7 +256,7 @@ def rotated(node: Node, data: Any, cos: Any, sin: Any, width: int, interleaved: 
         raise node.fail("the size of a head must be known")
     width = width or whole
     if width % 2 or width > whole:
-        raise node.fail(f"{width} of {whole} elements cannot be rotated in pairs", "rotary_embedding_dim")
+        raise node.fail(f"{width} of {counted(whole, 'element')} cannot be rotated in pairs", "rotary_embedding_dim")
     if interleaved:
         first, second = (_every_second(data, begin, width) for begin in (0, 1))
     else:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....bindings.errors import RelaxError
+from ....bindings.suggest import counted
 from ....dialects.relax import dialect
 from ..branches import build_branches
 from ..dtypes import dtype_of
@@ -37,7 +38,7 @@ _MOST_TURNS = 1024
 def if_(node: Node) -> Any:
     branches = [node.subgraph("then_branch"), node.subgraph("else_branch")]
     if any(branch is None or len(branch.output) != node.output_count for branch in branches):
-        raise node.fail(f"must have two branches with {node.output_count} outputs each")
+        raise node.fail(f"must have two branches with {counted(node.output_count, 'output')} each")
     try:
         condition = known_truth(node.value(0))
         if condition is not None:
@@ -196,7 +197,10 @@ def _scanned(node: Node, inputs: int) -> tuple[Any, int]:
     body, number = node.subgraph("body"), node.int("num_scan_inputs", 0)
     states = inputs - number
     if body is None or number < 1 or states < 0 or len(body.input) != inputs or len(body.output) < states:
-        raise node.fail(f"must scan some of its inputs, in a body with {inputs} inputs and at least {states} outputs")
+        raise node.fail(
+            f"must scan some of its inputs, in a body with {counted(inputs, 'input')} and at least "
+            f"{counted(states, 'output')}"
+        )
     return body, number
 
 
@@ -287,7 +291,7 @@ def sequence_map(node: Node) -> Any:
     """The body for each item of the first sequence; the other inputs are sequences alongside, or tensors for all."""
     body = node.subgraph("body")
     if body is None or len(body.input) != len(node.inputs):
-        raise node.fail(f"must have a body with {len(node.inputs)} inputs")
+        raise node.fail(f"must have a body with {counted(len(node.inputs), 'input')}")
     if any(isinstance(held, RunTimeSequence) for held in node.inputs):
         return _mapped_at_run_time(node, body)
     count = len(node.sequence(0).items)

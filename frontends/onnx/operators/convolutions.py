@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
 from ....dialects.relax import dialect
 from ..node import Node
@@ -93,7 +94,9 @@ def conv_transpose(node: Node) -> Any:
     sizes, kernel = spatial_sizes(node), kernel_of(node, 1)
     count = _dimensions(node, len(sizes))
     if len(kernel) != count:
-        raise node.fail(f"the weight's kernel has {len(kernel)} dimensions, the data {count} behind its channels")
+        raise node.fail(
+            f"the weight's kernel has {counted(len(kernel), 'dimension')}, the data {count} behind its channels"
+        )
     strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
     before, after, extra = _transposed_pads(node, sizes, kernel, strides, dilations)
     # The operator takes less output padding than a step; the rest is zeros behind, or before where none is removed.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....bindings.errors import RelaxError
+from ....bindings.suggest import counted
 from ....dialects.core.infos import bit_width, is_float
 from ....dialects.relax import const, dialect
 from .. import sizes
@@ -108,7 +109,7 @@ def one_hot(node: Node) -> Any:
     indices, axis = node.tensor(0), node.int("axis", -1)
     rank = node.rank(0) + 1
     if not -rank <= axis < rank:
-        raise node.fail(f"axis {axis} is out of range for {rank} dimensions", "axis")
+        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
     axis %= rank
     if node.value(0).dtype != "i64":
         indices = relax["astype"](indices, dtype="i64")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
 from ..node import Node
@@ -46,9 +47,13 @@ def _check(node: Node, xs: list[str], zs: list[str]) -> None:
     if twice is not None:
         raise node.fail(f"names '{shown(twice)}' twice", "xs" if twice in xs else "zs")
     if len(node.inputs) != len(names):
-        raise node.fail(f"has {len(node.inputs)} inputs, but 'xs' and 'zs' name {len(names)} tensors")
+        raise node.fail(
+            f"has {counted(len(node.inputs), 'input')}, but 'xs' and 'zs' name {counted(len(names), 'tensor')}"
+        )
     if node.output_count > len(xs):
-        raise node.fail(f"has {node.output_count} outputs, but 'xs' names {len(xs)} tensors", "xs")
+        raise node.fail(
+            f"has {counted(node.output_count, 'output')}, but 'xs' names {counted(len(xs), 'tensor')}", "xs"
+        )
     for index, name in enumerate(xs):
         _check_float(node, shown(name), node.value(index))
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.core.symbols import SymExpr, equal
 from ....dialects.relax import const, dialect
 from ..node import Node
@@ -100,7 +101,7 @@ def _region(node: Node, count: int) -> list[tuple[Any, Any]]:
 
 def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Any]) -> list[Along]:
     if len(scales) != len(axes):
-        raise node.fail(f"there are {len(scales)} scales for {len(axes)} axes")
+        raise node.fail(f"there are {counted(len(scales), 'scale')} for {counted(len(axes), 'axis')}")
     sizes = sizes_of(node.value(0))
     return [
         Along(axis, sizes[axis], _scaled(sizes[axis], scale), scale) for axis, scale in zip(axes, scales, strict=True)
@@ -125,7 +126,7 @@ def _scaled(size: Size, scale: Any) -> Size:
 def _by_sizes(node: Node, axes: Sequence[int], region: Any) -> list[Along]:
     wanted = input_sizes(node, 3)
     if len(wanted) != len(axes):
-        raise node.fail(f"there are {len(wanted)} sizes for {len(axes)} axes")
+        raise node.fail(f"there are {counted(len(wanted), 'size')} for {counted(len(axes), 'axis')}")
     sizes = [sizes_of(node.value(0))[axis] for axis in axes]
     policy = _choice(node, "keep_aspect_ratio_policy", "stretch", ("stretch", "not_larger", "not_smaller"))
     if policy != "stretch":

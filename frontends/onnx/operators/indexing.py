@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.relax import dialect
 from .. import sizes
 from ..node import Node
@@ -69,7 +70,7 @@ def tensor_scatter(node: Node) -> Any:
     if mode not in ("linear", "circular"):
         raise node.fail(f"attribute 'mode' must be linear or circular, got '{mode}'", "mode")
     if not -rank <= axis < rank or axis % rank == 0:
-        raise node.fail(f"axis {axis} is the batch, or out of range for {rank} dimensions", "axis")
+        raise node.fail(f"axis {axis} is the batch, or out of range for {counted(rank, 'dimension')}", "axis")
     axis %= rank
     updates = sizes.sizes_of(node.value(1))
     places = sizes.positions(updates, axis)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.core.symbols import equal
 from ....dialects.relax import dialect
 from .. import sizes
@@ -31,13 +32,13 @@ def split(node: Node) -> Any:
     axis = node.int("axis", 0)
     rank = node.rank(0)
     if not -rank <= axis < rank:
-        raise node.fail(f"axis {axis} is out of range for {rank} dimensions", "axis")
+        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
     axis %= rank
     lengths = _given_lengths(node)
     if lengths is None:
         return _equal_parts(node, axis)
     if len(lengths) != node.output_count:
-        raise node.fail(f"there are {len(lengths)} parts, but {node.output_count} outputs", "split")
+        raise node.fail(f"there are {len(lengths)} parts, but {counted(node.output_count, 'output')}", "split")
     return _parts(node, axis, lengths)
 
 
@@ -52,7 +53,7 @@ def _given_lengths(node: Node) -> list[Size] | None:
 def _equal_parts(node: Node, axis: int) -> list[Any]:
     count = node.int("num_outputs", node.output_count)
     if count != node.output_count:
-        raise node.fail(f"there are {count} parts, but {node.output_count} outputs", "num_outputs")
+        raise node.fail(f"there are {count} parts, but {counted(node.output_count, 'output')}", "num_outputs")
     size = sizes.sizes_of(node.value(0))[axis]
     if sizes.is_known(size):
         return _split(node, count, axis)

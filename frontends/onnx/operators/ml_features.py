@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from .. import sizes
@@ -55,7 +56,9 @@ def _of_features(node: Node, name: str) -> Any:
 def _check_features(node: Node, name: str, count: int) -> None:
     features = (node.value(0).shape or (None,))[-1]
     if count != 1 and (count == 0 or (isinstance(features, int) and count != features)):
-        raise node.fail(f"attribute '{name}' has {count} values for {features} features: one or one each", name)
+        raise node.fail(
+            f"attribute '{name}' has {counted(count, 'value')} for {features} features: one or one each", name
+        )
 
 
 @register_onnx(_ML, "Normalizer")
@@ -93,7 +96,9 @@ def feature_vectorizer(node: Node) -> Any:
     """All inputs side by side, each with as many features as the attribute says."""
     counts = node.ints("inputdimensions") or []
     if len(counts) != len(node.inputs) or not counts:
-        raise node.fail(f"there are {len(counts)} sizes for {len(node.inputs)} inputs", "inputdimensions")
+        raise node.fail(
+            f"there are {counted(len(counts), 'size')} for {counted(len(node.inputs), 'input')}", "inputdimensions"
+        )
     parts = []
     for index, count in enumerate(counts):
         part = as_f32(node, index)
@@ -135,7 +140,7 @@ def label_encoder(node: Node) -> Any:
 
     keys, values, default = _keys(node), _values(node), None
     if len(keys) != len(values) or not len(keys):
-        raise node.fail(f"there are {len(keys)} keys for {len(values)} values")
+        raise node.fail(f"there are {len(keys)} keys for {counted(len(values), 'value')}")
     default = _default(node, values.dtype)
     x = node.tensor(0)
     held = dict(zip(keys.tolist(), values.tolist(), strict=True))

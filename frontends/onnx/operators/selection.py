@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.relax import dialect
 from .. import sizes
 from ..node import Node
@@ -57,7 +58,7 @@ def _top_k(node: Node, k: Size) -> Any:
     """Always in order, which an attribute of newer versions need not ask for."""
     axis, rank = node.int("axis", -1), node.rank(0)
     if not -rank <= axis < rank:
-        raise node.fail(f"axis {axis} is out of range for {rank} dimensions", "axis")
+        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
     order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}
     if isinstance(k, int) and k > 0:
         return list(relax["topk"](node.tensor(0), k=k, **order))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
 from .. import sizes
@@ -68,7 +69,7 @@ def _reshape_at_run_time(node: Node) -> Any:
 def flatten(node: Node) -> Any:
     axis, rank = node.int("axis", 1), node.rank(0)
     if not -rank <= axis <= rank:
-        raise node.fail(f"axis {axis} is out of range for {rank} dimensions", "axis")
+        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
     axis = axis + rank if axis < 0 else axis
     own = sizes.sizes_of(node.value(0))
     return sizes.reshaped(node.tensor(0), [sizes.product(own[:axis]), sizes.product(own[axis:])])

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.suggest import counted
 from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN
 from .. import sizes
@@ -44,7 +45,7 @@ def _sliced(node: Node, begins: Sequence[Size], ends: Sequence[Size], axes: Sequ
     if len({len(begins), len(ends), len(axes), len(steps)}) != 1:
         raise node.fail("starts, ends, axes and steps must be as many")
     if any(not -rank <= axis < rank for axis in axes):
-        raise node.fail(f"axes {tuple(axes)} are out of range for {rank} dimensions", "axes")
+        raise node.fail(f"axes {tuple(axes)} are out of range for {counted(rank, 'dimension')}", "axes")
     own = sizes.sizes_of(node.value(0)) if any(step < 0 for step in steps) else []
     bounds = {}
     for begin, end, axis, step in zip(begins, ends, axes, steps, strict=True):
@@ -133,7 +134,10 @@ def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: Any)
     if mode is None:
         raise node.fail(f"attribute 'mode' must be one of {', '.join(_MODES)}", "mode")
     if len(widths) != 2 * len(axes) or any(not -rank <= axis < rank for axis in axes):
-        raise node.fail(f"{len(widths)} widths for axes {tuple(axes)} do not fit data with {rank} dimensions", "pads")
+        raise node.fail(
+            f"{counted(len(widths), 'width')} for axes {tuple(axes)} do not fit data with {counted(rank, 'dimension')}",
+            "pads",
+        )
     pairs = {axis % rank: (widths[index], widths[index + len(axes)]) for index, axis in enumerate(axes)}
     if all(isinstance(width, int) for width in widths) and (mode != "constant" or isinstance(value, (int, float))):
         flat = [width for axis in range(rank) for width in pairs.get(axis, (0, 0))]

@@ -9,7 +9,7 @@ func.func @f(%a: tensor<2xf32>) {
 // -----
 
 func.func @f(%a: tensor<2xf32>, %b: tensor<2xf32>) {
-  // expected-error @+1 {{'relax.exp' op expects 1 operands (x), got 2}}
+  // expected-error @+1 {{'relax.exp' op expects 1 operand (x), got 2}}
   %r = "relax.exp"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
@@ -161,7 +161,7 @@ func.func @f(%a: tensor<2xf32>) {
 // -----
 
 func.func @f(%a: tensor<2xf32>) {
-  // expected-error @+1 {{gives 1 results here, but 2 are stated}}
+  // expected-error @+1 {{gives 1 result here, but 2 are stated}}
   %r:2 = "relax.exp"(%a) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
   return
 }

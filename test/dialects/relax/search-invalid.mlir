@@ -109,7 +109,7 @@ func.func @f(%a: tensor<2x4xf32>) {
 // -----
 
 func.func @f(%a: tensor<2x4xf32>) {
-  // expected-error @+1 {{gives 1 results here, but 2 are stated}}
+  // expected-error @+1 {{gives 1 result here, but 2 are stated}}
   %r:2 = "relax.topk"(%a) {ret_type = "values"} : (tensor<2x4xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
   return
 }

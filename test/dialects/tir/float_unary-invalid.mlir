@@ -49,7 +49,7 @@ func.func @f(%v: vector<4xf32>) {
 // -----
 
 func.func @f(%x: f32) {
-  // expected-error @+1 {{'tir.exp' op expects 1 operands (x), got 2}}
+  // expected-error @+1 {{'tir.exp' op expects 1 operand (x), got 2}}
   %0 = "tir.exp"(%x, %x) : (f32, f32) -> f32
   return
 }
@@ -57,7 +57,7 @@ func.func @f(%x: f32) {
 // -----
 
 func.func @f(%x: f32) {
-  // expected-error @+1 {{'tir.exp' op gives 1 results here, but 2 are stated}}
+  // expected-error @+1 {{'tir.exp' op gives 1 result here, but 2 are stated}}
   %0:2 = "tir.exp"(%x) : (f32) -> (f32, f32)
   return
 }

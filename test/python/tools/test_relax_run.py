@@ -139,7 +139,8 @@ def test_random_inputs(program: Path) -> None:
     assert shown(program, "--shape", "x:5,4", "--random=0") == first
     assert shown(program, "--shape=x:5,4", "--random=1") != first
     code, _, errors = told(program)
-    assert (code, errors) == (0, "relax-run: note: nothing tells n = 1: --shape does\n")
+    said = "size n is taken to be 1, as no input given here has it: --shape=x:<n>,4 says another one"
+    assert (code, errors) == (0, f"relax-run: note: {said}\n")
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ def test_unknown_facts_are_shown() -> None:
 
 def test_sizes_that_only_the_run_tells(tmp_path: Path) -> None:
     untold = data_of(compiled(model(tmp_path / "untold.onnx"))[1])
-    assert untold["note"] == "No times: nothing tells the size of n; --report-shape input:sizes does."
+    assert untold["note"] == "No times: no size was given for n: --report-shape input:sizes gives it."
     assert not any("seconds" in call for call in untold["calls"])
     told = data_of(compiled(model(tmp_path / "told.onnx"), "--report-shape", "x:100,4")[1])
     assert told["sizes"] == {"n": 100}

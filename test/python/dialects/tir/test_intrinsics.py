@@ -270,7 +270,7 @@ def test_a_tensor_is_no_operand(name):
 def test_the_builder_takes_names_and_says_which_it_knows():
     x = ScalarInfo("f32")
     assert "misses operand 'x2'" in refusal("tir.pow", x)
-    assert "takes 1 arguments (x), got 2" in refusal("tir.exp", x, x)
+    assert "takes 1 argument (x), got 2" in refusal("tir.exp", x, x)
     assert "has no argument 'dtyp'; did you mean 'dtype'?" in refusal("tir.lround", x, dtyp="i32")
     i = ScalarInfo("i32")
     assert "misses attribute 'q'" in refusal("tir.q_multiply_shift", i, i, None, i)

@@ -182,7 +182,7 @@ def test_ranks_and_sizes_that_do_not_fit() -> None:
     given = [tensor_info("x"), tensor_info("q", (2, 3, 4)), tensor_info("w", (1, 2, 5, 5))]
     attention = node("Attention", "q x q", q_num_heads=1, kv_num_heads=1)
     assert "have 3 dimensions each, or 4: one has 2" in message(model([attention], inputs=given))
-    assert "kernel has 1 dimensions, the data 2" in message(model([node("ConvTranspose", "w q")], inputs=given))
+    assert "kernel has 1 dimension, the data 2" in message(model([node("ConvTranspose", "w q")], inputs=given))
 
 
 def test_absurd_shapes() -> None:
@@ -475,4 +475,4 @@ def test_a_function_that_onnx_makes_of_known_sizes_only() -> None:
     inputs = [tensor_info("x", (2, "c", "t")), tensor_info("w", ("c", 1, "k"))]
     text = message(model([made], inputs, opset_imports=[helper.make_opsetid("", 27)]))
     assert "ONNX makes the function that defines CausalConvWithState of sizes that it needs, and not all" in text
-    assert "the inputs are f32 [2, c, t], f32 [c, 1, k]" in text
+    assert "the inputs are 'x' f32 [2, c, t], 'w' f32 [c, 1, k]" in text

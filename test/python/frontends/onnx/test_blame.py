@@ -30,7 +30,7 @@ def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.Monke
     _break(monkeypatch, "Abs")
     with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
         rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
-    told = r"internal error at onnx/test_blame.py:\d+: KeyError: 'surprise'; inputs: f32 of 2 dimensions"
+    told = r"internal error at onnx/test_blame.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
     assert re.search(told, str(caught.value))
     assert isinstance(caught.value.__cause__, KeyError) and caught.value.__cause__.__traceback__ is not None
 
@@ -38,7 +38,7 @@ def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.Monke
 def test_what_a_converter_raises_for_a_node_that_onnx_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     _break(monkeypatch, "MatMul")
     text = message(model([node("MatMul", "x x")]))
-    assert "(f32 of 2 dimensions, f32 of 2 dimensions) are not what the operator takes: " in text
+    assert "('x' f32 [2, 3], 'x' f32 [2, 3]) are not what the operator takes: " in text
     assert "Incompatible dimensions" in text and "internal" not in text and "surprise" not in text
 
 
@@ -75,3 +75,16 @@ def test_a_bug_where_known_elements_are_computed(monkeypatch: pytest.MonkeyPatch
 )
 def test_random_numbers_that_cannot_be_drawn(op: str, attributes: dict[str, Any], reason: str) -> None:
     assert reason in message(model([node(op, "x" if op == "Multinomial" else "", **attributes)]))
+
+
+def test_operators_that_refuse_their_operands() -> None:
+    """What a node becomes does not say what was asked: the node's own inputs do."""
+    names = {"a": (2, 4), "sa": (), "za": (), "b": (5, 3), "sb": (), "zb": ()}
+    floats = {"sa", "sb"}
+    infos = [tensor_info(each, shape, 1 if each in floats else TensorProto.UINT8) for each, shape in names.items()]
+    product = node("QGemm", " ".join(names), domain="com.microsoft")
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    text = message(model([product], infos, opset_imports=opsets))
+    assert (
+        "columns on the right 5; the node's inputs: 'a' ui8 [2, 4], 'sa' f32 [], 'za' ui8 [], 'b' ui8 [5, 3]," in text
+    )

@@ -131,7 +131,7 @@ def test_optionals_are_what_they_hold() -> None:
 def test_optionals_must_be_told() -> None:
     message = refused(_CHOICE)
     assert "input 'x' is an optional: tell whether it is passed, by its shape or None (shapes={'x': None}" in message
-    assert "shapes: input 'x' has 1 dimensions, got (2, 3)" in refused(_CHOICE, x=(2, 3))
+    assert "shapes: input 'x' has 1 dimension, got (2, 3)" in refused(_CHOICE, x=(2, 3))
     listed = _CHOICE.replace("float[n]", "seq(float[n])")
     assert "expected a list of shapes" in refused(listed, x=(2, 3))
     _, y = compiled(listed, x=[(2,), (None,)])([floats(2), floats(5)])
