@@ -17,9 +17,10 @@ from ...bindings.errors import RelaxError
 from ...dialects.core.infos import ObjectInfo, TensorInfo
 from ...dialects.core.symbols import Dim
 from . import abi
-from .llvm_text import PTR, FunctionText, call_text, check_function, merge
+from .llvm_text import PTR, FunctionText, call_text, check_function, has_symbol, merge
 from .packed_allocate import ALLOCATE
 from .packed_args import ArgumentChecks, Values, memref_values, row_major
+from .packed_call import CONSTANT_TABLE, SET_CONSTANTS
 from .packed_fail import fail, plain
 from .packed_lists import keep_if, make_array, make_list, support_text
 from .packed_support import RELEASE, SUPPORT
@@ -36,7 +37,7 @@ def add_packed_entry(module: Any, signature: Signature, *, alignment: int = 1) -
     if alignment < 1 or alignment & (alignment - 1):
         raise RelaxError(f"alignment {alignment} is no power of two")
     load_dialects(module.context, ("llvm",))
-    entry = _Entry(signature, alignment)
+    entry = _Entry(signature, alignment, has_symbol(module, CONSTANT_TABLE))
     text = entry.render()
     check_function(module, entry.kernel, entry.kernel_type(), f"the entry of '{signature.name}'")
     merge(module, text)
@@ -48,10 +49,11 @@ def kernel_name(function: str) -> str:
 
 
 class _Entry:
-    def __init__(self, signature: Signature, alignment: int) -> None:
+    def __init__(self, signature: Signature, alignment: int, needs_constants: bool) -> None:
         self.kernel = kernel_name(signature.name)
         self._signature = signature
         self._alignment = alignment
+        self._needs_constants = needs_constants
         self._kernel_types: list[str] = []
         parameters = [("%handle", PTR), ("%args", PTR), ("%count", "i32"), ("%result", PTR)]
         self._code = FunctionText(abi.EXPORT_PREFIX + signature.name, parameters, "i32")
@@ -63,6 +65,7 @@ class _Entry:
     def render(self) -> str:
         signature, code = self._signature, self._code
         self._check_arity()
+        self._check_constants()
         sizes = Sizes(code, signature.name)
         checks = ArgumentChecks(code, sizes, signature.name, self._alignment)
         values: Values = []
@@ -79,7 +82,8 @@ class _Entry:
         self._require_success(code.call(self.kernel, values, "i32"), results)
         self._give(self._grouped(results))
         declared = f'llvm.func @"{self.kernel}"({", ".join(self._kernel_types)}) -> i32'
-        return "\n".join([SUPPORT, support_text(signature.outputs), declared, code.render()])
+        table = f"llvm.mlir.global external @{CONSTANT_TABLE}() : {PTR}" if self._needs_constants else ""
+        return "\n".join([SUPPORT, support_text(signature.outputs), declared, table, code.render()])
 
     def _check_arity(self) -> None:
         code, names = self._code, [name for name, _ in self._signature.inputs]
@@ -89,6 +93,16 @@ class _Entry:
         listed = f" ({plain(', '.join(names))})" if names else ""
         message = f"{plain(self._signature.name)}: expected %lld {noun}{listed}, got %lld"
         code.require(code.compare("eq", got, wanted), fail(code, "type", message, wanted, got))
+
+    def _check_constants(self) -> None:
+        """Whoever loads code must tell it where its constants are: nobody follows a null pointer."""
+        if not self._needs_constants:
+            return
+        code = self._code
+        first = code.load(code.address_of(CONSTANT_TABLE), 0, PTR)
+        are_set = code.value(f'llvm.icmp "ne" {first}, {code.null()} : {PTR}')
+        text = f"{plain(self._signature.name)}: the program's constants are not set: call {SET_CONSTANTS} first"
+        code.require(are_set, fail(code, "value", text))
 
     def _slots(self, count: int) -> list[str]:
         """Places for as many TVMFFIAny, None at first, one behind the other."""

@@ -39,11 +39,8 @@ STAGES = (
         ),
         "what can fail returns a status",
     ),
-    _stage(
-        "memory",
-        ("llvm-keep-arena", "llvm-place-constants"),
-        "temporaries stay from call to call, large constants leave the code",
-    ),
+    _stage("memory", ("llvm-keep-arena",), "temporaries stay from call to call"),
+    _stage("constants", ("llvm-place-constants",), "large constants leave the code; else they stay in it"),
     _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
     _stage("entries", ("llvm-add-entries",), "the functions that callers see"),
 )

@@ -32,6 +32,8 @@ from .reporting import Reporting
 
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
+# The stage that takes large constants out of the code.
+_CONSTANTS = "constants"
 # Files of models that may become so many kernels that processes are started for them while the model is read.
 _LARGE_MODEL = 100_000
 
@@ -234,6 +236,8 @@ def _stages_for(emit: str, target: str) -> Stages:
     chosen = stages(target)
     if emit == "relax":
         return Stages(chosen.target, ())
+    if emit == "obj" and _CONSTANTS in chosen.names:
+        return chosen.drop(_CONSTANTS)  # an object file has no other place for them
     return chosen.until("fuse") if emit == "tir" else chosen
 
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import dataclasses
 import gc
+import os
 import pickle
 import subprocess
 import sys
@@ -17,9 +19,11 @@ from typing import Any
 import numpy
 import pytest
 import tvm_ffi
+import tvm_ffi_orcjit
 from native import artifact_for, executable, ignoring, signature
 from relax_mlir.dialects.core.infos import ScalarInfo, tensor
 from relax_mlir.runtime import Artifact, ArtifactError, Constant, Executable, UnknownFunction
+from relax_mlir.runtime.memory import ConstantMemory
 
 from relax_mlir import runtime
 
@@ -148,6 +152,22 @@ def test_an_unknown_function(artifact: Artifact) -> None:
 def test_what_cannot_run_here(artifact: Artifact, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ArtifactError, match=reason):
         Executable(dataclasses.replace(artifact, **changes))
+
+
+def test_code_without_its_constants(artifact: Artifact) -> None:
+    """Whoever loads the code without telling where its constants are gets words."""
+    module = tvm_ffi_orcjit.default_session().load_module([bytes(each) for each in artifact.objects], cxx=os.devnull)
+    pick = module.get_function("pick")
+    for _ in range(2):
+        with pytest.raises(
+            ValueError, match="pick: the program's constants are not set: call __relax_set"
+        ):
+            pick(0)
+    memory = ConstantMemory([each.data for each in constants()])
+    module.get_function("__relax_set_constants")(ctypes.cast(memory.table, ctypes.c_void_p), memory.count, memory)
+    assert value(pick(1)) == 5
+    with pytest.raises(ValueError, match="the constants are set already"):
+        module.get_function("__relax_set_constants")(ctypes.cast(memory.table, ctypes.c_void_p), memory.count, memory)
 
 
 def test_an_entry_that_the_code_lacks(artifact: Artifact) -> None:
