@@ -159,9 +159,7 @@ def test_code_without_its_constants(artifact: Artifact) -> None:
     module = tvm_ffi_orcjit.default_session().load_module([bytes(each) for each in artifact.objects], cxx=os.devnull)
     pick = module.get_function("pick")
     for _ in range(2):
-        with pytest.raises(
-            ValueError, match="pick: the program's constants are not set: call __relax_set"
-        ):
+        with pytest.raises(ValueError, match="pick: the program's constants are not set: call __relax_set"):
             pick(0)
     memory = ConstantMemory([each.data for each in constants()])
     module.get_function("__relax_set_constants")(ctypes.cast(memory.table, ctypes.c_void_p), memory.count, memory)

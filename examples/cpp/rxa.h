@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loads a program that relax-compile has made, from C++: one header over tvm-ffi's and its object loader's libraries.
+//
+//   rxa::Program program("model.rxa", "/path/to/libtvm_ffi_orcjit.so");
+//   tvm::ffi::Any y = program["main"](x, w);
+//
+// What cannot be loaded is a tvm::ffi::Error that says why; so is an argument that does not fit. The file is native
+// code: load what you trust. Its checksums, and signatures, are for rx.runtime.load and relax-run to check; here its
+// structure is, so that what is cut short or of another version is refused.
+
+#ifndef RXA_H_
+#define RXA_H_
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/extra/json.h>
+#include <tvm/ffi/extra/module.h>
+#include <tvm/ffi/function.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace rxa {
+
+namespace ffi = tvm::ffi;
+
+// A file in memory, for as long as somebody needs it: code refers to the constants in it.
+class FileObj : public ffi::Object {
+ public:
+  explicit FileObj(const std::string& path) {
+    int file = open(path.c_str(), O_RDONLY);
+    struct stat status;
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+      size = static_cast<size_t>(status.st_size);
+      data = static_cast<char*>(mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0));
+    }
+    if (file >= 0) close(file);
+    if (data == nullptr || data == MAP_FAILED) {
+      data = nullptr;
+      TVM_FFI_THROW(RuntimeError) << path << ": cannot be read";
+    }
+  }
+  ~FileObj() {
+    if (data != nullptr) munmap(data, size);
+  }
+
+  char* data = nullptr;
+  size_t size = 0;
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("rxa.File", FileObj, ffi::Object);
+};
+
+class File : public ffi::ObjectRef {
+ public:
+  explicit File(const std::string& path) : ffi::ObjectRef(ffi::make_object<FileObj>(path)) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(File, ffi::ObjectRef, FileObj);
+};
+
+// What the first 64 bytes of the file are; all numbers are little-endian.
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t manifest_bytes;
+  uint64_t code_bytes;
+  uint64_t file_bytes;
+  char digest[32];
+};
+static_assert(sizeof(Header) == 64, "the file's header has 64 bytes");
+
+constexpr uint64_t kAlignment = 64;
+inline uint64_t Padded(uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+class Program {
+ public:
+  // `loader` is libtvm_ffi_orcjit.so of the package apache-tvm-ffi-orcjit.
+  Program(const std::string& path, const std::string& loader) : path_(path) {
+    static ffi::Module library = ffi::Module::LoadFromFile(loader);  // stays until the process ends
+    File file(path);
+    Header header;
+    Require(file->size >= sizeof(Header), "not a program: too short");
+    std::memcpy(&header, file->data, sizeof(Header));
+    Require(std::memcmp(header.magic, "\x89RXA\r\n\x1a\n", 8) == 0, "not a program: it does not begin like one");
+    Require(header.version == 2, "its format version is " + std::to_string(header.version) + ", this reads version 2");
+    Require(header.file_bytes == file->size, "damaged: its header tells another size");
+    uint64_t code = Padded(sizeof(Header) + header.manifest_bytes);
+    Require(code <= file->size && header.code_bytes <= file->size - code, "damaged: its parts reach beyond its end");
+    uint64_t constants = code + header.code_bytes;
+    ffi::String problem;
+    ffi::Any parsed = ffi::json::Parse(
+        ffi::String(std::string(file->data + sizeof(Header), header.manifest_bytes)), &problem);
+    Require(problem.empty(), "damaged: its manifest is not JSON");
+    manifest_ = parsed.cast<ffi::json::Object>();
+    LoadObjects(file, code, constants);
+    SetConstants(file, constants);
+  }
+
+  // A function by its name; raises where there is none.
+  ffi::Function operator[](const std::string& name) const {
+    ffi::Optional<ffi::Function> found = module_.value()->GetFunction(name);
+    Require(found.has_value(), "it has no function '" + name + "'");
+    return found.value();
+  }
+
+  // The names of the functions.
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const ffi::Any& entry : List(manifest_, "entries")) {
+      found.push_back(entry.cast<ffi::json::Object>()["name"].cast<ffi::String>());
+    }
+    return found;
+  }
+
+ private:
+  // The object files lie one behind the other; the loader links them with each other.
+  void LoadObjects(const File& file, uint64_t start, uint64_t end) {
+    ffi::Array<ffi::Any> objects;
+    for (const ffi::Any& each : List(manifest_, "objects")) {
+      uint64_t size = static_cast<uint64_t>(each.cast<int64_t>());
+      Require(size <= end - start && Padded(size) <= end - start, "damaged: its objects reach beyond the code");
+      objects.push_back(ffi::Bytes(file->data + start, size));
+      start += Padded(size);
+    }
+    ffi::Any session = ffi::Function::GetGlobalRequired("tvm_ffi_orcjit.GlobalDefaultSession")();
+    ffi::Function load = ffi::Function::GetGlobalRequired("tvm_ffi_orcjit.SessionLoadModule");
+    module_ = load(session, objects, "", nullptr, nullptr).cast<ffi::Module>();
+  }
+
+  // Tells the code where its constants are. It keeps the file from here on: functions may outlive the program.
+  void SetConstants(const File& file, uint64_t start) const {
+    std::vector<void*> table;
+    for (const ffi::Any& each : List(manifest_, "constants")) {
+      ffi::json::Object place = each.cast<ffi::json::Object>();
+      uint64_t offset = static_cast<uint64_t>(place["offset"].cast<int64_t>());
+      uint64_t size = static_cast<uint64_t>(place["size"].cast<int64_t>());
+      uint64_t room = file->size - start;
+      Require(offset <= room && size <= room - offset && offset % kAlignment == 0, "damaged: a constant is not in it");
+      table.push_back(file->data + start + offset);
+    }
+    if (table.empty()) return;
+    ffi::Optional<ffi::Function> set = module_.value()->GetFunction("__relax_set_constants");
+    Require(set.has_value(), "damaged: its code takes no constants");
+    set.value()(static_cast<void*>(table.data()), static_cast<int64_t>(table.size()), file);
+  }
+
+  ffi::json::Array List(const ffi::json::Object& object, const char* key) const {
+    Require(object.count(ffi::String(key)) > 0, std::string("damaged: its manifest lacks '") + key + "'");
+    return object[ffi::String(key)].cast<ffi::json::Array>();
+  }
+
+  void Require(bool condition, const std::string& problem) const {
+    if (!condition) TVM_FFI_THROW(RuntimeError) << path_ << ": " << problem;
+  }
+
+  std::string path_;
+  ffi::json::Object manifest_;
+  ffi::Optional<ffi::Module> module_;
+};
+
+}  // namespace rxa
+
+#endif  // RXA_H_
