@@ -18,7 +18,7 @@ from ..bindings.suggest import suggest
 from ..bindings.upstream_dialects import UPSTREAM_DIALECTS
 from .context import create_context
 from .core.dialect import registered_dialects
-from .tir.prim_func import check_prim_funcs
+from .verification import check_functions
 
 BYTECODE_MAGIC = b"ML\xefR"
 
@@ -77,7 +77,7 @@ def _parse(
         else:
             module = ir.Operation.parse(source, source_name=name)
         # MLIR has verified the rest while parsing.
-        if not check_prim_funcs(module.operation):
+        if not check_functions(module.operation):
             raise ir.MLIRError("verification failed", [])
         return module
 

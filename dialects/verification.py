@@ -7,20 +7,40 @@ from typing import Any
 
 from ..bindings.diagnostics import errors_as_relax_error
 from ..bindings.mlir import ir
-from .tir.prim_func import check_prim_funcs
+from .core.codec import TypeProblem, decode
+from .tir.prim_func import check_prim_funcs, functions_in, symbol_name
 
 
 def verify_ir(operation: Any, what: str) -> None:
-    """Raises RelaxError, `what` with every diagnostic, when an operation or a PrimFunc in it is not valid."""
+    """Raises RelaxError, `what` with every diagnostic, when an operation or a function in it is not valid."""
     with operation.context, errors_as_relax_error(operation.context, what):
         if not operation.verify():
             raise ir.MLIRError("verification failed", [])
     if operation.name == "builtin.module":
-        verify_prim_funcs(operation, what)
+        verify_functions(operation, what)
 
 
-def verify_prim_funcs(module: Any, what: str) -> None:
-    """Raises RelaxError when a PrimFunc in a module is not valid as one."""
+def verify_functions(module: Any, what: str) -> None:
+    """Raises RelaxError when a function in a module is not valid: its signature, or as a PrimFunc."""
     with module.context, errors_as_relax_error(module.context, what):
-        if not check_prim_funcs(module):
+        if not check_functions(module):
             raise ir.MLIRError("verification failed", [])
+
+
+def check_functions(module: Any) -> bool:
+    """Reports what is wrong with the functions of a module, at their locations."""
+    signatures = [_check_signature(operation) for operation in functions_in(module.operation)]
+    return check_prim_funcs(module) and all(signatures)
+
+
+def _check_signature(function: Any) -> bool:
+    """Types of relax mean something: the sizes that they name must be the tensor's."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    for what, types in (("parameter", type_.inputs), ("result", type_.results)):
+        for position, each in enumerate(types):
+            try:
+                decode(each)
+            except TypeProblem as problem:
+                function.location.emit_error(f"'func.func' op @{symbol_name(function)} {what} {position}: {problem}")
+                return False
+    return True

@@ -9,7 +9,7 @@ from typing import Any
 
 from .bindings.errors import RelaxError
 from .bindings.mlir import ir, parse_type
-from .dialects.core.codec import TypeProblem, encode
+from .dialects.core.codec import TypeProblem, decode, encode
 from .dialects.core.function_attributes import ARGUMENT_NAME
 from .dialects.core.operands import as_value
 
@@ -88,9 +88,13 @@ class FunctionBuilder:
             return item
         if isinstance(item, str):
             try:
-                return parse_type(item, context)
+                type_ = parse_type(item, context)
+                decode(type_)
+            except TypeProblem as problem:
+                raise RelaxError(str(problem)) from None
             except ValueError:
                 raise RelaxError(f"'{item}' is not a type") from None
+            return type_
         if hasattr(item, "_fields"):
             try:
                 return encode(item, context)

@@ -13,7 +13,7 @@ from typing import Any
 from ...bindings.mlir import ir, is_encodable, parse_attribute, string_value
 from ...bindings.suggest import suggest
 from .codec import TypeProblem, element_type
-from .infos import DTYPE_BY_NAME
+from .infos import dtype_name
 
 REQUIRED: Any = object()
 
@@ -259,10 +259,10 @@ class DType(AttrKind):
     def normalize(self, value: Any) -> str:
         if isinstance(value, ir.Type):
             return str(value)
-        text = value if isinstance(value, str) else getattr(value, "name", None) or getattr(value, "__name__", None)
-        if not isinstance(text, str):
+        name = dtype_name(value)
+        if name is None:
             raise self.refuse(value)
-        return DTYPE_BY_NAME.get(text, text)
+        return name
 
     def encode(self, value: str, context: Any) -> Any:
         try:

@@ -143,8 +143,11 @@ class _Build:
             value = self.arguments.get(name, kind.default)
             if kind.required and (value is None or value is kind.default):
                 raise OpProblem(f"misses attribute '{name}' ({kind.expects})")
-            if value is None or value is kind.default:
+            if value is kind.default:
                 continue
+            if value is None:
+                instead = f"leave it out for {kind.default!r}"
+                raise OpProblem(f"attribute '{name}' expects {kind.expects}, got None; {instead}")
             try:
                 if isinstance(value, ir.Attribute) and not isinstance(value, ir.Type):
                     value = kind.decode(value)

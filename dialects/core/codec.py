@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ...bindings.mlir import ir, parse_type, string_value
 from .cache import Table, cache_of
-from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo
+from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
 from .symbols import Dim, SymbolError, SymExpr, parse
 
 
@@ -24,7 +25,9 @@ def decode(type_: Any) -> Info:
 
 def _decode(type_: Any) -> Info:
     if isinstance(type_, ir.RankedTensorType):
-        return TensorInfo(_decode_tensor_shape(type_), str(type_.element_type))
+        shape = _decode_tensor_shape(type_)
+        _check_count(shape, str(type_))
+        return TensorInfo(shape, str(type_.element_type))
     if isinstance(type_, ir.UnrankedTensorType):
         return TensorInfo(None, str(type_.element_type))
     if isinstance(type_, ir.VectorType):
@@ -98,6 +101,13 @@ def encode(info: Info, context: Any) -> Any:
 _LARGEST_SIZE = 2**63 - 1
 
 
+def _check_count(dims: tuple[Dim, ...], owner: str) -> None:
+    """No array has more elements than a size can count, unless another size of it is 0."""
+    count = prod(dim if isinstance(dim, int) else 0 for dim in dims)
+    if count > _LARGEST_SIZE:
+        raise TypeProblem(f"{owner} has {count} elements, more than 2**63 - 1")
+
+
 def _check_sizes(dims: tuple[Dim, ...] | None) -> None:
     """MLIR keeps sizes in 64 signed bits; a larger one would be an overflow in C++."""
     for dim in dims or ():
@@ -110,6 +120,7 @@ def _check_sizes(dims: tuple[Dim, ...] | None) -> None:
 def _encode(info: Info, context: Any) -> Any:
     if isinstance(info, TensorInfo):
         _check_sizes(info.shape)
+        _check_count(info.shape or (), describe(info))
         return _encode_tensor(info, context)
     if isinstance(info, ScalarInfo):
         return ir.Type.parse(info.dtype, context)

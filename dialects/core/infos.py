@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .symbols import Dim, SymExpr, parse
+from ...bindings.errors import RelaxError
+from ...bindings.suggest import suggest
+from .symbols import Dim, SymbolError, SymExpr, parse
 
 
 class TensorInfo(NamedTuple):
@@ -29,12 +31,33 @@ class TensorInfo(NamedTuple):
         return TensorInfo(self.shape, dtype)
 
 
-def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: str = "float32") -> TensorInfo:
+def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: Any = "float32") -> TensorInfo:
     """`tensor(("n", 4), "float32")`: sizes are numbers, symbols or expressions; None where nothing is known."""
+    name = dtype_name(dtype)
+    if name is None or not is_dtype(name):
+        raise RelaxError(f"rx.tensor: {dtype!r} is not an element type{suggest(str(dtype), DTYPE_BY_NAME)}")
     if shape is None:
-        return TensorInfo(None, DTYPE_BY_NAME.get(dtype, dtype))
-    dims = tuple(parse(size) if isinstance(size, str) else size for size in shape)
-    return TensorInfo(dims, DTYPE_BY_NAME.get(dtype, dtype))
+        return TensorInfo(None, name)
+    if isinstance(shape, (str, SymExpr)) or not hasattr(shape, "__iter__"):
+        raise RelaxError(f"rx.tensor: a shape is a tuple of sizes, got {shape!r}")
+    return TensorInfo(tuple(_dim(size, axis) for axis, size in enumerate(shape)), name)
+
+
+def _dim(size: Any, axis: int) -> Dim:
+    """A size as inference knows it; what cannot be one is refused."""
+    try:
+        known = parse(size) if isinstance(size, str) else size
+    except SymbolError as error:
+        raise RelaxError(f"rx.tensor: dimension {axis} ({size!r}): {error}") from None
+    if known is None or isinstance(known, SymExpr):
+        return known
+    if isinstance(known, bool) or not hasattr(known, "__index__"):
+        raise RelaxError(
+            f"rx.tensor: dimension {axis} must be an integer, a symbol or None, got {type(size).__name__} {size!r}"
+        )
+    if not 0 <= known.__index__() < 2**63:
+        raise RelaxError(f"rx.tensor: dimension {axis} cannot be {size}: sizes go from 0 to 2**63 - 1")
+    return int(known.__index__())
 
 
 class ShapeInfo(NamedTuple):
@@ -75,6 +98,8 @@ FLOAT_TYPES = frozenset(
     "f6E2M3FN f6E3M2FN f4E2M1FN tf32 f80 f128".split()
 )
 
+COMPLEX_TYPES = frozenset({"complex<f32>", "complex<f64>"})
+
 # Relax's (and numpy's) names of element types, accepted wherever one is asked for.
 DTYPE_BY_NAME = {
     "bool": "i1", "boolean": "i1",
@@ -86,6 +111,17 @@ DTYPE_BY_NAME = {
     "float8_e4m3b11fnuz": "f8E4M3B11FNUZ", "float8_e8m0fnu": "f8E8M0FNU",
     "float6_e2m3fn": "f6E2M3FN", "float6_e3m2fn": "f6E3M2FN", "float4_e2m1fn": "f4E2M1FN",
 }  # fmt: skip
+
+
+def dtype_name(dtype: Any) -> str | None:
+    """MLIR's name of an element type, from a name, numpy's type or anything that has one; None for anything else."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+    return DTYPE_BY_NAME.get(name, name) if isinstance(name, str) else None
+
+
+def is_dtype(name: str) -> bool:
+    """Whether it is MLIR's name of an element type."""
+    return is_float(name) or is_bool(name) or is_int(name) or name in COMPLEX_TYPES
 
 
 def is_bool(dtype: str) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...bindings.mlir import ir, string_value
 from .attributes import AttributeProblem, Float, Int
-from .codec import decode, encode_dims
-from .infos import Info, ScalarInfo, ShapeInfo
+from .codec import decode, element_type, encode_dims
+from .infos import Info, ScalarInfo, ShapeInfo, dtype_name, is_bool, is_float, is_int, is_unsigned
 from .opdef import OpProblem
 from .symbols import SymbolError, SymExpr, parse
 
@@ -77,6 +77,8 @@ def _scalar_operand(value: Any, name: str, create: Any) -> Any:
         if isinstance(dim, SymExpr):
             return create("relax.prim_value", ScalarInfo("i64"), {"value": ir.StringAttr.get(str(dim))})
         value = dim
+    if getattr(value, "dtype", None) is not None:
+        return _typed_operand(value, name, create)
     if isinstance(value, bool):
         return create("arith.constant", ScalarInfo("i1"), {"value": ir.BoolAttr.get(value)})
     if hasattr(value, "__index__"):
@@ -89,6 +91,18 @@ def _scalar_operand(value: Any, name: str, create: Any) -> Any:
     if hasattr(value, "__float__") and not isinstance(value, type):
         return create("arith.constant", ScalarInfo("f64"), {"value": ir.FloatAttr.get_f64(_float(value, name))})
     raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__}")
+
+
+def _typed_operand(value: Any, name: str, create: Any) -> Any:
+    """A number that has an element type, numpy's or the like, keeps it."""
+    dtype = dtype_name(value.dtype) or ""
+    if is_unsigned(dtype) and getattr(value, "shape", None) == ():
+        return _scalar_operand(int(value), name, create)  # scalars have no sign: as a Python integer
+    if getattr(value, "shape", None) != () or not (is_float(dtype) or is_int(dtype) or is_bool(dtype)):
+        raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__} {value!r}")
+    type_ = element_type(dtype, ir.Context.current)
+    exact = ir.FloatAttr.get(type_, float(value)) if is_float(dtype) else ir.IntegerAttr.get(type_, int(value))
+    return create("arith.constant", ScalarInfo(dtype), {"value": exact})
 
 
 def _float(value: Any, name: str) -> float:

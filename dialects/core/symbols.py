@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from math import gcd
 
 from .symbols_expr import (
     MAX_DEPTH,
@@ -28,7 +29,7 @@ from .symbols_expr import (
     shorten,
     terms_of,
 )
-from .symbols_terms import bounds
+from .symbols_terms import Terms, bounds
 
 __all__ = [
     "Dim",
@@ -134,7 +135,15 @@ def equal(a: Dim, b: Dim) -> bool | None:
         lower, upper = bounds(terms_of(size))
         if (lower is not None and lower > 0) or (upper is not None and upper < 0):
             return False
+        if _is_never_zero(terms_of(size)):
+            return False
     return None
+
+
+def _is_never_zero(terms: Terms) -> bool:
+    """Whether divisibility says so: 60*n - 80 is no multiple of 60, whatever n is."""
+    divisor = gcd(*(coefficient for monomial, coefficient in terms.items() if monomial))
+    return divisor > 0 and terms.get((), 0) % divisor != 0
 
 
 def _open_mods(size: Size) -> Size:

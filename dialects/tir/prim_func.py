@@ -171,23 +171,23 @@ def _returned(values: Any) -> list[Any]:
 def check_prim_funcs(op: Any) -> bool:
     """Reports what is wrong with the PrimFuncs of a module and of the modules in it, at their locations."""
     valid = True
-    for operation in _functions(op.operation):
+    for operation in functions_in(op.operation):
         for problem in verify_prim_func(operation):
-            operation.location.emit_error(f"'func.func' op @{_symbol_name(operation)} {problem}")
+            operation.location.emit_error(f"'func.func' op @{symbol_name(operation)} {problem}")
             valid = False
     return valid
 
 
-def _functions(operation: Any) -> Iterator[Any]:
+def functions_in(operation: Any) -> Iterator[Any]:
     """The operation if it is a function; the functions in it if it is a module."""
     if operation.name == "func.func":
         yield operation
     elif operation.name == "builtin.module":
         for op in operation.regions[0].blocks[0].operations:
-            yield from _functions(op.operation)
+            yield from functions_in(op.operation)
 
 
-def _symbol_name(operation: Any) -> str:
+def symbol_name(operation: Any) -> str:
     return ir.StringAttr(operation.attributes["sym_name"]).value
 
 

@@ -16,7 +16,7 @@ from ...bindings.mlir import ir
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.suggest import suggest
 from ...bindings.upstream_passes import upstream_passes
-from ...dialects.verification import verify_ir, verify_prim_funcs
+from ...dialects.verification import verify_functions, verify_ir
 from .base import Pass
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
@@ -174,7 +174,7 @@ class Pipeline:
         run_upstream(operation, texts, verify=self.verify_each)
         # Upstream's passes know nothing of PrimFuncs; the rest they have verified themselves.
         if self.verify_each and operation.name == "builtin.module":
-            verify_prim_funcs(operation, f"pass {', '.join(texts)} produced invalid IR")
+            verify_functions(operation, f"pass {', '.join(texts)} produced invalid IR")
 
     def _run_own(self, pass_: Pass, operation: Any) -> None:
         pass_.prepare(operation.context)

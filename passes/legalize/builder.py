@@ -26,7 +26,7 @@ from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
-from . import linalg
+from . import linalg, tensors
 from .broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from .fresh_symbols import FreshSymbols
 from .kernels import Kernel, kernel_symbol, parameter_type
@@ -205,10 +205,12 @@ class RuleBuilder:
         self._count += 1
         symbol = name or operation.name.partition(".")[2].replace(".", "_")
 
+        whole = body if on_memrefs else _with_types(body, results)
+
         def make(symbol: str) -> None:
             with ir.InsertionPoint(self._prim_funcs.module.regions[0].blocks[0]):
                 attributes = {OPERATOR: ir.StringAttr.get(operation.name)}
-                function = make_prim_func(symbol, parameters, results, body, pattern=pattern, attributes=attributes)
+                function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
             # What can raise is done where it stands, and once: nothing is fused with it.
             if any(inner.name == _ASSERT for inner in operations_in(function)):
                 set_op_pattern(function, OpPattern.OPAQUE)
@@ -275,6 +277,26 @@ class RuleBuilder:
             return [broadcast_size(parameters, plans, axis) for axis in unknown]
 
         return self.prim(write, values, pattern=pattern, name=name, sizes=sizes if unknown else None)
+
+
+def _with_types(body: Body, types: Sequence[Any]) -> Body:
+    """The body, whose values get the outputs' types where those only know other sizes."""
+
+    def typed(*parameters: Any) -> Any:
+        values = body(*parameters)
+        several = values if isinstance(values, (list, tuple)) else [values]
+        return [_fitting(*pair) for pair in zip(several, types, strict=True)] if len(several) == len(types) else values
+
+    return typed
+
+
+def _fitting(value: Any, type_: Any) -> Any:
+    own = getattr(value, "type", None)
+    if own == type_ or not isinstance(own, ir.RankedTensorType) or not isinstance(type_, ir.RankedTensorType):
+        return value
+    known = [set(pair) - {ir.ShapedType.get_dynamic_size()} for pair in zip(own.shape, type_.shape, strict=False)]
+    can_be = own.rank == type_.rank and own.element_type == type_.element_type and all(len(each) < 2 for each in known)
+    return tensors.cast(value, type_.shape) if can_be else value
 
 
 def _shape_of(info: Info, what: str) -> tuple[Dim, ...]:

@@ -7,10 +7,8 @@ Sizes are numbers where they are known, else index values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, Union
 
-from ...bindings.mlir import ir
 from . import linalg, scalar, tensors
 from .loops import index
 
@@ -78,29 +76,8 @@ def merged(tensor: Any, counts: Sequence[int]) -> Any:
 
 
 def split(tensor: Any, parts: Sequence[Sequence[Size]]) -> Any:
-    """The tensor with each dimension as several of these sizes, one at least, which multiply to its own.
-
-    Where one side's type does not tell a size that the other's does, what is known is true of both.
-    """
-    shape = [
-        own if len(part) == 1 else _static_product(part) for own, part in zip(tensor.type.shape, parts, strict=True)
-    ]
-    tensor = cast(tensor, shape)
+    """The tensor with each dimension as several of these sizes, one at least, which multiply to its own."""
     for axis in reversed(range(len(parts))):
         if len(parts[axis]) > 1:
             tensor = tensors.split(tensor, axis, parts[axis])
     return tensor
-
-
-def _static_product(sizes: Sequence[Size]) -> int:
-    """The product as a type has it."""
-    known = [size for size in sizes if isinstance(size, int)]
-    return prod(known) if len(known) == len(sizes) else ir.ShapedType.get_dynamic_size()
-
-
-def cast(tensor: Any, shape: Sequence[int]) -> Any:
-    """The tensor with a type that knows more or less of its sizes."""
-    type_ = ir.RankedTensorType.get(list(shape), tensor.type.element_type)
-    if tensor.type == type_:
-        return tensor
-    return ir.Operation.create("tensor.cast", results=[type_], operands=[tensor]).result

@@ -17,7 +17,12 @@ Size = Any
 
 
 def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
-    """The tensor with one dimension as several, whose sizes multiply to its own."""
+    """The tensor with one dimension as several, whose sizes multiply to its own.
+
+    Where one side's type does not tell a size that the other's does, what is known is true of both.
+    """
+    shape = list(tensor.type.shape)
+    tensor = cast(tensor, [*shape[:axis], _static_product(sizes), *shape[axis + 1 :]])
     all_sizes = linalg.sizes_of(tensor)
     all_sizes[axis : axis + 1] = sizes
     shape, dynamic = _static_and_dynamic(all_sizes)
@@ -27,6 +32,20 @@ def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
     }
     result = ir.RankedTensorType.get(shape, tensor.type.element_type)
     return _create("tensor.expand_shape", result, [tensor, *dynamic], attributes)
+
+
+def _static_product(sizes: Sequence[Size]) -> int:
+    """The product as a type has it."""
+    known = [size for size in sizes if isinstance(size, int)]
+    return prod(known) if len(known) == len(sizes) else ir.ShapedType.get_dynamic_size()
+
+
+def cast(tensor: Any, shape: Sequence[int]) -> Any:
+    """The tensor with a type that knows more or less of its sizes."""
+    type_ = ir.RankedTensorType.get(list(shape), tensor.type.element_type)
+    if tensor.type == type_:
+        return tensor
+    return ir.Operation.create("tensor.cast", results=[type_], operands=[tensor]).result
 
 
 def merge(tensor: Any, axis: int, count: int) -> Any:
@@ -50,6 +69,8 @@ def _groups(rank: int, axis: int, count: int) -> Any:
 
 def slice_of(tensor: Any, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size] | None = None) -> Any:
     """A part of a tensor; strides are positive."""
+    if _is_nothing([*sizes, *tensor.type.shape]):
+        return linalg.empty(sizes, tensor.type.element_type)
     shape, _ = _static_and_dynamic(sizes)
     result = ir.RankedTensorType.get(shape, tensor.type.element_type)
     operands, attributes = _place(offsets, sizes, strides or [1] * len(shape), 1)
@@ -68,8 +89,15 @@ def put_slice(
     Where that was made in a slice, give the slice's `sizes`: only with the very same ones it is in its place already.
     """
     sizes = sizes or linalg.sizes_of(source)
+    if _is_nothing([*sizes, *tensor.type.shape]):
+        return tensor
     operands, attributes = _place(offsets, sizes, strides or [1] * len(sizes), 2)
     return _create("tensor.insert_slice", tensor.type, [source, tensor, *operands], attributes)
+
+
+def _is_nothing(sizes: Sequence[Size]) -> bool:
+    """Whether a part is known to have no elements. MLIR refuses one that begins where the tensor ends."""
+    return any(isinstance(size, int) and size == 0 for size in sizes)
 
 
 def _place(

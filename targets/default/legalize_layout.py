@@ -55,7 +55,7 @@ def _move_blocks(x: Any, output: Any, blocks: Sequence[Sequence[_Block]]) -> Any
     sizes = dict(zip(old, [size for own, _ in parts for size in own], strict=True))
     split = movement.split(output, [[sizes[block] for block in each] for each in blocks])
     moved = movement.copy(movement.split(x, [own for own, _ in parts]), split, [new.index(block) for block in old])
-    return movement.cast(movement.merged(moved, [len(each) for each in blocks]), output.type.shape)
+    return movement.merged(moved, [len(each) for each in blocks])
 
 
 def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[movement.Size], list[_Block]]]:

@@ -168,6 +168,6 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         )
         order = [part.axis for each in kept for part in each]
         copied = movement.copy(x, split, [order.index(axis) for axis in range(len(old))])
-        return movement.cast(movement.merged(copied, [len(each) for each in kept]), output.type.shape)
+        return movement.merged(copied, [len(each) for each in kept])
 
     return builder.prim(write, pattern="injective")

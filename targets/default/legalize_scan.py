@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...dialects.core.infos import is_bool
 from ...dialects.relax import dialect as relax
 from ...passes.legalize import linalg, scalar
 from ...passes.legalize.builder import RuleBuilder
@@ -18,8 +17,6 @@ _STEPS: dict[str, tuple[Callable[[Any, Any, str], Any], int]] = {
     "cumsum": (scalar.add, 0),
     "cumprod": (scalar.multiply, 1),
 }
-# As for reductions: the sum of booleans is whether any is true, the product whether all are.
-_STEPS_OF_BOOLEANS = {"cumsum": (scalar.maximum, 0), "cumprod": (scalar.minimum, 1)}
 
 
 @register_legalize([f"relax.{name}" for name in _STEPS])
@@ -31,7 +28,7 @@ def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
     rank = linalg.rank_of(data)
     axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
-    step, start = (_STEPS_OF_BOOLEANS if is_bool(result) else _STEPS)[name]
+    step, start = _STEPS[name]
 
     def body(x: Any, output: Any) -> None:
         def along_axis(*others: Any) -> None:

@@ -44,3 +44,52 @@ func.func @by_hand(%x: memref<4xf32>) attributes {tir.prim_func} {
 func.func @graph(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// What a loop carries on is written in place, also where its dimensions were joined for that.
+// CHECK-LABEL: func.func @carried
+// CHECK: %[[TEMP:.*]] = memref.alloc(
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{[^ ]*}} {
+// CHECK-NOT: memref.expand_shape
+// CHECK: memref.dealloc %[[TEMP]]
+func.func @carried(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {tir.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 1.0 : f32
+  %rows = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %columns = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %e = tensor.empty(%rows, %columns) : tensor<?x?xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%t = %ones) -> (tensor<?x?xf32>) {
+    %joined = tensor.collapse_shape %t [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
+    %doubled = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%joined : tensor<?xf32>) {
+    ^bb0(%a: f32):
+      %2 = arith.addf %a, %a : f32
+      linalg.yield %2 : f32
+    } -> tensor<?xf32>
+    %height = tensor.dim %t, %c0 : tensor<?x?xf32>
+    %width = tensor.dim %t, %c1 : tensor<?x?xf32>
+    %apart = tensor.expand_shape %doubled [[0, 1]] output_shape [%height, %width]
+      : tensor<?xf32> into tensor<?x?xf32>
+    scf.yield %apart : tensor<?x?xf32>
+  }
+  %0 = linalg.add ins(%x, %r : tensor<?x?xf32>, tensor<?x?xf32>) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
+// Sizes exchanged are another view.
+// CHECK-LABEL: func.func @exchanged
+// CHECK: memref.expand_shape
+func.func @exchanged(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {tir.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %columns = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %joined = tensor.collapse_shape %x [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
+  %apart = tensor.expand_shape %joined [[0, 1]] output_shape [%columns, %rows]
+    : tensor<?xf32> into tensor<?x?xf32>
+  %0 = linalg.exp ins(%apart : tensor<?x?xf32>) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}

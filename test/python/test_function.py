@@ -51,7 +51,13 @@ def test_a_failure_inside_leaves_nothing_behind() -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "message"),
-    [(["tensor<"], "'tensor<' is not a type"), ([3], "got int"), ([rx.tensor((2,), "flot")], "'flot' is not")],
+    [
+        (["tensor<"], "'tensor<' is not a type"),
+        ([3], "got int"),
+        (["tensor<3xf32, #relax.sym<[4]>>"], "dimension 0 is 3 in the tensor but 4 in #relax.sym"),
+        (['tensor<3x?xf32, #relax.sym<["n"]>>'], "names 1 dimensions, but the tensor has 2"),
+        ([rx.tensor((2**40, 2**40))], "more than 2[*][*]63 - 1"),
+    ],
 )
 def test_bad_types_are_refused(inputs: list[object], message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message), rx.Module().function("f", inputs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...core.infos import TensorInfo
+from ...core.infos import TensorInfo, is_bool
 from ...core.opdef import Call
 from ...core.symbols import Dim, product
 from .axes import normalize_axes, normalize_axis
@@ -56,7 +56,9 @@ def median(call: Call) -> list[TensorInfo]:
 def scan(call: Call) -> TensorInfo:
     """Without an axis, along the flattened operand."""
     check_dtype(call, "data", *ANY)
-    dtype = asked_dtype(call, "dtype", call.data.dtype, *ANY)
+    dtype = asked_dtype(call, "dtype", call.data.dtype, "float", "int")
+    if is_bool(dtype):
+        raise call.fail(f"{call.describe('data')} has bool elements: attribute 'dtype' must name the result's type")
     shape = call.data.shape
     if call.axis is None:
         return TensorInfo((None if shape is None else product(shape),), dtype)

@@ -121,7 +121,7 @@ func.func @f(%a: tensor<2x3xf32>) {
 // -----
 
 func.func @f(%a: tensor<4xf32>) {
-  // expected-error @+1 {{attribute 'dtype' (complex<f32>) must be a float or int or bool type}}
+  // expected-error @+1 {{attribute 'dtype' (complex<f32>) must be a float or int type}}
   %r = "relax.cumprod"(%a) {dtype = complex<f32>} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -131,5 +131,21 @@ func.func @f(%a: tensor<4xf32>) {
 func.func @f(%a: tensor<4xcomplex<f32>>) {
   // expected-error @+1 {{operand 'data' (tensor<4xcomplex<f32>>) must have float or int or bool elements}}
   %r = "relax.cumprod"(%a) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xi1>) {
+  // expected-error @+1 {{operand 'data' (tensor<4xi1>) has bool elements: attribute 'dtype' must name the result's type}}
+  %r = "relax.cumsum"(%a) : (tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xi32>) {
+  // expected-error @+1 {{attribute 'dtype' (i1) must be a float or int type}}
+  %r = "relax.cumprod"(%a) {dtype = i1} : (tensor<4xi32>) -> tensor<4xi1>
   return
 }

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
 import numpy
 import pytest
+from compiling import array, built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prim_jit import run_op
@@ -207,6 +209,21 @@ def test_median_of_special_values(dtype: Any) -> None:
     expected = [numpy.nan, numpy.nan, -numpy.inf, 2.0, 1.0, 0.0, 5.0]
     numpy.testing.assert_array_equal(values.astype("float64"), expected)
     numpy.testing.assert_array_equal(places, [1, 0, 0, 3, 1, 0, 0])
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (1, 2)], ids=str)
+def test_median_of_symbolic_sizes_over_any_axes(axes: tuple[int, ...]) -> None:
+    """Through all stages: where loops over several kept dimensions are joined, the keys still stay in one place."""
+    median = built([rx.tensor(("a", "b", "c"))], lambda x: relax.median(x, axis=axes))
+    for shape in ((3, 5, 7), (2, 8, 33), (1, 1, 1), (4, 0, 2)):
+        x = floats("float32", shape)
+        results = median["main"](x)
+        values = array(results[0] if len(axes) == 1 else results)
+        kept = [size for axis, size in enumerate(shape) if axis not in axes]
+        rows = numpy.moveaxis(x, axes, range(-len(axes), 0)).reshape(*kept, math.prod(shape[axis] for axis in axes))
+        nothing = numpy.full(kept, numpy.nan, "float32")
+        expected = numpy.sort(rows, axis=-1)[..., (rows.shape[-1] - 1) // 2] if rows.shape[-1] else nothing
+        numpy.testing.assert_array_equal(values, expected, err_msg=f"median over {axes} of {shape}")
 
 
 def test_median_of_nothing() -> None:

@@ -83,13 +83,6 @@ def test_elements_are_converted_first(name: str, source: str, target: str) -> No
     numpy.testing.assert_array_equal(actual, expected, strict=True)
 
 
-def test_booleans_stay_booleans() -> None:
-    """As for sum and prod: whether any is true so far, whether all are."""
-    x = numpy.array([[False, True, False], [True, True, False]])
-    numpy.testing.assert_array_equal(ran("cumsum", x, axis=1), numpy.logical_or.accumulate(x, axis=1), strict=True)
-    numpy.testing.assert_array_equal(ran("cumprod", x, axis=1), numpy.logical_and.accumulate(x, axis=1), strict=True)
-
-
 def test_nan_and_infinity_go_on() -> None:
     x = numpy.array([1.0, numpy.inf, 2.0, -numpy.inf, 3.0, numpy.nan, 1.0], "float32")
     with numpy.errstate(invalid="ignore"):

@@ -8,7 +8,7 @@ import pytest
 import relax_mlir.dialects.relax.reduction  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shorthand import tensor, unranked
+from shorthand import refusal, tensor, unranked
 from support import infer
 from symbolic import evaluated, named
 
@@ -89,10 +89,16 @@ def test_median_over_several_axes_tells_none(axis):
     assert len(infer("relax.median", tensor(2, "n", None), axis)) == 1
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "argmax", "argmin", "cumsum", "cumprod"])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "argmax", "argmin"])
 def test_booleans_are_taken_where_they_have_a_meaning(name):
     expected = "i64" if name.startswith("arg") else "i1"
     assert infer(f"relax.{name}", tensor(4, dtype="i1"), 0)[0].dtype == expected
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_a_scan_of_booleans_needs_a_type(name):
+    assert "must name the result's type" in refusal(f"relax.{name}", tensor(4, dtype="i1"), 0)
+    assert infer(f"relax.{name}", tensor(4, dtype="i1"), 0, "int64") == [tensor(4, dtype="i64")]
 
 
 def test_unknown_ranks():

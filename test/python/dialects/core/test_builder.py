@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an operator's arguments become: numbers as scalars of their type, None for an attribute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy
+import pytest
+from shorthand import refusal, tensor
+from support import infer
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (1, "i64"), (1.5, "f64"), (True, "i1"),
+        (numpy.float32(1.5), "f32"), (numpy.float64(1), "f64"), (numpy.float16(1), "f16"),
+        (ml_dtypes.bfloat16(1), "bf16"), (ml_dtypes.float8_e4m3fn(1), "f8E4M3FN"), (ml_dtypes.int4(-3), "i4"),
+        (numpy.int8(-1), "i8"), (numpy.int32(-7), "i32"), (numpy.bool_(True), "i1"), (numpy.array(2, "int16"), "i16"),
+        # Scalars have no sign.
+        (numpy.uint8(200), "i64"),
+    ],
+)  # fmt: skip
+def test_a_number_keeps_its_element_type(value: Any, dtype: str) -> None:
+    (result,) = infer("relax.one_hot", tensor(3, dtype="i32"), value, value, depth=5)
+    assert result == tensor(3, 5, dtype=dtype)
+
+
+@pytest.mark.parametrize("value", [numpy.array([1.0]), numpy.array([[1]]), numpy.complex64(1), b"n"])
+def test_what_is_no_number_is_no_scalar(value: Any) -> None:
+    message = refusal("relax.one_hot", tensor(3, dtype="i32"), value, value, depth=5)
+    assert "operand 'on_value' must be a number or a scalar value" in message
+
+
+def test_an_unsigned_number_too_large_for_a_scalar_is_refused() -> None:
+    message = refusal("relax.one_hot", tensor(3, dtype="i32"), numpy.uint64(2**63), 0, depth=5)
+    assert "operand 'on_value' expects an integer of 64 bits" in message
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "expected"),
+    [
+        ("relax.concat", [[tensor(3, 4)] * 2], "attribute 'axis' expects an integer, got None; leave it out for 0"),
+        ("relax.nn.softmax", [tensor(3, 4)], "attribute 'axis' expects an integer, got None; leave it out for -1"),
+        ("relax.nn.prelu", [tensor(3, 4), tensor(4)], "attribute 'axis' expects an integer, got None"),
+    ],
+)
+def test_none_is_no_value_of_an_attribute_that_has_a_default(operator: str, operands: Any, expected: str) -> None:
+    assert expected in refusal(operator, *operands, axis=None)
+
+
+def test_none_is_the_value_of_an_attribute_that_may_be_absent() -> None:
+    assert infer("relax.sum", tensor(3, 4), axis=None) == [tensor()]
