@@ -109,8 +109,8 @@ class _Build:
         except ValueError as error:
             raise OpProblem(f"cannot be built here: {error} (use `with module.body:` or ip=)") from None
 
-    def _create_operand(self, name: str, info: Info, attributes: dict[str, Any]) -> Any:
-        return self._create(name, [encode(info, self.context)], [], attributes).result
+    def _create_operand(self, name: str, info: Info, attributes: dict[str, Any], *operands: Any) -> Any:
+        return self._create(name, [encode(info, self.context)], operands, attributes).result
 
     def _operands(self) -> list[Any]:
         flat: list[Any] = []

@@ -14,6 +14,7 @@ from .opdef import OpDef, OperandDef
 _OPERAND_HINTS = {
     "shape": "ShapeLike",
     "scalar": "ScalarLike",
+    "tensor_or_scalar": "ScalarLike",
 }
 _EMPTY: Any = inspect.Parameter.empty
 

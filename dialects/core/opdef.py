@@ -10,12 +10,14 @@ from ...bindings.errors import RelaxError
 from ...bindings.suggest import counted
 from .attributes import AttrKind
 from .infos import Info, describe
+from .symbols import SymExpr
 
 # What an operand may be: the word in the table -> (base types for IRDL, how a message calls it).
 OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "tensor": (("!builtin.tensor", "!builtin.unranked_tensor"), "a tensor"),
     "shape": (("@relax::@shape",), "a shape (!relax.shape)"),
     "scalar": ((), "a scalar"),
+    "tensor_or_scalar": ((), "a tensor or a scalar"),
     "elementwise": ((), "a scalar or vector of numbers"),
     "object": (("@relax::@object",), "an object (!relax.object)"),
     "any": ((), "a value"),
@@ -77,7 +79,15 @@ class Call:
             value = self.operands[name]
             shown = ", ".join(map(describe, value)) if _is_variadic(value) else describe(value)
             return f"operand '{name}' ({shown})"
-        return f"attribute '{name}' ({self.attributes[name]})"
+        return f"attribute '{name}' ({_shown(self.attributes[name])})"
+
+
+def _shown(value: Any) -> str:
+    """An attribute's value, expressions as they are written."""
+    if not isinstance(value, tuple):
+        return str(value)
+    items = [str(item) if isinstance(item, SymExpr) else repr(item) for item in value]
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def _is_variadic(value: Any) -> bool:

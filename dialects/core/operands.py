@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.mlir import ir, string_value
 from .attributes import AttributeProblem, Float, Int
 from .codec import decode, element_type, encode_dims
-from .infos import Info, ScalarInfo, ShapeInfo, dtype_name, is_bool, is_float, is_int, is_unsigned
+from .infos import Info, ScalarInfo, ShapeInfo, TensorInfo, dtype_name, is_bool, is_float, is_int, is_unsigned
 from .opdef import OpProblem
 from .symbols import SymbolError, SymExpr, parse
 
@@ -38,17 +38,28 @@ def as_value(value: Any) -> Any:
 
 
 def as_operand(value: Any, kind: str, name: str, create: Any) -> Any:
-    """The SSA value for an operand. `create(name, results, attributes)` makes an operation where one is needed."""
+    """The SSA value for an operand. `create(name, info, attributes, *operands)` makes one where it is needed."""
     ssa = as_value(value)
     if ssa is not None:
-        return ssa
+        return _as_tensor(ssa, create) if kind == "tensor" else ssa
     if kind == "shape":
         return _shape_operand(value, name, create)
-    if kind == "scalar":
-        return _scalar_operand(value, name, create)
     is_number = hasattr(value, "__array__") or isinstance(value, (int, float))
-    hint = " (make it one with relax.const)" if is_number and kind == "tensor" else ""
+    is_several = is_number and getattr(value, "ndim", 0) or isinstance(value, (list, tuple))
+    if kind == "scalar" or (kind == "tensor_or_scalar" and is_number and not is_several):
+        return _scalar_operand(value, name, create)
+    can_be_constant = kind.startswith("tensor") and (is_number or is_several)
+    hint = " (make it one with relax.const)" if can_be_constant else ""
     raise OpProblem(f"operand '{name}' must be an SSA value, got {type(value).__name__}{hint}")
+
+
+def _as_tensor(value: Any, create: Any) -> Any:
+    """The value itself, but a tensor where it is a scalar."""
+    if not isinstance(value.type, (ir.IntegerType, ir.FloatType, ir.IndexType)):
+        return value
+    dtype = str(value.type)
+    info = TensorInfo((), "i64" if dtype == "index" else dtype)
+    return create("relax.scalar_to_tensor", info, {}, value)
 
 
 def _shape_operand(value: Any, name: str, create: Any) -> Any:

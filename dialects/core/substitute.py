@@ -8,9 +8,12 @@ from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
-from .codec import TypeProblem, decode, decode_dims, encode, encode_dims
+from .codec import TypeProblem, decode, encode, encode_dims
 from .infos import Info, ShapeInfo, TensorInfo
 from .symbols import Dim, SymbolError, SymExpr, parse
+
+#: Operators with expressions in attributes, a text or a list with texts in it.
+_SIZED = {"relax.shape_expr": ("dims",), "relax.prim_value": ("value",), "relax.strided_slice": ("begin", "end")}
 
 
 def dims_of(info: Info) -> tuple[Dim, ...]:
@@ -73,23 +76,37 @@ def _variables(dims: tuple[Dim, ...]) -> frozenset[str]:
 
 
 def _attribute_dims(operation: Any) -> tuple[Dim, ...]:
-    """The sizes that stand in attributes: of relax.shape_expr and relax.prim_value."""
-    if operation.name == "relax.shape_expr":
-        return decode_dims(operation.attributes["dims"], "attribute 'dims'") or ()
-    if operation.name == "relax.prim_value":
-        return (parse(operation.attributes["value"].value),)
-    return ()
+    """The expressions that stand in attributes."""
+    return tuple(parse(text.value) for name in _names(operation) for text in _texts(operation.attributes[name]))
+
+
+def _names(operation: Any) -> list[str]:
+    return [name for name in _SIZED.get(operation.name, ()) if name in operation.attributes]
+
+
+def _texts(attribute: Any) -> list[Any]:
+    items = list(attribute) if isinstance(attribute, ir.ArrayAttr) else [attribute]
+    return [item for item in items if isinstance(item, ir.StringAttr) and item.value != "?"]
 
 
 def _substitute_attributes(operation: Any, sizes: Mapping[str, Dim]) -> None:
-    dims = _attribute_dims(operation)
-    if _variables(dims).isdisjoint(sizes):
+    if _variables(_attribute_dims(operation)).isdisjoint(sizes):
         return
-    replaced = tuple(_substituted(dim, sizes) for dim in dims)
-    if operation.name == "relax.shape_expr":
-        operation.attributes["dims"] = encode_dims(replaced, operation.context)
-    else:
-        operation.attributes["value"] = ir.StringAttr.get(str(replaced[0]), operation.context)
+    for name in _names(operation):
+        attribute = operation.attributes[name]
+        operation.attributes[name] = (
+            ir.ArrayAttr.get([_replaced(item, sizes) for item in attribute], operation.context)
+            if isinstance(attribute, ir.ArrayAttr)
+            else ir.StringAttr.get(str(_substituted(parse(attribute.value), sizes)), operation.context)
+        )
+
+
+def _replaced(item: Any, sizes: Mapping[str, Dim]) -> Any:
+    """An integer or an expression in a list of them."""
+    if not _texts(item):
+        return item
+    (encoded,) = encode_dims((_substituted(parse(item.value), sizes),), item.context)
+    return encoded
 
 
 def _values(operation: Any) -> Iterator[Any]:

@@ -23,6 +23,7 @@ _INFO_CLASSES: dict[str, tuple[type, ...]] = {
     "tensor": (TensorInfo,),
     "shape": (ShapeInfo,),
     "scalar": (ScalarInfo,),
+    "tensor_or_scalar": (TensorInfo, ScalarInfo),
     "elementwise": (ScalarInfo, VectorInfo),
     "object": (ObjectInfo,),
     "any": (),

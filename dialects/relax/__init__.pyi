@@ -1094,6 +1094,9 @@ def round(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
 def rsqrt(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
     """1 / sqrt(x)."""
 
+def scalar_to_tensor(value: ScalarLike, *, loc: Any = ..., ip: Any = ...) -> Value:
+    """A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected."""
+
 def scatter_elements(
     data: Value,
     indices: Value,
@@ -1191,8 +1194,8 @@ def std(
 def strided_slice(
     x: Value,
     axes: SupportsIndex | Sequence[SupportsIndex],
-    begin: SupportsIndex | Sequence[SupportsIndex],
-    end: SupportsIndex | Sequence[SupportsIndex],
+    begin: Sequence[int | str | SymExpr],
+    end: Sequence[int | str | SymExpr],
     strides: SupportsIndex | Sequence[SupportsIndex] | None = ...,
     assume_inbound: bool = ...,
     *,
@@ -1216,7 +1219,7 @@ def sum(
 
 def take(
     x: Value,
-    indices: Value,
+    indices: ScalarLike,
     axis: SupportsIndex | None = ...,
     mode: Literal['fast', 'nan', 'wrap', 'clip'] = ...,
     *,

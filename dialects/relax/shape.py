@@ -100,6 +100,10 @@ def _shape_to_tensor(call: Call) -> TensorInfo:
     return TensorInfo((None if dims is None else len(dims),), "i64")
 
 
+def _scalar_to_tensor(call: Call) -> TensorInfo:
+    return TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype)
+
+
 def _size(call: Call) -> TensorInfo:
     return TensorInfo((), "i64")
 
@@ -146,4 +150,6 @@ op(
 op("shape_of", "input", infer=_shape_of, doc="The shape of a tensor.")
 op("tensor_to_shape", "input", infer=_tensor_to_shape, doc="A 1-D int64 tensor as a shape.")
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, doc="A shape as a 1-D int64 tensor.")
+op("scalar_to_tensor", "value:scalar", infer=_scalar_to_tensor, own=True,
+   doc="A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected.")  # fmt: skip
 op("size", "input", infer=_size, doc="The number of elements of a tensor, as a 0-D int64 tensor.")

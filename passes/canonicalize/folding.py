@@ -276,6 +276,8 @@ def _flip(op: Any, array: Any) -> Any:
 
 def _strided_slice(op: Any, array: Any) -> Any:
     index = [slice(None)] * array.ndim
+    if not all(isinstance(bound, int) for bound in (*op.begin, *op.end)):
+        return None
     strides = op.strides or [1] * len(op.axes)
     for axis, begin, end, stride in zip(op.axes, op.begin, op.end, strides, strict=True):
         index[normal_axis(axis, array.ndim)] = slice(begin, end, stride)

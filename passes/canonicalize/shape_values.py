@@ -60,6 +60,15 @@ def size_of_known(op: Any, rewriter: Rewriter) -> Any:
     return _constant(op, count)
 
 
+def scalar_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
+    """A number is a constant tensor."""
+    owner = defining_op(op.value, "arith.constant")
+    if owner is None:
+        return None
+    attribute = ir.DenseElementsAttr.get_splat(op.operation.results[0].type, owner.operation.attributes["value"])
+    return ir.Operation.create("arith.constant", results=[attribute.type], attributes={"value": attribute})
+
+
 def shape_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
     """A shape of numbers is a constant tensor."""
     dims = _dims(op.input)
@@ -115,6 +124,7 @@ PATTERNS = (
     Pattern("relax.shape_of", shape_of_shaped),
     Pattern("relax.shape_of", shape_of_known),
     Pattern("relax.size", size_of_known),
+    Pattern("relax.scalar_to_tensor", scalar_to_tensor_of_known),
     Pattern("relax.shape_to_tensor", tensor_from_shape_from_tensor),
     Pattern("relax.shape_to_tensor", shape_to_tensor_of_known),
     Pattern("relax.tensor_to_shape", shape_from_tensor_from_shape),

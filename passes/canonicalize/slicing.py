@@ -8,7 +8,8 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter, defining_op
-from ...dialects.core.symbols import Dim
+from ...dialects.core.symbols import Dim, dim_sub
+from ...dialects.relax.infer.order import at_least
 from ...dialects.relax.infer.slices import OPEN
 from .support import as_result, make, normal_axis, shape_of
 
@@ -24,12 +25,12 @@ def slice_of_all(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, op.x) if begins and ends else None
 
 
-def _is_begin(bound: int, size: Dim) -> bool:
-    return bound == 0 or bound <= -OPEN or isinstance(size, int) and bound <= -size
+def _is_begin(bound: Dim, size: Dim) -> bool:
+    return bound == 0 or at_least(-OPEN, bound) or at_least(dim_sub(0, size), bound)
 
 
-def _is_end(bound: int, size: Dim) -> bool:
-    return bound >= OPEN or isinstance(size, int) and bound >= size
+def _is_end(bound: Dim, size: Dim) -> bool:
+    return at_least(bound, OPEN) or at_least(bound, size)
 
 
 def join_one(op: Any, rewriter: Rewriter) -> Any:

@@ -15,7 +15,7 @@ from ...bindings.mlir import ir, string_value
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.function_attributes import ARGUMENT_NAME
-from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe
+from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
 from ..core.journal import Journal
@@ -158,11 +158,11 @@ class FunctionLowering:
     def _result_parameter(self, info: Info, symbols: frozenset[str]) -> Any:
         if isinstance(info, TensorInfo) and is_sized(info, symbols):
             return memrefs.memref_type(info, self.context)
-        if isinstance(info, (TensorInfo, ObjectInfo)):
+        if isinstance(info, (TensorInfo, ObjectInfo, ShapeInfo)):
             return ir.Type.parse("!llvm.ptr", self.context)
-        raise located_error(
-            f"@{self.name} returns {describe(info)}: only tensors and objects can be returned", self.function.location
-        )
+        possible = "only tensors, shapes and objects can be returned"
+        hint = " (relax.scalar_to_tensor makes a scalar a tensor)" if isinstance(info, ScalarInfo) else ""
+        raise located_error(f"@{self.name} returns {describe(info)}: {possible}{hint}", self.function.location)
 
     def _begin(self) -> None:
         count = len(self._body.arguments)

@@ -17,7 +17,7 @@ from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
 from .function import FunctionLowering, input_symbols, is_sized
 from .memrefs import as_value
-from .packed import PACKED
+from .packed import PACKED, return_shapes
 from .plan import VIEWS
 from .sites import SITE, call_site
 from .views import match_cast, require_size, view
@@ -140,6 +140,7 @@ def _as_declared(value: Any, info: Info) -> Any:
 
 
 def _return(into: FunctionLowering, op: Any) -> None:
+    return_shapes(into, op)
     into.finish(list(op.operands))
 
 

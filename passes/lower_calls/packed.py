@@ -9,7 +9,7 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
+from ...dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ..legalize import linalg, loops
 from . import memrefs
 from .function import FunctionLowering
@@ -28,7 +28,7 @@ def _call_packed(into: FunctionLowering, op: Any) -> None:
     if len(op.results) > 1:
         reason = "gives several results: let the function write them (relax.call_dps_packed)"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
-    made = _packed(into, op, [(into.get(value), value) for value in op.operands], op.results)
+    made = _packed(into, op, [(into.get(value), value) for value in op.operands], op.results.types)
     for result, value in zip(op.results, made, strict=True):
         _take(into, result, value)
 
@@ -68,8 +68,22 @@ def _printed(into: FunctionLowering, value: Any) -> Any:
     return memref
 
 
+#: What tvm-ffi registers: makes a shape of integers.
+SHAPE = "ffi.Shape"
+
+
+def return_shapes(into: FunctionLowering, op: Any) -> None:
+    """The shapes that a function returns become objects, which callers know as tvm-ffi's shapes."""
+    for value in op.operands:
+        sizes = into.get(value) if isinstance(decode(value.type), ShapeInfo) else None
+        if isinstance(sizes, list):
+            numbers = [(linalg.as_i64(memrefs.as_value(size)), value) for size in sizes]
+            (made,) = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], name=SHAPE)
+            into.set(value, into.own(made))
+
+
 def _packed(
-    into: FunctionLowering, op: Any, arguments: list[tuple[Any, Any]], results: Any, *, name: str = "", text: Any = None
+    into: FunctionLowering, op: Any, arguments: list[tuple[Any, Any]], types: Any, *, name: str = "", text: Any = None
 ) -> list[Any]:
     operands, dtypes = [], []
     for value, source in arguments:
@@ -78,26 +92,26 @@ def _packed(
             raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
         operands.append(value)
         dtypes.append(getattr(decode(source.type), "dtype", "i64"))
-    types = [_lowered_type(into, result, op) for result in results]
+    lowered = [_lowered_type(into, type_, op) for type_ in types]
     attributes = {
         "func": ir.StringAttr.get(name or op.opview.func),
         "tir.dtypes": ir.ArrayAttr.get([ir.StringAttr.get(dtype) for dtype in dtypes]),
-        "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(result.type) for result in results]),
+        "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types]),
         SITE: call_site(op, None),
     }
     if text is not None:
         attributes["tir.text"] = ir.StringAttr.get(text)
-    return list(ir.Operation.create("tir.packed", results=types, operands=operands, attributes=attributes).results)
+    return list(ir.Operation.create("tir.packed", results=lowered, operands=operands, attributes=attributes).results)
 
 
-def _lowered_type(into: FunctionLowering, result: Any, op: Any) -> Any:
-    info = decode(result.type)
+def _lowered_type(into: FunctionLowering, type_: Any, op: Any) -> Any:
+    info = decode(type_)
     if isinstance(info, TensorInfo) and info.shape is not None:
         return memrefs.memref_type(info.with_shape([None] * len(info.shape)), into.context)
     if isinstance(info, ObjectInfo):
         return ir.Type.parse("!llvm.ptr", into.context)
     if isinstance(info, ScalarInfo):
-        return result.type
+        return type_
     raise located_error(
         f"'{op.name}' op of \"{op.opview.func}\" gives {describe(info)}: state its rank, or that it is an object",
         op.location,

@@ -37,6 +37,18 @@ def filled(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.prim(write, [], pattern="elemwise")
 
 
+@register_legalize("relax.scalar_to_tensor")
+def scalar_to_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    scalars, dtype = ScalarInputs(builder, operands), builder.result_dtype()
+
+    def write(*parameters: Any) -> Any:
+        *inputs, output = parameters
+        (value,) = scalars.read(inputs, dtype)
+        return linalg.fill(value, output)
+
+    return builder.prim(write, scalars.inputs, pattern="elemwise")
+
+
 # ---- matrices ----
 
 

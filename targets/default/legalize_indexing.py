@@ -110,14 +110,29 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     strides = op.strides or (1,) * len(op.axes)
     bounds = {axis % rank: three for axis, *three in zip(op.axes, op.begin, op.end, strides, strict=True)}
     steps = [bounds[axis][2] if axis in bounds else 1 for axis in range(rank)]
+    expressions = [bound for bound in (*op.begin, *op.end) if not isinstance(bound, int)]
+    inferred = builder.result_shape()
 
-    def body(x: Any, output: Any) -> Any:
+    def ranges(x: Any, given: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
+        """For each axis that is cut where it starts and how many elements it takes."""
+        known = dict(zip(expressions, map(linalg.as_index, given), strict=True))
+        return {
+            axis: slice_range(known.get(begin, begin), known.get(end, end), stride, loops.sizes(x)[axis])
+            for axis, (begin, end, stride) in bounds.items()
+        }
+
+    def unknown_sizes(x: Any, *given: Any) -> list[Any]:
+        found = ranges(x, given)
+        return [found[axis][1] for axis, size in enumerate(inferred) if size is None]
+
+    def body(x: Any, *parameters: Any) -> Any:
+        *given, output = parameters
         sizes = loops.sizes(output)
         if 0 in sizes:
             return output
         starts: list[Any] = [0] * rank
-        for axis, (begin, end, stride) in bounds.items():
-            starts[axis], count = slice_range(begin, end, stride, loops.sizes(x)[axis])
+        for axis, (start, count) in ranges(x, given).items():
+            starts[axis] = start
             # Without a promise that bounds are inside, the size has been inferred by just this formula.
             if op.assume_inbound:
                 require_same(count, sizes[axis], f"the slice of axis {axis} leaves the tensor")
@@ -125,7 +140,8 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             return movement.copy(slice_of(x, starts, sizes, steps), output)
         return _strided(x, starts, steps, output)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    inputs = [operands[0], *map(builder.symbol, expressions)]
+    return builder.prim(body, inputs, pattern=OpPattern.INJECTIVE, sizes=unknown_sizes if None in inferred else None)
 
 
 def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any) -> Any:

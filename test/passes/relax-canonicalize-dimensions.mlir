@@ -110,3 +110,14 @@ func.func @parts(%x: tensor<4xf32>, %none: tensor<0xf32>)
   %7 = "relax.concat"(%6#0, %6#1, %6#2) : (tensor<1xf32>, tensor<2xf32>, tensor<1xf32>) -> tensor<4xf32>
   return %1, %2, %3, %4, %5, %7 : tensor<12xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x1xf32>, tensor<4xf32>
 }
+
+// An end of the size itself is the end, as an expression too.
+// CHECK-LABEL: func.func @slice_up_to_symbol(
+// CHECK-NEXT: %[[PART:.*]] = "relax.strided_slice"(%arg0) {axes = array<i64: 0>, begin = array<i64: 0>, end = ["k"]}
+// CHECK-NEXT: return %arg0, %[[PART]]
+func.func @slice_up_to_symbol(%x: tensor<?xf32, #relax.sym<["n"]>>, %y: tensor<?xf32, #relax.sym<["k"]>>)
+    -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["min(k, n)"]>>) {
+  %0 = "relax.strided_slice"(%x) {axes = array<i64: 0>, begin = array<i64: 0>, end = ["n + 1"]} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %1 = "relax.strided_slice"(%x) {axes = array<i64: 0>, begin = array<i64: 0>, end = ["k"]} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["min(k, n)"]>>
+  return %0, %1 : tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["min(k, n)"]>>
+}

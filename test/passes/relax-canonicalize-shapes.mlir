@@ -81,3 +81,15 @@ func.func @checks(%x: tensor<?xf32>, %y: tensor<*xf32>, %o: !relax.object) {
   %3 = "relax.match_cast"(%o) : (!relax.object) -> tensor<4xf32>
   return
 }
+
+// CHECK-LABEL: func.func @scalars(
+// CHECK: %[[NUMBER:.*]] = arith.constant dense<2.500000e+00> : tensor<f32>
+// CHECK: %[[SIZE:.*]] = "relax.scalar_to_tensor"
+// CHECK: return %[[NUMBER]], %[[SIZE]] :
+func.func @scalars(%x: tensor<?xf32, #relax.sym<["n"]>>) -> (tensor<f32>, tensor<i64>) {
+  %c = arith.constant 2.5 : f32
+  %0 = "relax.scalar_to_tensor"(%c) : (f32) -> tensor<f32>
+  %n = "relax.prim_value"() {value = "n"} : () -> i64
+  %1 = "relax.scalar_to_tensor"(%n) : (i64) -> tensor<i64>
+  return %0, %1 : tensor<f32>, tensor<i64>
+}

@@ -123,3 +123,17 @@ func.func @four(%x: tensor<4xf32>) -> tensor<3xf32> {
   %r = call @three(%n) : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
+
+// Expressions in attributes are the caller's, too.
+func.func private @first(%x: tensor<?xf32, #relax.sym<["n"]>>, %y: tensor<?xf32, #relax.sym<["k"]>>) -> tensor<?xf32> {
+  %r = "relax.strided_slice"(%x) {axes = array<i64: 0>, begin = [1], end = ["2*k"]} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @of_others(
+// CHECK: begin = [1], end = ["2*m"]
+func.func @of_others(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.sym<["m"]>>) -> tensor<?xf32> {
+  %n = "relax.match_cast"(%x) : (tensor<?xf32>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %k = "relax.match_cast"(%y) : (tensor<?xf32, #relax.sym<["m"]>>) -> tensor<?xf32, #relax.sym<["k"]>>
+  %r = call @first(%n, %k) : (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["k"]>>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

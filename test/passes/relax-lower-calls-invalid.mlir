@@ -34,7 +34,7 @@ func.func @rank(%x: tensor<*xf32>) {
 
 // -----
 
-// expected-error @+1 {{@scalar returns f32: only tensors and objects can be returned}}
+// expected-error @+1 {{@scalar returns f32: only tensors, shapes and objects can be returned (relax.scalar_to_tensor makes a scalar a tensor)}}
 func.func @scalar(%x: f32) -> f32 {
   return %x : f32
 }

@@ -101,3 +101,16 @@ func.func @sites(%x: tensor<2x8xf32>, %y: !s) -> (tensor<2x8xui8>, !s) {
   %1 = "relax.call_tir"(%y) {func = @exp} : (!s) -> !s loc("e"("m.py":1:2))
   return %0, %1 : tensor<2x8xui8>, !s
 }
+
+// A shape that is returned becomes the runtime's object, made of its sizes; each once, and given back here.
+// CHECK-LABEL: func.func @shape(
+// CHECK-SAME: %arg1: !llvm.ptr, %arg2: !llvm.ptr
+// CHECK: %[[MADE:.*]] = "tir.packed"(%{{.*}}, %{{.*}}) {func = "ffi.Shape", {{.*}}tir.types = [!relax.object]}
+// CHECK-NOT: tir.packed
+// CHECK: "tir.give_object"(%[[MADE]], %arg1)
+// CHECK: "tir.give_object"(%[[MADE]], %arg2)
+// CHECK: "tir.release"(%[[MADE]])
+func.func @shape(%x: tensor<?x8xf32>) -> (!relax.shape<["?", 8]>, !relax.shape<["?", 8]>) {
+  %0 = "relax.shape_of"(%x) : (tensor<?x8xf32>) -> !relax.shape<["?", 8]>
+  return %0, %0 : !relax.shape<["?", 8]>, !relax.shape<["?", 8]>
+}

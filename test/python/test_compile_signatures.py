@@ -201,10 +201,25 @@ func.func @main(%x: tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
     numpy.testing.assert_array_equal(array(second), x)
 
 
-_SHAPE_RETURNED = """
-func.func @main(%x: tensor<4xf32>) -> !relax.shape<[4]> {
-  %0 = "relax.shape_of"(%x) : (tensor<4xf32>) -> !relax.shape<[4]>
-  return %0 : !relax.shape<[4]>
+def test_shapes_are_results() -> None:
+    """As tvm-ffi's shapes, which are tuples; a shape made of data is checked."""
+
+    def body(x: Any, sizes: Any) -> Any:
+        return relax.shape_of(x), relax.tensor_to_shape(sizes), relax.exp(x), relax.shape_of(x)
+
+    shapes = built([rx.tensor(("n", 4)), rx.tensor((2,), "int64")], body)
+    own, made, _, again = shapes["main"](floats(5, 4), numpy.array([7, 0]))
+    assert all(isinstance(shape, tvm_ffi.Shape) for shape in (own, made, again))
+    assert (own, made, again) == ((5, 4), (7, 0), (5, 4))
+    with pytest.raises(ValueError, match="the size of dimension 1 is negative: -1"):
+        shapes["main"](floats(5, 4), numpy.array([7, -1]))
+    assert built([rx.tensor(())], lambda x: relax.shape_of(x))["main"](numpy.zeros((), "float32")) == ()
+
+
+_SHAPE_OF_UNKNOWN_RANK = """
+func.func @main(%x: tensor<?xi64>) -> !relax.shape<unit> {
+  %0 = "relax.tensor_to_shape"(%x) : (tensor<?xi64>) -> !relax.shape<unit>
+  return %0 : !relax.shape<unit>
 }"""
 _DECLARED_CALLED = """
 func.func private @ext(tensor<4xf32>) -> tensor<4xf32>
@@ -217,8 +232,11 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (_SHAPE_RETURNED, "@main returns !relax.shape<[4]>: only tensors and objects can be returned"),
-        ("func.func @main(%x: i64) -> i64 { return %x : i64 }", "@main returns i64"),
+        (_SHAPE_OF_UNKNOWN_RANK, "'relax.tensor_to_shape' op gives a shape of unknown rank"),
+        (
+            "func.func @main(%x: i64) -> i64 { return %x : i64 }",
+            "@main returns i64: only tensors, shapes and objects can be returned (relax.scalar_to_tensor",
+        ),
         ("func.func @main(%x: tensor<*xf32>) { return }", "@main takes a tensor of unknown rank"),
         ("func.func private @main() { return }", "has no public graph function"),
         ("", "has no public graph function"),

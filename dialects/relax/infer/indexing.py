@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.infos import Info, ScalarInfo, TensorInfo, describe, is_float, is_int
+from ...core.infos import ScalarInfo, TensorInfo, describe, is_float, is_int
 from ...core.opdef import Call
 from ...core.symbols import Dim, dim_sub, equal
 from .axes import normalize_axis
@@ -33,9 +33,7 @@ def take(call: Call) -> TensorInfo:
 
 def _indices_shape(call: Call) -> Shape | None:
     """The shape of the indices, a tensor of integers or a single one."""
-    info: Info = call.indices
-    if not isinstance(info, (TensorInfo, ScalarInfo)):
-        raise call.fail(f"{call.describe('indices')} must be a tensor or a scalar")
+    info: TensorInfo | ScalarInfo = call.indices
     call.require(is_int(info.dtype), f"{call.describe('indices')} must have int elements")
     return info.shape if isinstance(info, TensorInfo) else ()
 
@@ -60,10 +58,10 @@ def strided_slice(call: Call) -> TensorInfo:
     return call.x.with_shape(sizes)
 
 
-def _check_inbound(call: Call, name: str, bound: int, axis: int) -> None:
+def _check_inbound(call: Call, name: str, bound: Dim, axis: int) -> None:
     """Refuses a bound that lies outside although the operator promises that none does."""
     size = call.x.shape[axis]
-    if abs(bound) < OPEN and (exceeds(bound, size) or exceeds(dim_sub(0, size), bound)):
+    if bound not in (OPEN, -OPEN) and (exceeds(bound, size) or exceeds(dim_sub(0, size), bound)):
         raise call.fail(f"{call.describe(name)}: {bound} is outside of dimension {axis} of {call.describe('x')}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add
+from ....dialects.relax.infer.order import at_least
 from ...canonicalize.support import is_known, shape_of
 from ..call import GradientCall
 from ..registry import register_gradient
@@ -100,7 +101,7 @@ def split(call: GradientCall) -> Any:
 def strided_slice(call: GradientCall) -> Any:
     """Zeros, with the gradient where the slice was taken: axis by axis, the last one first."""
     strides = call.strides or [1] * len(call.axes)
-    if any(stride < 1 for stride in strides) or any(bound < 0 for bound in call.begin):
+    if any(stride < 1 for stride in strides) or not all(at_least(bound, 0) for bound in call.begin):
         raise call.fail("only slices that go forward, from begins that are not negative")
     cuts = list(zip(call.axes, call.begin, call.end, strides, strict=True))
     whole = [call.x]

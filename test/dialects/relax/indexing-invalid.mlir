@@ -301,3 +301,19 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<3xi64>) {
   %r = "relax.reverse_sequence"(%a, %b) {batch_axis = -1 : i64} : (tensor<2x3xf32>, tensor<3xi64>) -> tensor<*xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error @+1 {{attribute 'end' expects a list of integers and expressions over symbols, got ["k +"]}}
+  %r = "relax.strided_slice"(%a) {axes = array<i64: 0>, begin = array<i64: 0>, end = ["k +"]} : (tensor<2x3xf32>) -> tensor<*xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  // expected-error @+1 {{attribute 'begin' ((k + 3,)): k + 3 is outside of dimension 0}}
+  %r = "relax.strided_slice"(%a) {axes = array<i64: 0>, begin = ["k + 3"], end = array<i64: 9>, assume_inbound = true} : (tensor<2x3xf32>) -> tensor<*xf32>
+  return
+}

@@ -238,3 +238,14 @@ func.func @reverse_sequence_3(%a: tensor<*xf32>, %b: tensor<*xi64>) {
   %r = "relax.reverse_sequence"(%a, %b) : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
   return
 }
+
+// Bounds may be expressions over symbols; plain integers stay an array of integers.
+// CHECK-LABEL: func.func @symbolic_bounds
+func.func @symbolic_bounds(%x: tensor<?x4xf32, #relax.sym<["n", 4]>>, %k: tensor<?xf32, #relax.sym<["k"]>>) {
+  // CHECK: "relax.strided_slice"(%arg0) {axes = array<i64: 0>, begin = array<i64: 0>, end = ["k"]}
+  // CHECK-SAME: -> tensor<?x4xf32, #relax.sym<["min(k, n)", 4]>>
+  %0 = "relax.strided_slice"(%x) {axes = array<i64: 0>, begin = array<i64: 0>, end = ["k"]} : (tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xf32, #relax.sym<["min(k, n)", 4]>>
+  // CHECK: begin = ["k + 1", 0]
+  %1 = "relax.strided_slice"(%x) {axes = array<i64: 0, 1>, begin = ["k + 1", 0], end = array<i64: 9223372036854775807, 2>} : (tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x2xf32>
+  return
+}

@@ -213,3 +213,19 @@ func.func @f(%a: tensor<2xf32>) {
   %r:2 = "relax.match_cast"(%a) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<f32>) {
+  // expected-error @+1 {{operand 'value' must be a scalar, got tensor<f32>}}
+  %r = "relax.scalar_to_tensor"(%a) : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: f32) {
+  // expected-error @+1 {{result 'result' is stated as tensor<f64>, but tensor<f32> is inferred}}
+  %r = "relax.scalar_to_tensor"(%a) : (f32) -> tensor<f64>
+  return
+}

@@ -63,3 +63,12 @@ func.func @unused(%x: tensor<*xf32>) {
   %1 = "relax.match_cast"(%x) : (tensor<*xf32>) -> tensor<?xf32, #relax.sym<["n"]>>
   return
 }
+
+// CHECK-LABEL: func.func @scalars
+func.func @scalars(%i: index, %b: i1) -> (tensor<i64>, tensor<i1>) {
+  // CHECK: "relax.scalar_to_tensor"(%arg0) : (index) -> tensor<i64>
+  %0 = "relax.scalar_to_tensor"(%i) : (index) -> tensor<i64>
+  // CHECK: "relax.scalar_to_tensor"(%arg1) : (i1) -> tensor<i1>
+  %1 = "relax.scalar_to_tensor"(%b) : (i1) -> tensor<i1>
+  return %0, %1 : tensor<i64>, tensor<i1>
+}

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy
 import pytest
 import scipy.signal
+from compiling import array, built
 from element_arrays import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from relax_mlir.dialects.core.infos import ScalarInfo
 from relax_mlir.passes.legalize.rules import all_rules
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 FLOAT8 = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e3m4)
 INTS = tuple(map(numpy.dtype, "int8 uint8 int16 uint16 int32 uint32 int64 uint64".split()))
@@ -48,6 +50,25 @@ def with_run_time_scalars(name: str, *scalars: Any, **attributes: Any) -> Any:
 
 
 # ---- one value ----
+
+
+@pytest.mark.parametrize("value", [7, -2.5, True])
+def test_a_scalar_as_a_tensor(value: Any) -> None:
+    """Known when the program is compiled, and when it runs."""
+    for result in (ran("scalar_to_tensor", value), with_run_time_scalars("scalar_to_tensor", value)):
+        numpy.testing.assert_array_equal(result, numpy.array(value), strict=True)
+
+
+def test_scalars_stand_for_tensors() -> None:
+    x = numpy.arange(6, dtype="int64").reshape(2, 3)
+
+    def body(x: Any) -> Any:
+        n = relax.prim_value("2*n")
+        return relax.add(x, n), relax.where(relax.less(x, n), n, x), relax.full((2,), relax.prim_value(5))
+
+    results = built([rx.tensor(("n", 3), "int64")], body)["main"](x)
+    for result, expected in zip(results, (x + 4, numpy.maximum(x, 4), numpy.full(2, 5)), strict=True):
+        numpy.testing.assert_array_equal(array(result), expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -225,5 +246,6 @@ def test_a_hamming_window_of_known_numbers(periodic: bool) -> None:
 
 def test_every_rule_is_of_an_operator_that_is_run_here() -> None:
     run = "full full_like ones ones_like zeros zeros_like arange eye eye_like tril triu one_hot hamming_window size"
+    run += " scalar_to_tensor"
     rules = [rule for rule in all_rules("llvm") if "legalize_creation" in rule.place]
     assert {rule.op.removeprefix("relax.") for rule in rules} == set(run.split())

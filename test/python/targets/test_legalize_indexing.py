@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import ml_dtypes
 import numpy
 import pytest
+from compiling import array, built
 from element_arrays import same
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from onnx_oracle import run_onnx
 from prim_jit import run_built, run_op
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 DTYPES = (
     *("float16", "float32", "float64", "bool"),
@@ -185,6 +188,28 @@ def test_strided_slices_of_symbolic_sizes(bounds: Any) -> None:
             "strided_slice", x, axes=(0, 1), begin=bounds[0], end=bounds[1], strides=bounds[2], symbols=[("n", "m")]
         )
         same(actual, sliced(x, (0, 1), *bounds))
+
+
+#: No size reaches it: to the end.
+OPEN = 2**63 - 1
+BOUNDS = [
+    (0, "k"), ("k", OPEN), ("k - 2", "n - 1"), ("-k", "n"), (1, "n - k"), ("k", "k + 2"), ("n - 1", "k - n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stride", [1, 2, -1, -3])
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_strided_slices_with_expressions_as_bounds(bounds: Any, stride: int) -> None:
+    """What the type tells of the result's size, and what only the run does."""
+    cut = built(
+        [rx.tensor(("n", 3)), rx.tensor(("k",))],
+        lambda x, _: relax.strided_slice(x, axes=[0], begin=[bounds[0]], end=[bounds[1]], strides=[stride]),
+    )
+    for n, k in itertools.product((0, 1, 5, 8), (0, 1, 3, 9)):
+        x = values((n, 3)).astype("float32")
+        begin, end = (eval(str(bound), {"n": n, "k": k}) for bound in bounds)
+        actual = array(cut["main"](x, numpy.zeros(k, "float32")))
+        numpy.testing.assert_array_equal(actual, x[begin:end:stride], err_msg=f"n = {n}, k = {k}")
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, *NARROW])

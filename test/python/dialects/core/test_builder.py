@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from relax_mlir.dialects.core.infos import ScalarInfo
 from shorthand import refusal, tensor
 from support import infer
 
@@ -37,6 +38,24 @@ def test_what_is_no_number_is_no_scalar(value: Any) -> None:
 def test_an_unsigned_number_too_large_for_a_scalar_is_refused() -> None:
     message = refusal("relax.one_hot", tensor(3, dtype="i32"), numpy.uint64(2**63), 0, depth=5)
     assert "operand 'on_value' expects an integer of 64 bits" in message
+
+
+def test_a_scalar_value_is_a_tensor_where_one_is_expected() -> None:
+    assert infer("relax.add", tensor(3, dtype="i32"), ScalarInfo("i32")) == [tensor(3, dtype="i32")]
+    assert infer("relax.astype", ScalarInfo("index"), "float32") == [tensor()]
+    message = refusal("relax.add", tensor(3), ScalarInfo("i64"))
+    assert "operand 'x1' (tensor<3xf32>) and operand 'x2' (tensor<i64>) must have the same element type" in message
+
+
+@pytest.mark.parametrize("index", [0, -1, numpy.int32(1), numpy.array(1)])
+def test_a_single_index_is_a_number(index: Any) -> None:
+    assert infer("relax.take", tensor(3, 4), index, axis=1) == [tensor(3)]
+
+
+@pytest.mark.parametrize("indices", [[0, 1], numpy.array([0, 1])])
+def test_several_indices_are_a_tensor(indices: Any) -> None:
+    message = refusal("relax.take", tensor(3, 4), indices, axis=1)
+    assert "operand 'indices' must be an SSA value" in message and "relax.const" in message
 
 
 @pytest.mark.parametrize(
