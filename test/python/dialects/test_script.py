@@ -37,6 +37,7 @@ _TYPES = {
     "elementwise": "f32",
     "object": "!relax.object",
     "any": "f32",
+    "tensor_or_scalar": "tensor<2xi64>",
 }
 
 
