@@ -17,7 +17,8 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.memrefs import copy
 
-_BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", "func.func(canonicalize,cse,canonicalize)"]
+_SIMPLIFY = ["func.func(canonicalize,cse,canonicalize)"]
+_BUFFERIZE = ["one-shot-bufferize{allow-return-allocs-from-loops=1}", *_SIMPLIFY]
 
 
 @register_pass
@@ -62,6 +63,8 @@ class Bufferize(Pass):
                 with op.context, op.location, ir.InsertionPoint(op):
                     copy(source, target)
             op.erase()
+        if _fold_views(apart.operation):
+            run_upstream(apart.operation, _SIMPLIFY, verify=False)
         for function in _prim_funcs(apart.operation):
             end_allocations(function)
 
@@ -77,6 +80,30 @@ def _is_seen_again(source: Any, target: Any) -> bool:
         and source.type == target.type
         and joined.attributes["reassociation"] == expanded.attributes["reassociation"]
     )
+
+
+def _fold_views(module: Any) -> bool:
+    """Memrefs that are seen again as they were, carried on by a loop for instance, become those that they are."""
+    found = False
+    for op in [op for op in operations_in(module) if op.name == "memref.expand_shape"]:
+        joined = _made_by(op.operands[0], "memref.collapse_shape")
+        if joined and _is_seen_again(op.result, joined.operands[0]) and _has_sizes_of(op, joined.operands[0]):
+            op.result.replace_all_uses_with(joined.operands[0])
+            op.erase()
+            found = True
+    return found
+
+
+def _has_sizes_of(expanded: Any, memref: Any) -> bool:
+    """Whether the sizes that only values tell are asked of the memref itself."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    axes = [axis for axis, size in enumerate(expanded.result.type.shape) if size == dynamic]
+    for axis, size in zip(axes, list(expanded.operands)[1:], strict=True):
+        asked = _made_by(size, "memref.dim")
+        place = asked and _made_by(asked.operands[1], "arith.constant")
+        if not place or asked.operands[0] != memref or place.attributes["value"].value != axis:
+            return False
+    return True
 
 
 def _made_by(value: Any, name: str) -> Any:
