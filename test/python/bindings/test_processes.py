@@ -99,7 +99,7 @@ def test_workers_are_kept_for_the_next_work(pool: Pool) -> None:
     assert len(first) == 2
     assert set(run(pool, 2, *[call("pid")] * 6)) == first
     assert len(set(run(pool, 8, *[call("pid")] * 3))) <= 3  # no more than there is to do
-    assert pool.idle_count() == 3
+    assert pool.idle_count() == 3, "the processes are not kept for the next work"
 
 
 def test_early_starts(pool: Pool) -> None:
@@ -144,7 +144,7 @@ def test_failures(pool: Pool, name: str, text: str) -> None:
     with pytest.raises(RelaxError) as caught:
         run(pool, 2, call("reverse", b"abc"), call(name), call("reverse", b"abc"))
     assert str(caught.value) == text
-    assert pool.idle_count() == 0
+    assert pool.idle_count() == 0, "a process that died, or should have, is kept"
     assert run(pool, 2, call("reverse", b"abc")) == [b"cba"]  # by a new one
 
 
@@ -175,7 +175,7 @@ def test_an_interruption_ends_all_workers(pool: Pool, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(pool, 2, *(call("nap", str(path).encode()) for path in begun))
     assert children() <= before
-    assert pool.idle_count() == 0
+    assert pool.idle_count() == 0, "a process that died, or should have, is kept"
 
 
 def test_a_fork_leaves_the_parents_workers_alone(pool: Pool) -> None:

@@ -175,10 +175,13 @@ def test_random_graphs(data: Any) -> None:
             arrays.append(apply(None, kind, arrays[left], arrays[right], n))
         scale = max(1, *(numpy.abs(each).max() for each in arrays))
         for index, result, same in zip(picked, results, expected, strict=True):
+            note = f"value {index} of {steps} for n = {n}"
             if values[index].is_exact:
-                numpy.testing.assert_array_equal(result, same)
+                numpy.testing.assert_array_equal(result, same, f"fused and not, {note}")
             if not any(kind == "floor" for kind, *_ in steps):
-                numpy.testing.assert_allclose(result, arrays[index], rtol=1e-3, atol=1e-4 * scale)
+                numpy.testing.assert_allclose(
+                    result, arrays[index], 1e-3, 1e-4 * scale, err_msg=f"beside numpy, {note}"
+                )
 
 
 # ---- sizes that only the run tells ----
@@ -332,7 +335,8 @@ def test_nothing_is_allocated() -> None:
 
     module = lowered(built([rx.tensor(N), rx.tensor((6,))], body), "bufferize")
     prim_funcs = [op for op in operations_in(module.operation) if is_prim_func(op)]
-    assert len(prim_funcs) == 2
+    names = [op.attributes["sym_name"].value for op in prim_funcs]
+    assert len(prim_funcs) == 2, f"fused into {names}, not into two kernels"
     assert "memref.alloc" not in "".join(map(str, prim_funcs))
 
 

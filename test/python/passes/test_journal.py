@@ -186,15 +186,17 @@ def test_why_calls_stay_apart(journal: rx.Journal) -> None:
 def test_buffers_in_use_at_once_do_not_overlap(journal: rx.Journal) -> None:
     (memory,) = journal.of("memory")
     placed = [buffer for buffer in memory["buffers"] if buffer["offset"] is not None]
-    assert len(placed) >= 2
+    assert len(placed) >= 2, f"the arena holds no two buffers: {memory['buffers']}"
     for buffer in placed:
-        assert buffer["first"] <= buffer["last"]
-        assert buffer["offset"] + buffer["bytes"] <= memory["fixed_bytes"]
+        assert buffer["first"] <= buffer["last"], f"used last before first: {buffer}"
+        end = buffer["offset"] + buffer["bytes"]
+        assert end <= memory["fixed_bytes"], f"reaches beyond the arena's {memory['fixed_bytes']} bytes: {buffer}"
     for place, one in enumerate(placed):
         for other in placed[place + 1 :]:
             in_use_at_once = one["first"] <= other["last"] and other["first"] <= one["last"]
             one_end, other_end = one["offset"] + one["bytes"], other["offset"] + other["bytes"]
-            assert not in_use_at_once or one_end <= other["offset"] or other_end <= one["offset"]
+            apart = one_end <= other["offset"] or other_end <= one["offset"]
+            assert apart or not in_use_at_once, f"in use at once and on top of each other: {one}, {other}"
 
 
 def test_calls_use_buffers_while_they_are_there(journal: rx.Journal) -> None:
@@ -205,8 +207,8 @@ def test_calls_use_buffers_while_they_are_there(journal: rx.Journal) -> None:
     used = [(call, place) for call in journal.of("call") for place in [*call["inputs"], *call["outputs"]]]
     for number, buffer in buffers.items():
         uses = [call["position"] for call, place in used if place.get("buffer") == number]
-        assert min(uses) == buffer["first"]
-        assert max(uses) == buffer["last"] or buffer["output"] is not None
+        assert min(uses) == buffer["first"], f"calls {uses} use {buffer}"
+        assert max(uses) == buffer["last"] or buffer["output"] is not None, f"calls {uses} use {buffer}"
     assert {"x", "w"} <= {place.get("input") for _, place in used}
 
 

@@ -94,7 +94,7 @@ def test_calls_in_loops_branches_and_functions(program: Executable) -> None:
     for loops in (0, 1, 7):
         profile = program.profile("loops", ONES, loops, True, repeat=5, warmup=0)
         assert counts(profile) == {"inner": 2, "in loop": loops, "taken": 1, "not taken": 0}
-        assert len(profile.kernels) == 4
+        assert len(profile.kernels) == 4, f"not one for each call: {profile.kernels}"
         require_consistent(profile)
     profile = program.profile("loops", ONES, 3, False, repeat=1, warmup=0)
     assert counts(profile) == {"inner": 2, "in loop": 3, "taken": 0, "not taken": 1}

@@ -100,7 +100,8 @@ def test_pieces_compute_what_the_whole_does(target: str, monkeypatch: pytest.Mon
     pieces = rx.compile(module, target, cache=False, jobs=1)
     monkeypatch.setattr(units, "_LEAST_OPERATIONS", 1 << 40)
     one = rx.compile(module, target, cache=False, jobs=1)
-    assert len(objects(one)) == 1 and len(objects(pieces)) > 4
+    assert len(objects(one)) == 1, "a program below the limit was cut into pieces"
+    assert len(objects(pieces)) > 4, f"cut into {len(objects(pieces))} pieces only"
     pieces.save(tmp_path / "pieces.rxa")
     for executable in (pieces, rx.runtime.load(tmp_path / "pieces.rxa")):
         for mine, theirs in zip(results(executable), results(one), strict=True):
@@ -112,14 +113,14 @@ def test_pieces_compute_what_the_whole_does(target: str, monkeypatch: pytest.Mon
 
 def test_a_small_program_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert len(objects(compiled())) == 1
+    assert len(objects(compiled())) == 1, "a small program was cut into pieces"
 
 
 def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> None:
     first = objects(compiled())
-    assert elsewhere.idle_count() == 0
+    assert elsewhere.idle_count() == 0, "one job started other processes"
     assert objects(compiled(jobs=2)) == first
-    assert elsewhere.idle_count() == 2
+    assert elsewhere.idle_count() == 2, "two jobs, and not two processes that made the kernels"
     assert objects(compiled(jobs=2, cache=tmp_path)) == first
     assert objects(compiled(jobs=1, cache=tmp_path)) == first
     assert objects(compiled(jobs=1, cache=str(tmp_path))) == first
@@ -130,7 +131,7 @@ def test_code_for_another_cpu_is_made_elsewhere_as_well(elsewhere: Pool) -> None
     first = objects(rx.compile(network(), target, jobs=1, cache=False))
     assert len(first) > 4
     assert objects(rx.compile(network(), target, jobs=2, cache=False)) == first
-    assert elsewhere.idle_count() == 2
+    assert elsewhere.idle_count() == 2, "two jobs, and not two processes that made the kernels"
 
 
 def test_two_programs_with_the_same_names_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +245,8 @@ def test_another_program_has_the_same_kernels(tmp_path: Path) -> None:
     before = kernels_in(DiskCache(tmp_path))
     rx.compile(network(first="sigmoid"), jobs=1, cache=tmp_path)
     # The kernel that changed, and the graph's functions.
-    assert kernels_in(DiskCache(tmp_path)) - before <= 2
+    made = kernels_in(DiskCache(tmp_path)) - before
+    assert made <= 2, f"{made} pieces were compiled anew although one kernel of the program differs"
 
 
 @pytest.mark.parametrize("damage", [b"", b"junk", None])

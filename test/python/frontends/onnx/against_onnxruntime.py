@@ -40,12 +40,18 @@ class Compared:
         actual = [array(each) for each in ([results] if len(expected) == 1 else results)]
         for index in range(len(expected)) if outputs is None else outputs:
             wanted = numpy.asarray(expected[index])
-            assert actual[index].dtype == wanted.dtype
-            assert actual[index].shape == wanted.shape
+            assert actual[index].dtype == wanted.dtype, self._what(index)
+            assert actual[index].shape == wanted.shape, self._what(index)
             # As floats: the differences of bytes wrap around.
             pair = (each.astype("float64") for each in (actual[index], wanted))
-            numpy.testing.assert_allclose(*pair, rtol=self.rtol, atol=self.atol)
+            numpy.testing.assert_allclose(*pair, rtol=self.rtol, atol=self.atol, err_msg=self._what(index))
         return actual
+
+    def _what(self, index: int) -> str:
+        """For messages: the output and the node that gives it."""
+        name = self.model.graph.output[index].name
+        nodes = [node.op_type for node in self.model.graph.node if name in node.output]
+        return f"output {index} ({name}) of {', '.join(nodes)} beside onnxruntime's"
 
 
 def one_node(
