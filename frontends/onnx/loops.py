@@ -19,7 +19,8 @@ from .values import Value
 
 relax = dialect.ops
 
-_BLOCK = 32
+#: Fewer turns than these copy what they gather in less time than it takes to do so in blocks.
+_FEW, _BLOCK = 100, 32
 
 
 class Turn(NamedTuple):
@@ -49,6 +50,8 @@ class Loop(NamedTuple):
     starts: Any = None
     is_open: bool = False
     in_blocks: bool = False
+    #: Whether there are few turns, so that each may copy the rows of those before (`is_few`).
+    is_short: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -67,29 +70,39 @@ def build_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Value], list[Val
         row_infos = [info_of(loop.node, row) for row in attempt.turn.rows]
         gathered = [_Rows(info, loop.in_blocks) for info in row_infos]
         if joined == carried and (rows or []) == gathered:
+            if loop.is_counted and not loop.is_short and gathered and not any(each.is_flat for each in gathered):
+                attempt.operation.erase()
+                return _build_in_blocks(loop, states)
             return attempt.finish(rows or [])
         attempt.operation.erase()
         carried, rows = joined, gathered
 
 
-def build_long_loop(node: Node, step: Step, count: Any, states: Sequence[Any]) -> tuple[list[Value], list[Value]]:
-    """As build_loop, for a count that is a tensor of one integer and rows whose sizes are known.
+def is_few(turns: Any) -> bool:
+    """Whether that is a number of turns, and so small that each may copy what the ones before have gathered."""
+    return isinstance(turns, int) and turns < _FEW
 
-    What rows are appended to is copied each time, so they are gathered in blocks first.
-    """
-    most = const(_BLOCK, "i64")
+
+def _build_in_blocks(
+    loop: Loop, states: Sequence[Any], block_size: int = _BLOCK * _BLOCK
+) -> tuple[list[Value], list[Value]]:
+    """A counted loop that gathers rows of known sizes, and so does in blocks of blocks first: what rows are appended
+    to is copied each time."""
+    node, count, most = loop.node, tensor_of(loop.count).ssa, const(block_size, "i64")
 
     def block(_: Any, index: Value, held: list[Value]) -> Turn:
         begin = relax["multiply"](index.ssa, most)
-        length = relax["minimum"](relax["subtract"](count, begin), most)
+        length = scalar_of(node, Value(ssa=relax["minimum"](relax["subtract"](count, begin), most)))
 
         def one(operation: Any, place: Value, inner: list[Value]) -> Turn:
-            return step(operation, Value(ssa=relax["add"](begin, place.ssa)), inner)
+            return loop.step(operation, Value(ssa=relax["add"](begin, place.ssa)), inner)
 
-        return Turn(*build_loop(Loop(node, one, scalar_of(node, Value(ssa=length))), held))
+        rows = Loop(node, one, length, is_short=True)
+        is_of_blocks = block_size > _BLOCK
+        return Turn(*(_build_in_blocks(rows, held, _BLOCK) if is_of_blocks else build_loop(rows, held)))
 
-    blocks = relax["floor_divide"](relax["add"](count, const(_BLOCK - 1, "i64")), most)
-    return build_loop(Loop(node, block, scalar_of(node, Value(ssa=blocks)), in_blocks=True), states)
+    blocks = relax["floor_divide"](relax["add"](count, const(block_size - 1, "i64")), most)
+    return build_loop(Loop(node, block, scalar_of(node, Value(ssa=blocks)), in_blocks=True, is_short=True), states)
 
 
 def of_length(rows: Sequence[Value], turns: Any) -> list[Value]:

@@ -15,7 +15,7 @@ from ..dtypes import dtype_of
 from ..forms import build_any_loop
 from ..importer import Incomplete, add_graph
 from ..long_sequences import empty_sequences, mapped_at_run_time
-from ..loops import Loop, Turn, build_loop, of_length
+from ..loops import Loop, Turn, build_loop, is_few, of_length
 from ..node import Node
 from ..regions import info_of, known_truth, scalar_of
 from ..registry import register_onnx
@@ -94,10 +94,11 @@ def _built(node: Node, body: Any, states: Sequence[Any], starts: bool) -> list[A
 
     count = scalar_of(node, node.value(0)) if node.has(0) else None
     condition = None if starts else scalar_of(node, node.value(1))
-    made = Loop(node, step, count, condition, is_open=not always)
+    numbers = node.numbers(0) if node.has(0) else None
+    most = None if numbers is None else max(numbers[0], 0)
+    made = Loop(node, step, count, condition, is_open=not always, is_short=is_few(most))
     after, rows = build_any_loop(made, states)
-    turns = node.numbers(0) if made.is_counted else None
-    return [*after, *of_length(rows, None if turns is None else max(turns[0], 0))]
+    return [*after, *of_length(rows, most if made.is_counted else None)]
 
 
 def _unrolled(node: Node, body: Any, count: int, states: Sequence[Any]) -> list[Any] | None:
@@ -258,7 +259,7 @@ class _Scan:
             return Turn(outputs[: self.states], outputs[self.states :])
 
         count = scalar_of(node, Value(ssa=size_along(sources[0], self.input_axes[0])))
-        after, rows = build_loop(Loop(node, step, count), states)
+        after, rows = build_loop(Loop(node, step, count, is_short=is_few(turns)), states)
         moved = [
             _moved(row.ssa, axis, bool(backwards))
             for row, axis, backwards in zip(

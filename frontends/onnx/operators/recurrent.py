@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.relax import const, dialect
-from ..loops import Loop, Turn, build_long_loop, build_loop, of_length
+from ..loops import Loop, Turn, build_loop, is_few, of_length
 from ..node import Node
 from ..regions import as_info, scalar_of
 from ..registry import register_onnx
@@ -21,7 +21,6 @@ from .run_time_sizes import as_tensor, is_run_time, size_of, zeros
 relax = dialect.ops
 
 _MOST_UNROLLED = 8
-_LONG = 100
 
 
 class Weights(NamedTuple):
@@ -245,11 +244,8 @@ class _Recurrent:
             return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
 
         steps, given = self.shape[0], [Value(ssa=state) for state in states]
-        count = as_tensor(size_of(self.data, 0))
-        if self.shape[1] is None or (isinstance(steps, int) and steps < _LONG):
-            after, rows = build_loop(Loop(self.node, step, scalar_of(self.node, Value(ssa=count))), given)
-        else:
-            after, rows = build_long_loop(self.node, step, count, given)
+        count = scalar_of(self.node, Value(ssa=as_tensor(size_of(self.data, 0))))
+        after, rows = build_loop(Loop(self.node, step, count, is_short=is_few(steps)), given)
         return of_length(rows, steps)[0].ssa, [state.ssa for state in after]
 
 
