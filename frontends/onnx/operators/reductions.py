@@ -20,6 +20,7 @@ _REDUCTIONS = [
     "ReduceSum", "ReduceSumSquare",
 ]  # fmt: skip
 _BY_INPUT_SINCE = {"ReduceSum": 13}
+_FLOATS_ONLY_SINCE = {"ReduceLogSum": 28, "ReduceLogSumExp": 28}
 
 
 class StaticAxes:
@@ -49,6 +50,9 @@ def reduce(node: Node) -> Any:
         return axes.fold(_SIMPLE[node.op], x)
     if is_float(dtype) or node.op in ("ReduceL1", "ReduceSumSquare"):
         return _COMPOSED[node.op](axes, x)
+    if node.version >= _FLOATS_ONLY_SINCE.get(node.op, node.version + 1):
+        raise node.fail(f"takes floats only, not {dtype}: put a Cast in front, as exp and log are those of floats")
+    # The real number, cut towards zero as a Cast does.
     return relax["astype"](_COMPOSED[node.op](axes, relax["astype"](x, dtype="f64")), dtype=dtype)
 
 

@@ -10,6 +10,7 @@ import node_suite
 import numpy
 import onnx
 import pytest
+from compiling import array
 from node_suite import Case
 from onnx import helper, numpy_helper
 
@@ -201,3 +202,28 @@ def test_refusal(node: Any, words: str) -> None:
     constants = {"pads": _I64([0, 0, 1, 1]), "one": _I64([1]), "zeros": _I64([0, 0, 0])}
     with pytest.raises(rx.RelaxError, match=words):
         _prepared([node], ("n", "m"), constants)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_conditions_shorter_and_longer_than_the_data(symbolic: bool) -> None:
+    """Behind a shorter one nothing is selected; a longer one must not select what is not there."""
+    x = numpy.arange(12, dtype="float32").reshape(3, 4)
+    for attributes, data in (({}, x.ravel()), ({"axis": 0}, x), ({"axis": -2}, x)):
+        for length in (1, 2, 3, 14):
+            condition = numpy.arange(length) % 2 == 1
+            condition[len(data) :] = False
+            sizes = (["a", "b"], ["c"]) if symbolic else (list(x.shape), [length])
+            infos = [
+                helper.make_tensor_value_info(name, dtype, shape)
+                for name, dtype, shape in zip("xc", (1, onnx.TensorProto.BOOL), sizes, strict=True)
+            ]
+            node = helper.make_node("Compress", ["x", "c"], ["y"], **attributes)
+            graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name="y")])
+            main = rx.compile(rx.from_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)])))[
+                "main"
+            ]
+            numpy.testing.assert_array_equal(array(main(x, condition)), data[:length][condition[: len(data)]])
+            if length > len(data):
+                condition[-1] = True
+                with pytest.raises(IndexError, match="index 13 is out of range for axis 0"):
+                    main(x, condition)

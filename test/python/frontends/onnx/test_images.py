@@ -9,8 +9,10 @@ from typing import Any
 import numpy
 import pytest
 from against_onnxruntime import Compared, one_node
+from compiling import array
 from fixed_inputs import with_constants, with_one_input
 from node_suite import Case, cases, check
+from onnx.reference import ReferenceEvaluator
 
 import relax_mlir as rx
 
@@ -66,6 +68,18 @@ def test_coordinates(mode: str, coordinates: str) -> None:
     resize(real(1, 2, 5, 6), [1, 1, 2, 3], **settings)
     if coordinates != "align_corners":  # of a scale that is not the ratio of sizes runtimes disagree with ONNX
         resize(real(1, 2, 5, 6), [1, 1, 0.5, 1.5], symbolic=False, nearest_mode="floor", **settings)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_corners_of_lengths_that_are_fractions(mode: str, symbolic: bool) -> None:
+    """Aligned by scale times size, as ONNX's reference does it, not by the number of elements."""
+    x, scales = real(1, 2, 5, 7), numpy.array([1, 1, 1.5, 0.7], "float32")
+    settings = {"mode": mode, "coordinate_transformation_mode": "align_corners"}
+    model = one_node("Resize", {"x": x, "roi": None, "scales": scales}, opset=19, symbolic=symbolic, **settings)
+    model = with_constants(model, {"scales": scales})
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    numpy.testing.assert_allclose(array(rx.compile(rx.from_onnx(model))["main"](x)), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_scales_of_symbolic_sizes() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import pytest
 from against_onnxruntime import Compared, one_node
+from compiling import array
 from node_suite import Case, cases, check
 
 import relax_mlir as rx
@@ -82,6 +83,34 @@ def test_whole_images_and_other_norms() -> None:
 def test_maxima_put_back_into_symbolic_sizes() -> None:
     places = numpy.sort(rng.permutation(72)[:18]).reshape(1, 2, 3, 3).astype("int64")
     compare("MaxUnpool", real(1, 2, 3, 3), places, kernel_shape=[2, 2], strides=[2, 2])
+
+
+@pytest.mark.parametrize("op", _POOLS)
+def test_windows_larger_than_the_data(op: str) -> None:
+    """Refused where the sizes are known, as by the reference; where only the run tells them, none or a failure."""
+    with pytest.raises(rx.RelaxError, match="too small along W: a window is 4 wide, the padded data 3"):
+        rx.from_onnx(one_node(op, {"x": real(1, 1, 3)}, kernel_shape=[4], symbolic=False))
+    main = rx.compile(rx.from_onnx(one_node(op, {"x": real(1, 1, 3)}, kernel_shape=[4])))["main"]
+    assert array(main(real(2, 1, 3))).shape == (2, 1, 0)
+    assert array(main(real(2, 1, 4))).shape == (2, 1, 1)
+    with pytest.raises(ValueError):
+        main(real(1, 1, 2))
+    compare(op, real(1, 1, 3), kernel_shape=[5], strides=[3], ceil_mode=1, symbolic=False)
+
+
+@pytest.mark.parametrize("op, fold", list(zip(_POOLS, (numpy.max, numpy.mean, numpy.linalg.norm), strict=True)))
+@pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER"])
+def test_strides_larger_than_the_window_need_no_padding(op: str, fold: Any, mode: str) -> None:
+    """Of `auto_pad`; the formula gives less than none, as for 8 elements and windows of 2 every 4."""
+    settings: dict[str, Any] = {"auto_pad": mode, "kernel_shape": [2], "strides": [4]}
+    main = rx.compile(rx.from_onnx(one_node(op, {"x": real(1, 1, 5)}, opset=22, **settings)))["main"]
+    for size in (3, 4, 5, 6, 8, 9):
+        x, count = real(1, 1, size), -(-size // 4)
+        before = 1 if mode == "SAME_LOWER" and (count - 1) * 4 + 2 > size else 0
+        windows = [x[0, 0, max(4 * place - before, 0) : 4 * place - before + 2] for place in range(count)]
+        static = rx.compile(rx.from_onnx(one_node(op, {"x": x}, opset=22, symbolic=False, **settings)))["main"]
+        for found in (main(x), static(x)):
+            numpy.testing.assert_allclose(array(found)[0, 0], [fold(window) for window in windows], rtol=1e-5)
 
 
 def test_refusals() -> None:
