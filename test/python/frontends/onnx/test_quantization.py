@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+import onnxruntime
 import pytest
 from against_onnxruntime import Compared, one_node
 from fixed_inputs import with_constants
 from node_suite import Case, cases, check
 from onnx import TensorProto
+from onnx.reference import ReferenceEvaluator
 
 import relax_mlir as rx
 
@@ -44,6 +46,20 @@ def test_scales_along_an_axis_of_symbolic_size() -> None:
     compare("QuantizeLinear", real(3), {"s": scale()}, opset=10)
     compare("DequantizeLinear", rng.integers(0, 256, (6, 4)).astype("uint8"), {"s": scale(4), "z": zero_points}, 13)
     compare("DequantizeLinear", rng.integers(-9999, 9999, (3, 4)).astype("int32"), {"s": scale(3)}, 13, axis=0)
+
+
+@pytest.mark.parametrize("opset", [19, 21, 22, 23])
+def test_scales_of_half_precision(opset: int) -> None:
+    """Divided in f32, as onnxruntime does; since version 23 in the scale's type, as the text and the reference do."""
+    x, zero_point = (rng.normal(size=3000) * 20).astype("float16"), numpy.array(3, "uint8")
+    inputs = {"x": x, "s": numpy.array(0.137, "float16"), "z": zero_point}
+    model = one_node("QuantizeLinear", inputs, opset=opset)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    wide = session.run(None, inputs)[0]
+    (narrow,) = ReferenceEvaluator(model).run(None, inputs)
+    assert not numpy.array_equal(wide, narrow)
+    found = numpy.from_dlpack(rx.compile(rx.from_onnx(model))["main"](*inputs.values()))
+    numpy.testing.assert_array_equal(found, wide if opset < 23 else narrow)
 
 
 def test_blocks() -> None:
