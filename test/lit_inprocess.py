@@ -44,7 +44,7 @@ def configure(
     lit_config: Any,
     tools: Mapping[str, Tool],
     preload: Sequence[str] = (),
-    timeout_s: float = 60,
+    timeout_s: float = 600,
 ) -> None:
     """Sets the format and the substitutions of a lit configuration; `preload` are modules that tests need."""
     substitutions = [(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", tools[name].command) for name in tools]

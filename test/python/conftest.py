@@ -8,6 +8,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# No test depends on how busy the machine is: what an example may take, on a clock, is nobody's business.
+settings.register_profile("relax_mlir", deadline=None)
+settings.load_profile("relax_mlir")
 
 
 @pytest.fixture(scope="session", autouse=True)

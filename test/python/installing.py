@@ -28,7 +28,7 @@ def run(*command: str | Path, cwd: Path, status: int = 0) -> subprocess.Complete
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE", "MFLAGS"))
     }
     environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == status, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 

@@ -32,7 +32,7 @@ GOOD_TREE = {
 
 def check(root: Path) -> tuple[int, list[str]]:
     done = subprocess.run(
-        [sys.executable, str(CHECKER), str(root)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, str(CHECKER), str(root)], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.stderr == ""
     return done.returncode, done.stdout.splitlines()

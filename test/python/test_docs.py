@@ -29,5 +29,5 @@ def test_the_python_of_a_page_runs(page: str) -> None:
             lines[start + offset] = line
     program = "\n".join(lines)
     code = f"exec(compile({program!r}, 'docs/{page}', 'exec'), {{'__name__': 'docs'}})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -136,7 +136,7 @@ def test_the_tests_of_the_example_package_pass() -> None:
     """The folder that other packages copy: real processes, as their users run them."""
     done = subprocess.run(
         [str(Path(sys.executable).parent / "lit"), "-v", "-j1", str(EXAMPLES / "mynpu" / "test")],
-        capture_output=True, text=True, timeout=300,
+        capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert "Passed: 2" in done.stdout

@@ -61,7 +61,15 @@ config.test_exec_root = str(here / lit_config.params["build"])
 config.available_features.add("present")
 tool = Tool("fake_tool:run", shlex.join([sys.executable, str(here / "fake_tool.py")]))
 check = Tool("lit_builtins:filecheck", python_tool("filecheck", "filecheck"))
-configure(config, lit_config, {{"tool": tool, "FileCheck": check}}, timeout_s=2)
+configure(config, lit_config, {{"tool": tool, "FileCheck": check}})
+"""
+
+
+# For one folder: what hangs there is not waited for as long.
+IMPATIENT = """
+import copy
+config.test_format = copy.copy(config.test_format)
+config.test_format.timeout_s = 2
 """
 
 
@@ -149,7 +157,7 @@ def lit_results(folder: Path, *options: str) -> dict[str, tuple[str, str]]:
     """Test -> code and log."""
     report = folder / f"report{len(options)}.json"
     command = [sys.executable, "-c", "import lit.main; lit.main.main()", "-j2", "-o", str(report), *options]
-    run = subprocess.run([*command, str(folder)], capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run([*command, str(folder)], capture_output=True, text=True, timeout=600, check=False)
     assert report.exists(), run.stdout + run.stderr
     tests = json.loads(report.read_text())["tests"]
     return {Path(test["name"]).stem.split(":: ")[-1]: (test["code"], test["output"]) for test in tests}
@@ -161,8 +169,15 @@ def suite(tmp_path_factory) -> Path:
     (folder / "lit.cfg.py").write_text(CONFIG)
     (folder / "fake_tool.py").write_text(FAKE_TOOL)
     for name, case in CASES.items():
-        (folder / f"{name}.txt").write_text(case.text)
+        _place(folder, name).write_text(case.text)
+    (folder / "impatient" / "lit.local.cfg").write_text(IMPATIENT)
     return folder
+
+
+def _place(folder: Path, name: str) -> Path:
+    inside = folder / "impatient" if name == "hang" else folder
+    inside.mkdir(exist_ok=True)
+    return inside / f"{name}.txt"
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +189,7 @@ def in_process(suite):
 def as_processes(suite):
     for name, case in CASES.items():
         if case.only_in_process:
-            (suite / f"{name}.txt").unlink()
+            _place(suite, name).unlink()
     return lit_results(suite, "-Dbuild=processes", "--param", "processes=1")
 
 

@@ -60,7 +60,7 @@ def relax_opt(folder: Path, *arguments: str, text: str = "module {}") -> subproc
     """The tool in a process that sees the packages in the folder."""
     code = f"import sys; sys.path.insert(0, {str(folder)!r}); from relax_mlir.tools.relax_opt import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments], input=text, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, *arguments], input=text, capture_output=True, text=True, timeout=600
     )
 
 
@@ -181,7 +181,7 @@ def test_a_file_s_path_names_a_module_of_its_package(tmp_path: Path, file: str) 
     arguments = [f"--load-plugin=mynpu/{file}"]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        input=MODULE, capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        input=MODULE, capture_output=True, text=True, timeout=600, cwd=tmp_path,
     )  # fmt: skip
     if file == "__init__.py":
         assert done.stderr.startswith("[package]\n") and "mynpu.relu6" in done.stderr
@@ -205,7 +205,7 @@ def test_a_path_that_names_no_plug_in_is_one_error(tmp_path: Path, tool: str, na
     code = f"import sys; sys.path.remove(''); from relax_mlir.tools.{tool} import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "m.mlir", "--emit=relax", f"--load-plugin={name}"],
-        capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        capture_output=True, text=True, timeout=600, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 1 and message in done.stderr, done.stderr
     assert "Traceback" not in done.stderr

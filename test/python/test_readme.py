@@ -32,7 +32,7 @@ def run_in_shell(command: str, folder: Path) -> str:
     tools = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
     )
     return done.stdout + done.stderr
 
@@ -58,7 +58,7 @@ def test_python_runs_or_is_an_example(text: str) -> None:
         without_header = path.read_text().partition('"""\n')[2]
         assert text.partition("\n")[2].strip() == without_header.strip(), f"README.md and {path} differ"
         return
-    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     shown = "\n".join(line[2:] for line in text.splitlines() if line.startswith("#"))
     assert matches(shown, done.stdout), f"prints\n{done.stdout}"

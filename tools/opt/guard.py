@@ -28,8 +28,10 @@ _CAUSES: dict[int, str] = {
     signal.SIGALRM: "gave up, because MLIR did not come to an end",
 }
 
+# What a child returns that was told to end and has done so: as from a shell.
+_INTERRUPTED = 130
 # How long a child that is told to end may take before it is killed: inside of C++ it does not hear.
-_GRACE_S = 1.0
+_GRACE_S = 3.0
 # When a stage is told to take long for the first time; then each time after twice as long.
 _LONG_S = 10.0
 
@@ -136,6 +138,8 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
     if os.WIFSIGNALED(status):
         _report_death(name, os.WTERMSIG(status), bool(came), blamed)
         return 1
+    if os.WEXITSTATUS(status) == _INTERRUPTED:
+        sys.stderr.write(f"{name}: error: interrupted\n")
     return 1 if os.WEXITSTATUS(status) else 0
 
 
@@ -155,11 +159,10 @@ def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals
         sys.stdout.flush()
         sys.stderr.flush()
     except KeyboardInterrupt:
-        sys.stderr.write(f"{name}: error: interrupted\n")
-        sys.stderr.flush()
+        code = _INTERRUPTED  # the parent says so: it knows of those too that the child does not live to tell
     finally:
         # Not sys.exit: the parent's exit handlers are not the child's to run.
-        os._exit(1 if code else 0)
+        os._exit(code if code == _INTERRUPTED else 1 if code else 0)
 
 
 def _pass_on_signals(child: int, name: str) -> list[int]:

@@ -28,9 +28,15 @@ def pid(data):
     time.sleep(0.05)
     return str(os.getpid()).encode()
 
+def meet(data):  # until two processes have been here
+    open(os.path.join(data.decode(), str(os.getpid())), "w").close()
+    while len(os.listdir(data)) < 2:
+        time.sleep(0.01)
+    return str(os.getpid()).encode()
+
 def nap(data):
     open(data, "w").close()
-    time.sleep(60)
+    time.sleep(9**9)
 
 def refuse(data):
     raise RelaxError("cannot do it", notes=["do it so"])
@@ -82,7 +88,7 @@ def is_gone(pid: int) -> bool:
 
 
 def wait_until_gone(pids: set[int]) -> None:
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 600
     while not all(map(is_gone, pids)):
         assert time.monotonic() < limit, f"{pids} are still there"
         time.sleep(0.02)
@@ -94,10 +100,12 @@ def test_results_by_their_places(pool: Pool) -> None:
     assert run(pool, 2, call("reverse", b"abc", times=2)) == [b"abc"]
 
 
-def test_workers_are_kept_for_the_next_work(pool: Pool) -> None:
-    first = set(run(pool, 2, *[call("pid")] * 6))
-    assert len(first) == 2
-    assert set(run(pool, 2, *[call("pid")] * 6)) == first
+def test_workers_are_kept_for_the_next_work(pool: Pool, tmp_path: Path) -> None:
+    meetings = [tmp_path / "first", tmp_path / "second"]
+    for each in meetings:
+        each.mkdir()
+    first, second = (set(run(pool, 2, *[call("meet", str(each).encode())] * 6)) for each in meetings)
+    assert len(first) == 2 and second == first
     assert len(set(run(pool, 8, *[call("pid")] * 3))) <= 3  # no more than there is to do
     assert pool.idle_count() == 3, "the processes are not kept for the next work"
 
@@ -198,22 +206,29 @@ import os, sys, time
 from relax_mlir.bindings.processes.pool import Call, Pool
 pool = Pool()
 pids = []
-pool.run([Call("functions_of_test:pid", b"", {}, "")] * 8, 2, lambda index, data, seconds: pids.append(data.decode()))
+met = sys.argv[1].encode()
+pool.run([Call("functions_of_test:meet", met, {}, "")] * 8, 2, lambda index, data, seconds: pids.append(data.decode()))
 print(" ".join(sorted(set(pids))), flush=True)
-time.sleep(60)
+time.sleep(9**9)
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_workers_end_with_their_parent(pool: Pool, tmp_path: Path, number: signal.Signals) -> None:
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", PARENT, meeting],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert parent.stdout is not None
     workers = {int(pid) for pid in parent.stdout.readline().split()}
     assert len(workers) == 2
     parent.send_signal(number)
-    parent.wait(20)
+    parent.wait(600)
     wait_until_gone(workers)
     parent.stdout.close()

@@ -245,9 +245,9 @@ def test_a_large_constant_costs_no_time() -> None:
         attribute = ir.DenseElementsAttr.get(numpy.arange(size, dtype=numpy.float32))
         with ir.InsertionPoint(module.body):
             ir.Operation.create("arith.constant", results=[type_], attributes={"value": attribute})
-    start = time.perf_counter()
+    start = time.thread_time()
     text = print_script(module.operation)
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
     assert re.search(r'const\(\[0\.0, 1\.0, 2\.0, 3\.0, \.\.\.\], "float32", shape=\(4000000,\)\)$', text, re.MULTILINE)
 
 
@@ -284,9 +284,9 @@ def test_time_grows_with_size_only(name: str, line: str) -> None:
         lines = [line.replace("{next}", f"v{i + 1}").replace("{this}", f"v{i}") for i in range(count)]
         header = "func.func @f(%v0: tensor<4xf32>, %x: f32, %c: index) -> tensor<4xf32> {"
         module = Module.parse("\n".join([header, *lines, f"return %v{count} : tensor<4xf32>", "}"]))
-        start = time.perf_counter()
+        start = time.thread_time()
         print_script(module.operation)
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
     seconds(100)
     small = min(seconds(500) for _ in range(3))

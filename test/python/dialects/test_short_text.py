@@ -39,9 +39,9 @@ def test_time_does_not_grow_with_constants() -> None:
 def _seconds(module: rx.Module) -> float:
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.thread_time()
         print_short(module.operation, 10)
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
     return min(times)
 
 

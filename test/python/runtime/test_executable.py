@@ -7,11 +7,12 @@ import copy
 import ctypes
 import dataclasses
 import gc
+import itertools
 import os
 import pickle
+import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -187,20 +188,33 @@ def test_an_undefined_symbol(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_interpreter_runs_meanwhile() -> None:
-    """Four calls that sleep in native code take as long as one."""
+    """Calls wait in native code for what Python gives them only while they do: the others, and this, go on."""
     text = """
-    llvm.func @usleep(i32) -> i32
-    llvm.func @nap_impl() -> i32 {
-      %time = llvm.mlir.constant(300000 : i32) : i32
-      %0 = llvm.call @usleep(%time) : (i32) -> i32
+    llvm.func @read(i32, !llvm.ptr, i64) -> i64
+    llvm.func @take_impl(%file: i64, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64) -> i32 {
+      %one = llvm.mlir.constant(1 : i64) : i64
+      %number = llvm.trunc %file : i64 to i32
+      %count = llvm.call @read(%number, %p, %one) : (i32, !llvm.ptr, i64) -> i64
+      %0 = llvm.mlir.constant(0 : i32) : i32
       llvm.return %0 : i32
     }"""
-    nap = executable(text, signature("nap", []))["nap"]
-    start = time.perf_counter()
+    take = executable(text, signature("take", [("file", ScalarInfo("i64"))], [tensor((), "uint8")]))["take"]
+    pipes = [os.pipe() for _ in range(4)]
+    # Should the interpreter be locked up, these bytes end the wait.
+    rescue = [
+        subprocess.Popen(["sh", "-c", "sleep 60; printf x"], stdout=end, start_new_session=True) for _, end in pipes
+    ]
     with ThreadPoolExecutor(4) as pool:
-        for call in [pool.submit(nap) for _ in range(4)]:
-            call.result()
-    assert 0.3 <= time.perf_counter() - start < 0.9
+        calls = [pool.submit(take, begin) for begin, _ in pipes]
+        for index, (_, end) in enumerate(pipes):
+            os.write(end, bytes([index]))
+        found = [int(numpy.from_dlpack(call.result())) for call in calls]
+    for process in rescue:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for end in itertools.chain(*pipes):
+        os.close(end)
+    assert found == [0, 1, 2, 3]
 
 
 def test_executables_do_not_see_each_other() -> None:

@@ -51,7 +51,7 @@ def in_bash(environment: dict[str, str], *words: str, folder: Path | None = None
     tool = words[0]
     script = BASH.format(tool=tool, words=shlex.join(words), last=len(words) - 1, function="_" + tool.replace("-", "_"))
     done = subprocess.run(
-        ["bash", "-c", script], env=environment, cwd=folder, capture_output=True, text=True, timeout=60
+        ["bash", "-c", script], env=environment, cwd=folder, capture_output=True, text=True, timeout=600
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.split()
@@ -60,7 +60,7 @@ def in_bash(environment: dict[str, str], *words: str, folder: Path | None = None
 def in_fish(environment: dict[str, str], line: str) -> list[str]:
     tool = line.partition(" ")[0]
     code = f"{tool} --print-completion=fish | source; complete -C {shlex.quote(line)}"
-    done = subprocess.run(["fish", "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["fish", "-c", code], env=environment, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     return [each.partition("\t")[0] for each in done.stdout.splitlines()]
 
@@ -100,18 +100,18 @@ def test_fish_completes_options_passes_and_values(environment: dict[str, str]) -
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_shells_can_read_the_scripts(tool: str, name: str, environment: dict[str, str]) -> None:
     done = subprocess.run(
-        [tool, f"--print-completion={name}"], env=environment, capture_output=True, text=True, timeout=60
+        [tool, f"--print-completion={name}"], env=environment, capture_output=True, text=True, timeout=600
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert all(name in done.stdout for name in TOOLS[tool])
     if shutil.which(name) is None:
         pytest.skip(f"this machine has no {name}")
-    checked = subprocess.run([name, "-n"], input=done.stdout, capture_output=True, text=True, timeout=60)
+    checked = subprocess.run([name, "-n"], input=done.stdout, capture_output=True, text=True, timeout=600)
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
 def test_an_unknown_shell(environment: dict[str, str]) -> None:
     done = subprocess.run(
-        ["relax-run", "--print-completion=csh"], env=environment, capture_output=True, text=True, timeout=60
+        ["relax-run", "--print-completion=csh"], env=environment, capture_output=True, text=True, timeout=600
     )
     assert "option --print-completion expects one of bash, zsh, fish, got 'csh'; did you mean 'zsh'?" in done.stderr

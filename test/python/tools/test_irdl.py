@@ -57,7 +57,9 @@ def as_irdl(module: rx.Module) -> str:
 def run_upstream(text: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "dialects.irdl.mlir").write_text("".join(map(irdl_text, rx.registered_dialects())))
     command = [str(OPT), f"--irdl-file={folder / 'dialects.irdl.mlir'}", "--allow-unregistered-dialect", *arguments]
-    return subprocess.run([*command, "--mlir-print-op-generic"], input=text, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [*command, "--mlir-print-op-generic"], input=text, capture_output=True, text=True, timeout=600
+    )
 
 
 def upstream(text: str, folder: Path, *arguments: str) -> str:

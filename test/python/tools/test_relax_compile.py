@@ -293,9 +293,9 @@ def test_information() -> None:
 
 
 def test_as_a_process(tanh: Path, tmp_path: Path) -> None:
-    done = subprocess.run([*COMMAND, tanh, "-o", tmp_path / "out.rxa"], capture_output=True, timeout=60)
+    done = subprocess.run([*COMMAND, tanh, "-o", tmp_path / "out.rxa"], capture_output=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    done = subprocess.run([*COMMAND, tanh, "-o", "/dev/null"], capture_output=True, timeout=60)
+    done = subprocess.run([*COMMAND, tanh, "-o", "/dev/null"], capture_output=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, b"")
     assert not os.path.isfile("/dev/null")
 
@@ -303,7 +303,7 @@ def test_as_a_process(tanh: Path, tmp_path: Path) -> None:
 def test_progress_on_a_real_terminal(tanh: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as terminal:
-        done = subprocess.run([*COMMAND, tanh, "-o", tmp_path / "out.rxa", "--no-cache"], stderr=theirs, timeout=60)
+        done = subprocess.run([*COMMAND, tanh, "-o", tmp_path / "out.rxa", "--no-cache"], stderr=theirs, timeout=600)
         os.close(theirs)
         text = terminal.read(100_000).decode()
     assert done.returncode == 0
@@ -325,7 +325,7 @@ class Wait(rx.Pass):
 
     def run(self, op):
         print("waiting", file=sys.stderr, flush=True)
-        time.sleep(60)
+        time.sleep(9**9)
 
 def stages(target):
     return (Stage("wait", (Wait(),)),)
@@ -346,7 +346,7 @@ def test_interruption_leaves_nothing(tanh: Path, tmp_path: Path) -> None:
     assert process.stderr is not None
     assert process.stderr.readline() == b"waiting\n"
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=600)
     assert (process.returncode, errors) == (1, b"relax-compile: error: interrupted\n")
     assert out.read_text() == "old"
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {"waits.py", "out.rxa", "model.onnx"}

@@ -8,6 +8,7 @@ import itertools
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import numpy
 import pytest
 from installing import PACKAGE_DIR
 from relax_mlir.bindings.disk_cache import DiskCache
-from relax_mlir.tools.compile import fingerprint
+from relax_mlir.tools.compile import file_hash, fingerprint
 from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
@@ -113,11 +114,14 @@ def test_a_changed_model(tmp_path: Path, cache: DiskCache) -> None:
     assert out.read_bytes() == before
 
 
-def test_the_times_of_a_file_are_remembered_only_when_it_rests(tmp_path: Path, cache: DiskCache) -> None:
+def test_the_times_of_a_file_are_remembered_only_when_it_rests(
+    tmp_path: Path, cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, out = model(tmp_path / "model.onnx"), tmp_path / "out.rxa"
+    monkeypatch.setattr(file_hash, "_RESTLESS_NS", 10**18)  # no file has rested for so long
     made(source, "-o", out)
     assert "files" not in cache.sizes()
-    time.sleep(2.2)
+    monkeypatch.setattr(file_hash, "_RESTLESS_NS", -(10**18))
     assert is_hit(source, "-o", out)
     assert cache.sizes()["files"][0] == 1
     status = source.stat()
@@ -310,7 +314,7 @@ def test_a_hit_loads_neither_mlir_nor_numpy(tmp_path: Path, cache: DiskCache) ->
     source, out = model(tmp_path / "model.onnx"), tmp_path / "out.rxa"
     made(source, "-o", out)
     command = [sys.executable, "-c", IN_A_PROCESS, source, "-o", out]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout == "0 []\n"
 
 
@@ -318,9 +322,11 @@ def test_a_hit_takes_a_part_of_the_time(tmp_path: Path, cache: DiskCache) -> Non
     source, out = model(tmp_path / "model.onnx"), tmp_path / "out.rxa"
 
     def seconds(*options: str) -> float:
-        start = time.perf_counter()
-        subprocess.run([*COMMAND, source, "-o", out, *options], timeout=60, check=True)
-        return time.perf_counter() - start
+        """Of the processors, which depends less on what else they do."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*COMMAND, source, "-o", out, *options], timeout=600, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     seconds()
     assert min(seconds() for _ in range(3)) < min(seconds("--no-cache") for _ in range(3)) / 3
@@ -385,7 +391,7 @@ def test_an_end_in_the_middle_leaves_nothing(number: signal.Signals, tmp_path: P
     assert b"Traceback" not in text
     assert out.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["large.onnx", "out.rxa"]
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 600
     while any(Path(f"/proc/{worker}").exists() for worker in workers):
         assert time.monotonic() < limit
         time.sleep(0.02)
@@ -412,7 +418,7 @@ def test_two_at_once(tmp_path: Path, cache: DiskCache) -> None:
     source = model(tmp_path / "model.onnx")
     outs = [tmp_path / f"{index}.rxa" for index in range(3)]
     processes = [subprocess.Popen([*COMMAND, source, "-o", out]) for out in outs]
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert [process.wait(600) for process in processes] == [0, 0, 0]
     assert len({out.read_bytes() for out in outs}) == 1
     assert is_hit(source, "-o", outs[0])
 

@@ -81,7 +81,7 @@ class Editor:
     def end(self) -> int:
         self.ask("shutdown")
         self.tell("exit")
-        return self.process.wait(60)
+        return self.process.wait(600)
 
     def _note(self, message: dict[str, Any]) -> None:
         if message.get("method") == "textDocument/publishDiagnostics":
@@ -240,13 +240,13 @@ def test_a_crash_of_mlir_is_an_error_of_the_text(tmp_path: Path) -> None:
 
 
 def test_arguments() -> None:
-    done = subprocess.run([*COMMAND, "a.mlir"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*COMMAND, "a.mlir"], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "relax-lsp: error: relax-lsp takes no files, its editor names them; got a.mlir\n"
-    assert "--load-plugin" in subprocess.run([*COMMAND, "-h"], capture_output=True, text=True, timeout=60).stdout
+    assert "--load-plugin" in subprocess.run([*COMMAND, "-h"], capture_output=True, text=True, timeout=600).stdout
 
 
 def test_without_the_library() -> None:
     code = "import sys; sys.modules['lsprotocol'] = None\nfrom relax_mlir.tools.relax_lsp import run\nrun([])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.stderr == "relax-lsp: error: relax-lsp needs lsprotocol: pip install 'relax-mlir[lsp]'\n"

@@ -419,7 +419,7 @@ def test_a_browser_draws_the_page(evil: Path, tmp_path: Path) -> None:
         pytest.skip("there is no chromium on this machine")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [browser, *options, "--virtual-time-budget=3000", "--dump-dom", evil.resolve().as_uri()]
-    drawn = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    drawn = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
     content = data_of(evil)
     kernels = re.search(r'id="kernel-table".*?</table>', drawn, re.S)
     assert kernels is not None

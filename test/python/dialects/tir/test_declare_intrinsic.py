@@ -79,7 +79,7 @@ def program(tmp_path):
         script.write_text(PRELUDE + textwrap.dedent(text))
         paths = [str(package.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
 
     return run
