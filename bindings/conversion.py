@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from .callbacks import Entrance, callback, enters, fragile
 from .diagnostics import Diagnostic, locate
 from .errors import RelaxError
+from .handles import erasing
 from .legality import CAST, Legality, illegal_diagnostic, operations_in
 from .mlir import ir, rewrite
 from .rewriting import (
@@ -125,7 +126,8 @@ class Conversion:
         Raises RelaxError with a diagnostic for each operation that is left but must not be, and whatever a pattern
         raises. The operation is then half converted: throw it away.
         """
-        _Run(self, op.operation).run()
+        with erasing(op.operation, self.name):
+            _Run(self, op.operation).run()
 
 
 class _Run:

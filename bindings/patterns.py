@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from .callbacks import Entrance, callback, enters, fragile
 from .errors import RelaxError
+from .handles import erasing
 from .mlir import ir, rewrite
 from .rewriting import (
     UPDATED,
@@ -146,7 +147,7 @@ class _Driver:
 
     def run(self, work: Callable[[Any], None]) -> None:
         context = self.root.context
-        with context, self._call:
+        with erasing(self.root, self._what), context, self._call:
             patterns = rewrite.RewritePatternSet(context)
             for name, candidates in self._by_name.items():
                 patterns.add(name, self._matcher(candidates))

@@ -46,7 +46,7 @@ def compile(
     options = code_options(jobs, cache, instruments)
     with nullcontext() if journal is None else journal.recording():
         lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
-        artifact = code.build(lowered.owner, chosen, opt_level=opt_level, version=__version__, options=options)
+        artifact = code.build(lowered._owner, chosen, opt_level=opt_level, version=__version__, options=options)
     return Executable(artifact, load_later=True)  # it may be for another machine
 
 
@@ -64,7 +64,8 @@ def lower(
     chosen = stages_of(target) if pipeline is None else pipeline
     _check_same_options(chosen, target)
     copied = module.copy()
-    chosen.run(copied, name, list(instruments))
+    # Not the module itself, which would count as having handed something out.
+    chosen.run(copied._owner, name, list(instruments))
     return copied
 
 

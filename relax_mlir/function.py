@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from .bindings.errors import RelaxError
+from .bindings.handles import building, erased_error, erasing, is_foreign
 from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, decode, encode
 from .dialects.core.function_attributes import ARGUMENT_NAME
@@ -25,6 +26,21 @@ class FunctionBuilder:
         self._private = private
         self._returned: list[Any] | None = None
         self._stack = ExitStack()
+        self._operation: Any = None
+        #: Why the operation is gone, if it is.
+        self.what, self.identity, self.reason = "func.func", 0, ""
+
+    @property
+    def operation(self) -> Any:
+        """The function. Raises RelaxError where something has erased it."""
+        if self.reason:
+            raise erased_error(self)
+        return self._operation
+
+    @property
+    def block(self) -> Any:
+        """Its body, where operators go."""
+        return self.operation.regions[0].blocks[0]
 
     def __enter__(self) -> FunctionBuilder:
         context = self._module.context
@@ -36,9 +52,12 @@ class FunctionBuilder:
         if ir.Location.current is None:
             self._stack.enter_context(ir.Location.unknown())
         with ir.InsertionPoint(self._module.body):
-            self.operation = ir.Operation.create("func.func", attributes=self._attributes(types, []), regions=1)
-        self.block = self.operation.regions[0].blocks.append(*types)
-        self._stack.enter_context(ir.InsertionPoint(self.block))
+            self._operation = ir.Operation.create("func.func", attributes=self._attributes(types, []), regions=1)
+        handles = self._module.handles
+        handles.operation(self)
+        block = self._operation.regions[0].blocks.append(*types)
+        self._stack.enter_context(ir.InsertionPoint(block))
+        self._stack.callback(building.reset, building.set(handles))
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -51,7 +70,9 @@ class FunctionBuilder:
         self._stack.close()
         if kind is not None:
             # Nothing half-built stays in the module.
-            self.operation.erase()
+            self.reason = f"the error in function @{self._name}"
+            with erasing(self._module.operation, self.reason):
+                self._operation.erase()
 
     def __iter__(self) -> Any:
         """`x, w = f`: the arguments."""
@@ -59,7 +80,8 @@ class FunctionBuilder:
 
     @property
     def args(self) -> list[Any]:
-        return list(self.block.arguments)
+        handles = self._module.handles
+        return [handles.argument(argument) for argument in self.block.arguments]
 
     def returns(self, *values: Any) -> None:
         """What the function returns; without it, nothing."""
@@ -68,7 +90,10 @@ class FunctionBuilder:
         wrong = [type(value).__name__ for value in values if as_value(value) is None]
         if wrong:
             raise RelaxError(f"@{self._name} must return values, got {wrong[0]}")
-        self._returned = [as_value(value) for value in values]
+        returned = [as_value(value) for value in values]
+        if any(is_foreign(value, self._module.handles, self._module.context) for value in returned):
+            raise RelaxError(f"@{self._name} must return values of its own, got a value of another module")
+        self._returned = returned
 
     def _attributes(self, inputs: list[Any], results: list[Any]) -> dict[str, Any]:
         attributes = {

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import io
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .bindings.diagnostics import errors_as_relax_error
 from .bindings.errors import RelaxError
+from .bindings.handles import Handles, adopt, building, release
 from .bindings.mlir import ir
 from .bindings.text import print_asm
 from .dialects.context import create_context
@@ -32,11 +34,14 @@ class Module:
             context = create_context()
             with context, ir.Location.unknown():
                 owner = ir.Module.create()
-        # MLIR's handles do not hold what they point into: this reference does.
         self._owner = owner
+        self._handles = Handles(owner)
         self._entered: list[ExitStack] = []
         self._original: Module | None = None
-        self._forgetting = weakref.finalize(self, drop, id(self.context))
+        adopt(owner)
+        # MLIR's handles do not hold what they point into.
+        self._handed_out: list[bool] = []
+        self._release = weakref.finalize(self, _release, owner, partial(drop, id(owner.context)), self._handed_out)
 
     @classmethod
     def parse(cls, source: str | bytes, name: str = "<string>", *, allow_unregistered: bool = False) -> Module:
@@ -54,27 +59,35 @@ class Module:
 
     def copy(self) -> Module:
         """The same IR once more, in the same context."""
-        source = self.operation
+        source = self._owner.operation
         with self.context, source.location:
             owner = ir.Module.create()
-            for op in self.body.operations:
+            for op in source.regions[0].blocks[0].operations:
                 op.operation.clone(ip=ir.InsertionPoint(owner.body))
             for name in source.attributes:
                 owner.operation.attributes[name] = source.attributes[name]
         copied = Module(owner)
         # What is remembered of the context is forgotten with its first owner.
         copied._original = self
-        copied._forgetting.detach()
+        copied._release.detach()
+        copied._release = weakref.finalize(copied, _release, owner, lambda: None, copied._handed_out)
         return copied
 
     @property
     def owner(self) -> Any:
         """MLIR's module."""
+        self._handed_out[:] = [True]
         return self._owner
 
     @property
+    def handles(self) -> Handles:
+        """The values and operations that were handed out, which are followed."""
+        self._handed_out[:] = [True]
+        return self._handles
+
+    @property
     def operation(self) -> Any:
-        return self._owner.operation
+        return self.owner.operation
 
     @property
     def context(self) -> Any:
@@ -101,6 +114,7 @@ class Module:
         stack.enter_context(self.context)
         stack.enter_context(ir.Location.unknown())
         stack.enter_context(ir.InsertionPoint(self.body))
+        stack.callback(building.reset, building.set(self.handles))
         self._entered.append(stack)
         return self
 
@@ -123,7 +137,7 @@ class Module:
     ) -> str:
         """The module as text, without constants of more elements or resources of more characters than told."""
         return print_asm(
-            self.operation,
+            self._owner.operation,
             print_generic_op_form=generic,
             enable_debug_info=debug_info or pretty_debug_info,
             pretty_debug_info=pretty_debug_info,
@@ -138,7 +152,7 @@ class Module:
         stream = io.BytesIO()
         with errors_as_relax_error(self.context, "cannot write bytecode") as found:
             try:
-                self.operation.write_bytecode(stream, version)
+                self._owner.operation.write_bytecode(stream, version)
             except ValueError as error:
                 # MLIR's diagnostic says more, but shows the whole module as the place.
                 reason = found[0].message if found else str(error)
@@ -147,4 +161,8 @@ class Module:
 
     def verify(self) -> None:
         """Raises RelaxError with every diagnostic when the module is not valid."""
-        verify_ir(self.operation, "the module is not valid")
+        verify_ir(self._owner.operation, "the module is not valid")
+
+
+def _release(owner: Any, forget: Callable[[], None], handed_out: list[bool]) -> None:
+    release(owner, forget, bool(handed_out))

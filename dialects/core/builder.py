@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.errors import RelaxError
+from ...bindings.handles import Result, building, is_foreign
 from ...bindings.mlir import ir, parse_type
 from ...bindings.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, encode
 from .infos import Info
-from .opdef import Call, OpDef, OpProblem
+from .opdef import Call, OpDef, OperandDef, OpProblem
 from .operands import as_operand, as_value, operand_info
 from .symbols import SymbolError
 from .verifier import check_operand_kinds
@@ -76,30 +77,44 @@ class _Build:
         self.arguments = arguments
         self.point = point
         self.context = self._context(location, point)
-        self.location = location or ir.Location.current or ir.Location.unknown(self.context)
+        current = ir.Location.current
+        #: Entering is not free, and mostly both are entered already.
+        self.is_entered = location is None and point is None and current is not None
+        self.location = location or current or ir.Location.unknown(self.context)
         self.sizes: list[int] = []
+        handles = building.get()
+        #: What follows the results, where the module that is being built is the one that gets the operation.
+        self.handles = (
+            handles if handles is not None and point is None and handles.context_id == id(self.context) else None
+        )
 
     def _context(self, location: Any, point: Any) -> Any:
         if location is not None:
             return location.context
         if point is not None:
             return point.block.owner.context
+        current = ir.Context.current
+        if current is not None:
+            return current
         for value in self.arguments.values():
             ssa = as_value(value)
             if ssa is not None:
                 return ssa.context
-        if ir.Context.current is None:
-            raise OpProblem("cannot be built outside of a module: no context (use `with module:`)")
-        return ir.Context.current
+        raise OpProblem("cannot be built outside of a module: no context (use `with module:`)")
 
     def run(self) -> Any:
+        if self.is_entered:
+            return self._run()
         with self.context, self.location:
-            values = self._operands()
-            attributes = self._attributes()
-            types = self._result_types(values, attributes)
-            if self.definition.segmented:
-                attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(self.sizes)
-            return self._results(self._create(self.definition.full_name, types, values, attributes))
+            return self._run()
+
+    def _run(self) -> Any:
+        values = self._operands()
+        attributes = self._attributes()
+        types = self._result_types(values, attributes)
+        if self.definition.segmented:
+            attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(self.sizes)
+        return self._results(self._create(self.definition.full_name, types, values, attributes))
 
     def _create(self, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
         try:
@@ -114,6 +129,7 @@ class _Build:
 
     def _operands(self) -> list[Any]:
         flat: list[Any] = []
+        handles = self.handles
         for operand in self.definition.operands:
             given = self.arguments.get(operand.name)
             if operand.arity == "variadic":
@@ -122,9 +138,18 @@ class _Build:
                 raise OpProblem(f"misses operand '{operand.name}'")
             else:
                 values = [] if given is None else [given]
-            flat.extend(as_operand(value, operand.kind, operand.name, self._create_operand) for value in values)
+            for value in values:
+                # Mostly it is one that this module's builders have made.
+                is_ours = type(value) is Result and value.handles is handles
+                flat.append(value if is_ours else self._operand(value, operand))
             self.sizes.append(len(values))
         return flat
+
+    def _operand(self, value: Any, operand: OperandDef) -> Any:
+        ssa = as_operand(value, operand.kind, operand.name, self._create_operand)
+        if is_foreign(ssa, self.handles, self.context):
+            raise OpProblem(f"operand '{operand.name}' is a value of another module")
+        return ssa
 
     @staticmethod
     def _variadic(given: Any, name: str) -> Sequence[Any]:
@@ -205,9 +230,15 @@ class _Build:
         raise OpProblem(f"'{self.definition.explicit}' must hold types, got {type(item).__name__}")
 
     def _results(self, op: Any) -> Any:
-        results = op.results
-        if self.definition.results and self.definition.results[0].arity == "variadic":
-            given = self.arguments.get(self.definition.explicit) if self.definition.explicit else ()
+        definition, handles = self.definition, self.handles
+        results: Sequence[Any] = op.results
+        if handles is not None:
+            name = definition.full_name
+            results = (
+                [handles.result(results[0], name)] if len(results) == 1 else [handles.result(r, name) for r in results]
+            )
+        if definition.results and definition.results[0].arity == "variadic":
+            given = self.arguments.get(definition.explicit) if definition.explicit else ()
             several = isinstance(given, (list, tuple)) and not hasattr(given, "_fields")
             return tuple(results) if several or len(results) != 1 else results[0]
         return None if not len(results) else results[0] if len(results) == 1 else tuple(results)

@@ -12,6 +12,7 @@ from ...bindings.callbacks import enters
 from ...bindings.context import load_dialects, new_context
 from ...bindings.diagnostics import errors_as_relax_error, failure
 from ...bindings.errors import RelaxError
+from ...bindings.handles import erasing
 from ...bindings.mlir import ir
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.suggest import suggest
@@ -136,12 +137,17 @@ class Pipeline:
 
         Raises RelaxError for the first pass that fails; what it leaves half done should be thrown away.
         """
-        operation = getattr(target, "operation", target).operation
+        # A module's own, which does not count as handed out.
+        operation = getattr(target, "_owner", target).operation.operation
         if self.anchor not in ("any", operation.name):
             raise RelaxError(f"the pipeline runs on {self.anchor}, but it was given a {operation.name}")
-        with operation.context, ir.Location.unknown():
+        with operation.context, ir.Location.unknown(), erasing(operation, self._names()):
             self._run_steps(operation, self.steps)
         return target
+
+    def _names(self) -> str:
+        names = list(dict.fromkeys(_leaf_names(self.steps)))
+        return f"pass {names[0]}" if len(names) == 1 else f"one of the passes {', '.join(names)}"
 
     def _run_steps(self, operation: Any, steps: Sequence[Step]) -> None:
         position = 0
@@ -226,6 +232,14 @@ def _step_text(step: Step) -> str:
         anchor = step.anchor + (f"{{{options}}}" if options else "")
         return f"{anchor}({','.join(_step_text(child) for child in step.steps)})"
     return step.text() if isinstance(step, Pass) else step.text
+
+
+def _leaf_names(steps: Sequence[Step]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, Group):
+            yield from _leaf_names(step.steps)
+        else:
+            yield step.name
 
 
 def _only_upstream(step: Step) -> bool:

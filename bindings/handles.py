@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Handles that users hold of a module's operations and values. MLIR's own point into memory and keep nothing there.
+
+A module stays in memory while there are handles of its context (`adopt`, `release`). Values that builders hand out know
+their module and are followed: what a pass has erased says so when it is used, instead of reading freed memory.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet, ref
+
+from .callbacks import fragile
+from .errors import RelaxError
+from .mlir import ir
+
+#: The handles of the module that is being built; None where nobody keeps what is made: in passes.
+building: ContextVar[Handles | None] = ContextVar("building", default=None)
+_is_checked: ContextVar[bool] = ContextVar("is_checked", default=False)
+
+# How many modules of ours each context has, by its id: one that is counted cannot die.
+_owners: Counter[int] = Counter()
+#: Modules that their last user has let go, what forgets their contexts' memos, and whether handles were handed out.
+_released: deque[tuple[Any, Callable[[], None], bool]] = deque()
+
+# Handles that are gone are forgotten when there are as many again, and so many.
+_FEW = 1024
+
+
+def adopt(owner: Any) -> None:
+    """Counts a module in, which is to be given to `release` once."""
+    _owners[id(owner.context)] += 1
+    _free_released()
+
+
+def release(owner: Any, forget: Callable[[], None], handed_out: bool = True) -> None:
+    """Frees a module as soon as nobody has a handle of its context any more, or at once if nobody was given any."""
+    _released.append((owner, forget, handed_out))
+    _free_released()
+
+
+def _free_released() -> None:
+    for _ in range(len(_released)):
+        try:
+            owner, forget, handed_out = _released.popleft()
+        except IndexError:  # another thread was faster
+            return
+        forget()
+        context = owner.context
+        # Two are this function's own; each of our modules has one; everything else is somebody's handle.
+        if handed_out and sys.getrefcount(context) - 2 > _owners[id(context)]:
+            _released.append((owner, forget, handed_out))
+            continue
+        _owners[id(context)] -= 1
+        if not _owners[id(context)]:
+            del _owners[id(context)]
+
+
+class Handles:
+    """The handles of a module that were handed out and are followed."""
+
+    def __init__(self, owner: Any):
+        #: MLIR's module, which lives as long as one of them.
+        self.owner = owner
+        # Its id alone: a reference would count as somebody's handle.
+        self.context_id = id(owner.context)
+        self._values: list[Any] = []
+        self._operations: list[Any] = []
+        self._many = _FEW
+        _all.add(self)
+
+    def result(self, value: Any, what: str) -> Any:
+        """The result of an operation of this name."""
+        result = Result(value)
+        result.handles, result.what = self, what
+        values = self._values
+        values.append(ref(result))
+        if len(values) > self._many:
+            self._forget_those_gone()
+        return result
+
+    def argument(self, value: Any) -> Any:
+        """The argument of a block."""
+        argument = Argument(value)
+        argument.handles, argument.what = self, ""
+        self._values.append(ref(argument))
+        return argument
+
+    def _forget_those_gone(self) -> None:
+        self._values = [each for each in self._values if each() is not None]
+        self._many = 2 * len(self._values) + _FEW
+
+    def operation(self, holder: Any) -> Any:
+        """An operation's view, or an object that has an operation.
+
+        It has a name, `what`, the hash of a value of it, `identity`, and a `reason` why it is gone, empty so far.
+        """
+        self._operations.append(ref(holder))
+        return holder
+
+    def check(self, changed: Any, reason: str) -> None:
+        """Marks the handles of what is not in the module any more, after an operation was changed."""
+        self._forget_those_gone()
+        self._operations = [each for each in self._operations if each() is not None]
+        if not (self._values or self._operations) or not _is_inside(changed, self.owner.operation):
+            return
+        values, without_results = _left(self.owner.operation)
+        for each in self._values:
+            value = each()
+            # Where another one has come into the same memory, it is at least one of the same kind.
+            if value is not None and values.get(hash(value)) != value.what:
+                value.reason = reason
+                value.__class__ = ErasedArgument if isinstance(value, Argument) else ErasedResult
+        for each in self._operations:
+            holder = each()
+            if holder is None or _reason(holder) or values.get(holder.identity) == holder.what:
+                continue
+            if holder.operation not in without_results:
+                _mark_operation(holder, reason)
+        self._values = [each for each in self._values if not isinstance(each(), _ERASED)]
+        self._operations = [each for each in self._operations if not _reason(each())]
+
+
+#: All that are followed, to be found by what was changed.
+_all: WeakSet[Handles] = WeakSet()
+
+
+def _mark_operation(holder: Any, reason: str) -> None:
+    # MLIR's bindings refuse it from now on.
+    holder.operation._set_invalid()
+    holder.reason = reason
+    if isinstance(holder, ir.OpView):
+        holder.__class__ = ErasedOperation
+
+
+def _reason(holder: Any) -> str:
+    return "" if holder is None else str(object.__getattribute__(holder, "reason"))
+
+
+def _left(root: Any) -> tuple[dict[int, str], list[Any]]:
+    """What is in a module: values (what tells them apart) with their operations' names, functions and the like.
+
+    Arguments have no name. An operation's own hash changes with its operands.
+    """
+    values: dict[int, str] = {}
+    without_results: list[Any] = []
+
+    def visit(operation: Any) -> Any:
+        name, regions = operation.name, operation.regions
+        for result in operation.results:
+            values[hash(result)] = name
+        for region in regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    values[hash(argument)] = ""
+        if len(regions) and not len(operation.results):
+            without_results.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return values, without_results
+
+
+def _is_inside(operation: Any, root: Any) -> bool:
+    while operation != root:
+        around = operation.parent if operation.attached else None
+        if around is None:
+            return False
+        operation = around.operation
+    return True
+
+
+@contextmanager
+@fragile
+def erasing(operation: Any, by: str) -> Iterator[None]:
+    """Around what changes an operation and may erase some inside; handles of these say afterwards by what."""
+    if _is_checked.get():
+        yield
+        return
+    is_checked, module = _is_checked.set(True), building.set(None)
+    try:
+        yield
+    finally:
+        building.reset(module)
+        _is_checked.reset(is_checked)
+        for handles in list(_all):
+            handles.check(operation, by)
+
+
+class Result(ir.OpResult):
+    """An operation's result that is followed."""
+
+    __slots__ = ("__weakref__", "handles", "reason", "what")
+
+    @property
+    def owner(self) -> Any:
+        owner = super().owner
+        if isinstance(owner, ir.OpView):
+            owner.identity, owner.what, owner.reason = hash(self), self.what, ""
+            self.handles.operation(owner)
+        return owner
+
+
+class Argument(ir.BlockArgument):
+    """A block's argument that is followed."""
+
+    __slots__ = ("__weakref__", "handles", "reason", "what")
+
+
+def is_foreign(value: Any, handles: Handles | None, context: Any) -> bool:
+    """Whether a value cannot be used in a context, by what `handles` follow. Raises RelaxError where it was erased."""
+    if not isinstance(value, (Result, Argument)):
+        return value.context is not context
+    of = value.handles
+    return of is not handles if handles is not None else of.context_id != id(context)
+
+
+def _refuse(holder: Any, name: str) -> Any:
+    if name in ("__class__", "__repr__", "__str__", "__hash__", "__eq__"):
+        return object.__getattribute__(holder, name)
+    raise erased_error(holder)
+
+
+def _text(holder: Any) -> str:
+    return f"<{_told(holder)}>"
+
+
+def erased_error(holder: Any) -> RelaxError:
+    return RelaxError(f"{_told(holder)}: look up in the module what is there now")
+
+
+def _told(holder: Any) -> str:
+    what, reason = object.__getattribute__(holder, "what"), object.__getattribute__(holder, "reason")
+    whose = f"a value of '{what}'" if isinstance(holder, Result) else f"'{what}'" if what else "an argument"
+    return f"{whose} was erased by {reason}"
+
+
+# What handles become whose operation is gone. The bindings' classes take one base only.
+class ErasedResult(Result):
+    __slots__ = ()
+    __getattribute__ = _refuse
+    __str__ = __repr__ = _text
+
+
+class ErasedArgument(Argument):
+    __slots__ = ()
+    __getattribute__ = _refuse
+    __str__ = __repr__ = _text
+
+
+class ErasedOperation(ir.OpView):
+    __getattribute__ = _refuse
+    __str__ = __repr__ = _text
+
+
+_ERASED = (ErasedResult, ErasedArgument, ErasedOperation)
