@@ -19,9 +19,16 @@ from .erasing import detach, erase, erasing_by
 from .errors import RelaxError
 from .mlir import ir
 
+#: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
+before_rewriting: list[Callable[[Any], None]] = []
 # The outermost operations of the runs that are under way in this thread.
 _being_rewritten: ContextVar[tuple[Any, ...]] = ContextVar("being_rewritten", default=())
 _at_block_begin = ir.InsertionPoint.at_block_begin
+
+
+def is_rewriting() -> bool:
+    """Whether a driver runs in this thread."""
+    return bool(_being_rewritten.get())
 
 
 class Decline(Exception):
@@ -48,6 +55,9 @@ class PatternCall:
 
     def __init__(self, root: Any, erase_other: Callable[[Any], None] | None = None):
         """`erase_other` erases an operation that the pattern has not made and that nobody uses, if it does not wait."""
+        if not is_rewriting():
+            for prepare in before_rewriting:
+                prepare(root.context)
         self._outermost = _outermost(root)
         self._module = ir.Module.create(ir.Location.unknown(root.context))
         self._block = self._module.body

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..bindings.context import new_context
+from ..bindings.rewriting import before_rewriting
 from . import relax, tir  # noqa: F401  # importing a dialect registers it
 from .core.dialect import registered_dialects
 
@@ -16,6 +17,14 @@ _UPSTREAM = ("func", "arith")
 def create_context() -> Any:
     """A context with this project's and every other registered dialect, ready to parse and build."""
     context = new_context(_UPSTREAM)
+    load_registered(context)
+    return context
+
+
+def load_registered(context: Any) -> None:
+    """Makes a context know what was declared after it was made: by a plug-in, mostly."""
     for dialect in registered_dialects().values():
         dialect.load(context)
-    return context
+
+
+before_rewriting.append(load_registered)

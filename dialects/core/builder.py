@@ -9,6 +9,7 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.handles import Result, building, is_foreign
 from ...bindings.mlir import ir, parse_type
+from ...bindings.rewriting import is_rewriting
 from ...bindings.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
@@ -186,7 +187,7 @@ class _Build:
     def _result_types(self, values: Sequence[Any], attributes: dict[str, Any]) -> Sequence[Any]:
         definition = self.definition
         if definition.explicit:
-            self._check_known()
+            self._make_known()
             return self._stated_types(self.arguments.get(definition.explicit))
         if definition.value_dependent:
             return self._infer(values, attributes)
@@ -194,14 +195,17 @@ class _Build:
         inferred = cache_of(self.context).inferred
         return inferred.get(key) or inferred.remember(key, self._infer(values, attributes))
 
-    def _check_known(self) -> None:
-        # MLIR would create an unregistered operation without a word.
-        if not self.context.is_registered_operation(self.definition.full_name):
-            raise OpProblem("is not known to this context, which was made before the operator was declared")
+    def _make_known(self) -> None:
+        """Of an operator that is declared later than the context is made MLIR would create an unregistered one."""
+        if self.context.is_registered_operation(self.definition.full_name):
+            return
+        if is_rewriting():
+            raise OpProblem("was declared while patterns run, too late for this context: import its module before")
+        self.definition.dialect.load(self.context)
 
     def _infer(self, values: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
         definition = self.definition
-        self._check_known()
+        self._make_known()
         infos = definition.segment([operand_info(value) for value in values], self.sizes)
         decoded = {
             name: kind.decode(attributes[name]) if name in attributes else kind.default

@@ -6,8 +6,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from ...bindings.callbacks import callback
+from ...bindings.callbacks import callback, fragile
 from ...bindings.errors import RelaxError
 from ...bindings.irdl import Operand, OpShape, ParamShape, as_runs, build_irdl_module, irdl_name, without_clashes
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
@@ -34,7 +35,7 @@ class _Speculatable(ir.ConditionallySpeculatable):
 
 
 class Dialect:
-    """A set of operators under one prefix. Creating one registers it: new contexts know its operators."""
+    """A set of operators under one prefix. Creating one registers it: contexts know its operators."""
 
     def __init__(
         self,
@@ -52,6 +53,8 @@ class Dialect:
         self.ops: dict[str, Operator] = {}
         self._classes: list[type] = []
         self._classes_registered = False
+        #: How many of the operators each context knows.
+        self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
         _DIALECTS[name] = self
 
@@ -85,7 +88,7 @@ class Dialect:
         own: bool = False,
         doc: str = "",
     ) -> Operator:
-        """Declares an operator (its arguments: opdef.OpDef). Contexts made from now on know it; calls build it."""
+        """Declares an operator (its arguments: opdef.OpDef). Calls build it."""
         if name in self.ops:
             raise RelaxError(f"operator {self.name}.{name} is declared twice")
         clash = next((other for other in self.ops if irdl_name(other) == irdl_name(name)), None)
@@ -115,27 +118,37 @@ class Dialect:
         self.ops[name] = definition
         return definition
 
-    def irdl_module(self, context: Any, *, readable: bool = False) -> Any:
-        """The dialect in IRDL; `readable` writes what IRDL cannot say in a way that other tools accept."""
-        types = [ParamShape(name, params) for name, params in self.types.items()]
-        attributes = [ParamShape(name, params) for name, params in self.attributes.items()]
-        ops = [_op_shape(definition) for definition in self.ops.values()]
+    def irdl_module(self, context: Any, *, readable: bool = False, known: int = 0) -> Any:
+        """The dialect in IRDL; `readable` writes what IRDL cannot say in a way that other tools accept.
+
+        Where the context knows so many operators, it is the others.
+        """
+        types = [ParamShape(name, params) for name, params in self.types.items() if not known]
+        attributes = [ParamShape(name, params) for name, params in self.attributes.items() if not known]
+        ops = [_op_shape(definition) for definition in self._after(known)]
         if readable:
             ops = [
                 without_clashes(op._replace(operands=as_runs(op.operands), results=as_runs(op.results))) for op in ops
             ]
         return build_irdl_module(self.name, types, attributes, ops, context, irdl_name if readable else str)
 
+    def _after(self, known: int) -> list[Operator]:
+        return list(self.ops.values())[known:]
+
+    @fragile
     def load(self, context: Any) -> None:
-        """Makes the dialect known to a context; a second time does nothing."""
-        if context.is_dialect_loaded(self.name):
+        """Makes the dialect known to a context; later again what was declared since. Else it does nothing."""
+        known = self._known.get(context, 0)
+        if known == len(self.ops) and context.is_dialect_loaded(self.name):
             return
-        load_irdl(self.irdl_module(context))
+        load_irdl(self.irdl_module(context, known=known))
         with context:
-            for definition in self.ops.values():
+            for definition in self._after(known):
                 _attach_traits(definition)
-            self._register_type_classes()
+            if not known:
+                self._register_type_classes()
         self._register_op_classes()
+        self._known[context] = len(self.ops)
 
     def _register_type_classes(self) -> None:
         for name in self.types:

@@ -17,6 +17,7 @@ from ...bindings.mlir import ir
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.suggest import suggest
 from ...bindings.upstream_passes import upstream_passes
+from ...dialects.context import load_registered
 from ...dialects.verification import verify_functions, verify_ir
 from .base import Pass
 from .instruments import Instrument
@@ -141,6 +142,8 @@ class Pipeline:
         operation = getattr(target, "_owner", target).operation.operation
         if self.anchor not in ("any", operation.name):
             raise RelaxError(f"the pipeline runs on {self.anchor}, but it was given a {operation.name}")
+        # The passes may have come with a plug-in, after the module.
+        load_registered(operation.context)
         with operation.context, ir.Location.unknown(), erasing(operation, self._names()):
             self._run_steps(operation, self.steps)
         return target

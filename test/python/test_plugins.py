@@ -173,6 +173,134 @@ def test_two_plug_ins_side_by_side(tmp_path: Path) -> None:
     assert "other.tile = 8" in done.stdout
 
 
+# An operator of the package's own that its pass makes, and a rule: both come after the module that they work on.
+FUSE = (
+    PASSES[: PASSES.index("    @rx.register_pass")]
+    + '''
+    @rx.register_pass
+    @dataclass(frozen=True)
+    class Clamp(rx.Pass):
+        """Makes relu6 of relu."""
+
+        name: ClassVar[str] = "mynpu-clamp"
+
+        def run(self, op: Any) -> None:
+            from .ops import mynpu
+
+            clamped = lambda relu, rewriter: mynpu.ops["relu6"](relu.operands[0])
+            rx.apply_greedy(op, [rx.Pattern("relax.nn.relu", clamped)])
+'''
+)
+TARGET = """
+    import relax_mlir as rx
+
+    rx.register_target(rx.Target("mynpu", parents=("llvm",), rule_modules=("mynpu.rules",), doc="An accelerator."))
+"""
+RULES = """
+    import relax_mlir as rx
+    from .ops import mynpu
+
+    @rx.register_legalize("relax.nn.relu", target="mynpu")
+    def relu(op, operands, builder):
+        return mynpu.ops["relu6"](operands[0])
+
+    @rx.register_legalize("mynpu.relu6")
+    def relu6(op, operands, builder):
+        def clamp(x):
+            x = rx.number(x)
+            return rx.select(x > 6.0, x.constant(6.0), x).value
+
+        return builder.elementwise(clamp)
+"""
+RELU = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.nn.relu"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.fixture
+def npu(tmp_path: Path) -> Path:
+    modules = {"passes": FUSE, "ops": OPS, "target": TARGET, "rules": RULES}
+    points = {"pass.mynpu-clamp": "mynpu.passes", "dialect.mynpu": "mynpu.ops", "target.mynpu": "mynpu.target"}
+    install(tmp_path, modules, points)
+    return tmp_path
+
+
+def python(folder: Path, program: str) -> str:
+    code = f"import sys; sys.path.insert(0, {str(folder)!r})\n" + textwrap.dedent(program)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_a_plug_in_works_on_modules_that_were_made_before(npu: Path) -> None:
+    printed = python(
+        npu,
+        f"""
+        import relax_mlir as rx
+
+        for module in (rx.Module.parse({RELU!r}), rx.Module.parse({RELU!r}).copy()):
+            rx.Pipeline("mynpu-clamp,canonicalize,func.func(cse)").run(module)
+            module.verify()
+            print(rx.Module.parse(str(module)))
+        """,
+    )
+    assert printed.count('"mynpu.relu6"(%arg0) : (tensor<4xf32>) -> tensor<4xf32>') == 2, printed
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        'rx.apply_greedy(module.operation, [rx.Pattern("relax.nn.relu", late)])',
+        'rx.LegalizeOps(customize_legalize_map={"relax.nn.relu": late})(module)',
+    ],
+)
+def test_what_is_declared_while_patterns_run_is_refused(npu: Path, run: str) -> None:
+    printed = python(
+        npu,
+        f"""
+        import relax_mlir as rx
+
+        def late(op, *_):
+            import mynpu.ops
+            return mynpu.ops.mynpu.ops["relu6"](op.operands[0])
+
+        module = rx.Module.parse({RELU!r})
+        try:
+            {run}
+        except rx.RelaxError as error:
+            print(error)
+        """,
+    )
+    message = "'mynpu.relu6' op was declared while patterns run, too late for this context: import its module before"
+    assert message in printed
+
+
+def test_a_rule_may_make_an_operator_of_its_package(npu: Path) -> None:
+    printed = python(
+        npu,
+        f"""
+        import numpy, relax_mlir as rx
+
+        module = rx.Module.parse({RELU!r})
+        executable = rx.compile(module, "mynpu", jobs=1, cache=False)
+        print(numpy.from_dlpack(executable["main"](numpy.array([1, 5, 7, 9], "float32"))).tolist())
+        """,
+    )
+    assert printed == "[1.0, 5.0, 6.0, 6.0]\n"
+
+
+def test_the_tools_know_an_operator_that_a_rule_makes(npu: Path) -> None:
+    done = relax_opt(npu, "--relax-legalize-ops=target=mynpu", text=RELU)
+    assert done.returncode == 0, done.stderr
+    assert "linalg.generic" in done.stdout
+    (npu / "m.mlir").write_text(RELU)
+    arguments = [str(npu / "m.mlir"), "-o", str(npu / "m.rxa"), "--target=mynpu", "--no-cache"]
+    python(npu, f"from relax_mlir.tools.relax_compile import main; sys.argv[1:] = {arguments!r}; main()")
+    assert (npu / "m.rxa").stat().st_size > 0
+
+
 @pytest.mark.parametrize("file", ["ops.py", "__init__.py", "./ops.py"])
 def test_a_file_s_path_names_a_module_of_its_package(tmp_path: Path, file: str) -> None:
     install(tmp_path, {"inner": OPS, "ops": "from . import inner\n"}, {})
