@@ -22,6 +22,9 @@ from .conversions import widened
 from .loops import for_range, index, load, repeat_while, scratches, size, store, when
 from .movement import product
 
+#: Records that are compared at once.
+_BLOCK = 16
+
 #: The scalars of a record, and the record at a place.
 Record = Sequence[Any]
 Records = Callable[[Any], Record]
@@ -138,69 +141,109 @@ def with_sorter(most: int | Any, elements: Sequence[Any], use: Callable[[Sorter]
 
 
 class FirstOfMany:
-    """Finds the first records of an order without sorting the others.
+    """Finds the first records of an order without sorting the others; each ends in its place, which decides between
+    equal ones.
 
-    Candidates are collected, and now and then sorted to keep the first: n log(wanted) at most, and near to n where
-    most records come after those kept.
+    Those found so far are a heap, the last of them on top: most others are passed after one comparison with it.
     """
 
-    def __init__(self, sorter: Sorter, candidates: Sequence[Any], wanted: Any, order: Order):
+    def __init__(self, sorter: Sorter, heap: Sequence[Any], wanted: Any, order: Order):
         self._sorter = sorter
-        self._candidates = candidates
+        self._heap = heap
         self._wanted = wanted
         self._order = order
 
     def select(self, count: Any, record: Records) -> Records:
-        """The first of `count` records in their order; equal ones by their place."""
-        most = size(self._candidates[0], 0)
-        last = scalar.subtract(count, index(1), "index")
+        """The first of `count` records in their order."""
+        for_range(0, self._wanted, lambda i: self._put(record(i), i))
+        parents = scalar.create("arith.divui", self._wanted, index(2))
+        last_parent = scalar.subtract(parents, index(1), "index")
+        for_range(0, parents, lambda i: self._sink_at(scalar.subtract(last_parent, i, "index")))
 
-        def step(place: Any, filled: Any, is_pruned: Any) -> list[Any]:
-            new = record(place)
-            is_wanted = when(is_pruned, lambda: self._order(new, self._worst()), _true, [is_pruned.type])[0]
-            when(is_wanted, lambda: self._put(new, filled))
-            filled = scalar.incremented_if(is_wanted, filled)
-            is_full = scalar.compare("==", filled, most, "index")
-            prunes = scalar.create("arith.ori", is_full, scalar.compare("==", place, last, "index"))
-            left = when(prunes, lambda: self._prune(filled), lambda: filled, [filled.type])[0]
-            return [left, scalar.create("arith.ori", is_pruned, prunes)]
+        def take_next(place: Any) -> list[Any]:
+            (found,) = self._passed(place, count, record)
+            when(scalar.compare("<", found, count, "index"), lambda: self._sink(record(found), index(0)))
+            return [scalar.add(found, index(1), "index")]
 
-        for_range(0, count, step, index(0), scalar.constant(False, _bool()))
-        return self._get
+        wants_any = scalar.compare(">", self._wanted, index(0), "index")
+        start = scalar.select(wants_any, self._wanted, count)
+        repeat_while([start], lambda place: scalar.compare("<", place, count, "index"), take_next)
+        return self._sorter.sort(self._wanted, self._get, self._precedes)
 
-    def _worst(self) -> Record:
-        return self._get(scalar.subtract(self._wanted, index(1), "index"))
+    def _passed(self, place: Any, count: Any, record: Records) -> list[Any]:
+        """From a place on the first record that comes before the top, or their count: in blocks, then one by one."""
+        top, one, block = self._get(index(0)), index(1), index(_BLOCK)
+        last, false = scalar.subtract(count, one, "index"), scalar.constant(False, ir.IntegerType.get_signless(1))
 
-    def _prune(self, filled: Any) -> Any:
-        """Leaves the first of the candidates, in order; how many these are."""
-        in_order = self._sorter.sort(filled, self._get, self._order)
-        kept = scalar.minimum(filled, self._wanted, "index")
-        for_range(0, kept, lambda i: self._put(in_order(i), i))
-        return kept
+        def is_block_passed(place: Any) -> Any:
+            end = scalar.add(place, block, "index")
+
+            def has_none() -> Any:
+                # Without an end before the block's, the comparisons are vectors.
+                found = for_range(place, end, lambda i, any_: scalar.create("arith.ori", any_, wants(i)), false)
+                return scalar.inverted(found[0])
+
+            return when(scalar.compare("<=", end, count, "index"), has_none, lambda: false, [false.type])[0]
+
+        def wants(place: Any) -> Any:
+            return self._order(record(place), top)
+
+        def is_passed(place: Any) -> Any:
+            is_inside = scalar.compare("<", place, count, "index")
+            is_not_wanted = scalar.inverted(wants(scalar.minimum(place, last, "index")))
+            return scalar.create("arith.andi", is_inside, is_not_wanted)
+
+        (place,) = repeat_while([place], is_block_passed, lambda place: [scalar.add(place, block, "index")])
+        return repeat_while([place], is_passed, lambda place: [scalar.add(place, one, "index")])
+
+    def _precedes(self, left: Record, right: Record) -> Any:
+        """The order with equal records by their places."""
+        is_before = scalar.compare("<", left[-1], right[-1], "index")
+        is_not_after = scalar.inverted(self._order(right, left))
+        return scalar.create(
+            "arith.ori", self._order(left, right), scalar.create("arith.andi", is_before, is_not_after)
+        )
+
+    def _sink_at(self, hole: Any) -> None:
+        self._sink(self._get(hole), hole)
+
+    def _sink(self, record: Record, hole: Any) -> None:
+        """Puts a record into the heap at or below a hole: what is below and comes after it moves up."""
+        last = scalar.subtract(self._wanted, index(1), "index")
+
+        def is_below(place: Any) -> Any:
+            return scalar.compare("<", place, self._wanted, "index")
+
+        def later_child(hole: Any) -> Any:
+            left = scalar.add(scalar.add(hole, hole, "index"), index(1), "index")
+            right = scalar.add(left, index(1), "index")
+            pair = (self._get(scalar.minimum(place, last, "index")) for place in (left, right))
+            takes_right = scalar.create("arith.andi", is_below(right), self._precedes(*pair))
+            return scalar.incremented_if(takes_right, left)
+
+        def moves_up(_: Any, child: Any) -> Any:
+            comes_after = self._precedes(record, self._get(scalar.minimum(child, last, "index")))
+            return scalar.create("arith.andi", is_below(child), comes_after)
+
+        def move_up(hole: Any, child: Any) -> list[Any]:
+            self._put(self._get(child), hole)
+            return [child, later_child(child)]
+
+        hole, _ = repeat_while([hole, later_child(hole)], moves_up, move_up)
+        self._put(record, hole)
 
     def _get(self, place: Any) -> Record:
-        return [load(memory, place) for memory in self._candidates]
+        return [load(memory, place) for memory in self._heap]
 
     def _put(self, record: Record, place: Any) -> None:
-        for value, memory in zip(record, self._candidates, strict=True):
+        for value, memory in zip(record, self._heap, strict=True):
             store(value, memory, place)
 
 
-def with_first_of_many(
-    wanted: Any, count: Any, elements: Sequence[Any], order: Order, use: Callable[[FirstOfMany], Any]
-) -> None:
-    """`use(first)` with memory to find the first `wanted` of `count` records, in one row after the other."""
-    most = scalar.minimum(count, scalar.add(wanted, wanted, "index"), "index")
+def with_first_of_many(wanted: Any, elements: Sequence[Any], order: Order, use: Callable[[FirstOfMany], Any]) -> None:
+    """`use(first)` with memory to find the first `wanted` of more records, in one row after the other."""
 
-    def with_candidates(*candidates: Any) -> None:
-        with_sorter(most, elements, lambda sorter: use(FirstOfMany(sorter, candidates, wanted, order)))
+    def with_heap(*heap: Any) -> None:
+        with_sorter(wanted, elements, lambda sorter: use(FirstOfMany(sorter, heap, wanted, order)))
 
-    scratches([most], elements, with_candidates)
-
-
-def _true() -> Any:
-    return scalar.constant(True, _bool())
-
-
-def _bool() -> Any:
-    return ir.IntegerType.get_signless(1)
+    scratches([wanted], elements, with_heap)

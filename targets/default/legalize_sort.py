@@ -105,6 +105,6 @@ def topk(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             for_range(0, wanted, lambda i: write(row(i), outs, at(i)))
 
         elements = [data.type.element_type, ir.IndexType.get()]
-        with_first_of_many(wanted, count, elements, order, lambda first: _rows(data, lambda at: select_row(first, at)))
+        with_first_of_many(wanted, elements, order, lambda first: _rows(data, lambda at: select_row(first, at)))
 
     return builder.loops(body)

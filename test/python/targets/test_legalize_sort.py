@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
+from scheduled import at_the_end_of_memory
 
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 DTYPES = ("float16", ml_dtypes.bfloat16, "float32", "float64", *INTS, "bool")
@@ -111,6 +112,24 @@ def test_topk_of_every_k(size: int, k: int, largest: bool) -> None:
     values, positions = ran("topk", data, k=k, largest=largest, dtype="int64")
     same_bits(positions, expected)
     same_bits(values, numpy.take_along_axis(data, expected, -1))
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("k", [1, 2, 7, 15, 40])
+def test_topk_of_long_rows(k: int, largest: bool) -> None:
+    """Many equal elements, what is in order already, in the opposite one, and with what is found in the last place."""
+    random = numpy.random.default_rng(k)
+    for size in (40, 47, 48, 49, 100, 257):
+        few = random.choice(numpy.array([-1.5, 0, 2, numpy.nan, numpy.inf], "float32"), (3, size))
+        some = random.normal(size=(1, size)).astype("float32")
+        rising = numpy.arange(size, dtype="float32")[None]
+        late = numpy.zeros((2, size), "float32")
+        late[:, -1] = 1, -1
+        data = at_the_end_of_memory(numpy.concatenate([few, some, rising, -rising, late]))
+        expected = order(data, 1, descending=largest)[:, :k]
+        values, positions = ran("topk", data, k=k, largest=largest, dtype="int64", symbols=[("n", "m")])
+        same_bits(positions, expected)
+        same_bits(values, numpy.take_along_axis(data, expected, 1))
 
 
 @pytest.mark.parametrize("largest", [False, True])
