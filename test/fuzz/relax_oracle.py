@@ -314,6 +314,15 @@ def _gelu_tanh(x: Any) -> Any:
     return 0.5 * x * (1 + numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x**3)))
 
 
+def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(x: Any) -> Any:
+        if numpy.isneginf(x).any():
+            raise Undefined("0 times infinity, where the function has a limit")
+        return function(x)
+
+    return apply
+
+
 def _floats(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """In double, as the reference."""
     return {f"relax.{name}": _in_double(function) for name, function in functions.items()}
@@ -330,9 +339,9 @@ FLOAT_UNARY = _floats(
         "erf": scipy.special.erf,
         "sigmoid": scipy.special.expit,
         "rsqrt": lambda x: 1 / numpy.sqrt(x),
-        "nn.gelu": lambda x: x * scipy.special.ndtr(x),
-        "nn.gelu_tanh": _gelu_tanh,
-        "nn.silu": lambda x: x * scipy.special.expit(x),
+        "nn.gelu": _bounded(lambda x: x * scipy.special.ndtr(x)),
+        "nn.gelu_tanh": _bounded(_gelu_tanh),
+        "nn.silu": _bounded(lambda x: x * scipy.special.expit(x)),
         "nn.selu": lambda x: 1.0507009873554805 * numpy.where(x > 0, x, 1.6732632423543772 * numpy.expm1(x)),
         "nn.softplus": lambda x: numpy.logaddexp(x, 0),
         "nn.leakyrelu": lambda x: numpy.where(x > 0, x, 0.01 * x),
