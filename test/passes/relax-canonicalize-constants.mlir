@@ -78,3 +78,32 @@ func.func @filled(%s: !relax.shape<["n"]>) -> (tensor<2x3xf32>, tensor<?xf32, #r
   %2 = "relax.zeros"(%b) {dtype = f32} : (!relax.shape<[2000]>) -> tensor<2000xf32>
   return %0, %1, %2 : tensor<2x3xf32>, tensor<?xf32, #relax.sym<["n"]>>, tensor<2000xf32>
 }
+
+// The smallest integer divided by -1 overflows: that is for the program to do.
+// CHECK-LABEL: func.func @overflow(
+// CHECK-COUNT-2: "relax.{{floor_divide|divide}}"
+func.func @overflow() -> (tensor<2xi8>, tensor<2xi8>) {
+  %x = arith.constant dense<[-128, 4]> : tensor<2xi8>
+  %y = arith.constant dense<-1> : tensor<i8>
+  %0 = "relax.floor_divide"(%x, %y) : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  %1 = "relax.divide"(%x, %y) : (tensor<2xi8>, tensor<i8>) -> tensor<2xi8>
+  return %0, %1 : tensor<2xi8>, tensor<2xi8>
+}
+
+// A column and a row together are a matrix, larger than both: they stay apart. Where one covers the other they do not.
+// CHECK-LABEL: func.func @column_and_row(
+// CHECK: %[[PART:.*]] = "relax.add"(%arg0, %{{.*}}) : (tensor<2x3xi32>, tensor<2x1xi32>)
+// CHECK: %[[APART:.*]] = "relax.add"(%[[PART]], %{{.*}}) : (tensor<2x3xi32>, tensor<1x3xi32>)
+// CHECK: %[[BOTH:.*]] = arith.constant dense<{{\[\[}}2, 4, 6], [5, 7, 9]]> : tensor<2x3xi32>
+// CHECK: %[[SUM:.*]] = "relax.add"(%arg0, %[[BOTH]])
+// CHECK: return %[[APART]], %[[SUM]]
+func.func @column_and_row(%x: tensor<2x3xi32>) -> (tensor<2x3xi32>, tensor<2x3xi32>) {
+  %column = arith.constant dense<[[1], [2]]> : tensor<2x1xi32>
+  %row = arith.constant dense<[[1, 2, 3]]> : tensor<1x3xi32>
+  %whole = arith.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %0 = "relax.add"(%x, %column) : (tensor<2x3xi32>, tensor<2x1xi32>) -> tensor<2x3xi32>
+  %1 = "relax.add"(%0, %row) : (tensor<2x3xi32>, tensor<1x3xi32>) -> tensor<2x3xi32>
+  %2 = "relax.add"(%x, %row) : (tensor<2x3xi32>, tensor<1x3xi32>) -> tensor<2x3xi32>
+  %3 = "relax.add"(%2, %whole) : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
+  return %1, %3 : tensor<2x3xi32>, tensor<2x3xi32>
+}

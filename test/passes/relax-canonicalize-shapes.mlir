@@ -93,3 +93,13 @@ func.func @scalars(%x: tensor<?xf32, #relax.sym<["n"]>>) -> (tensor<f32>, tensor
   %1 = "relax.scalar_to_tensor"(%n) : (i64) -> tensor<i64>
   return %0, %1 : tensor<f32>, tensor<i64>
 }
+
+// What is invalid without the cast keeps it: 4 and 5 are added where the sizes are not known, and that fails at run time.
+// CHECK-LABEL: func.func @cast_that_hides_a_size(
+// CHECK-NEXT: %[[HIDDEN:.*]] = "relax.match_cast"(%arg0) : (tensor<4xf32>) -> tensor<?xf32>
+// CHECK-NEXT: "relax.add"(%[[HIDDEN]], %arg1) : (tensor<?xf32>, tensor<5xf32>) -> tensor<5xf32>
+func.func @cast_that_hides_a_size(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %0 = "relax.match_cast"(%x) : (tensor<4xf32>) -> tensor<?xf32>
+  %1 = "relax.add"(%0, %y) : (tensor<?xf32>, tensor<5xf32>) -> tensor<5xf32>
+  return %1 : tensor<5xf32>
+}

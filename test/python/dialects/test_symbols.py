@@ -354,6 +354,21 @@ def test_product() -> None:
     assert product([2, None, sym("n")]) is None
 
 
+@pytest.mark.parametrize(
+    ("size", "cut"),
+    [
+        ("min(n, m)", False),  # n may be 0, which no broadcast makes of m
+        ("min(n + 1, m)", True),
+        ("min(n, k + 1, m)", False),
+        ("min(4, m)", True),
+        ("min(n, 4)", False),
+        ("m", False),
+    ],
+)
+def test_a_size_that_is_cut_from_another(size: str, cut: bool) -> None:
+    assert symbols.is_cut(symbols.parse(size), sym("m")) is cut
+
+
 def test_imports_only_light_parts_of_the_standard_library(tmp_path: Path) -> None:
     package = tmp_path / "alone"
     package.mkdir()
