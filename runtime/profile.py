@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from .errors import ArtifactError
+from .noise import clock_cost, note_on_kernels, notes_on_calls
 
 #: The code's function that switches its clocks on (1) and off (0) and gives the address of what they measure: i64
 #: numbers, nanoseconds of all kernels, then for each place calls and nanoseconds.
@@ -74,6 +75,8 @@ class Profile:
     #: A whole call, with the clocks on and off.
     profiled_seconds: float
     unprofiled_seconds: float
+    #: Why the times are not to be trusted as they stand; nothing where they are.
+    notes: tuple[str, ...] = ()
 
     def by_operator(self) -> list[OperatorTime]:
         """The times of each kind of operator, the longest first."""
@@ -99,7 +102,7 @@ class Profile:
     def __str__(self) -> str:
         from .profile_text import profile_text
 
-        return profile_text(self)
+        return profile_text(self) + "".join(f"note: {note}\n" for note in self.notes)
 
 
 def profile_calls(
@@ -193,7 +196,10 @@ def _summary(
     kernels = [_kernel_time(*each) for each in zip(sites, calls, seconds, shares, spreads, strict=False)]
     kernels.sort(key=lambda each: -each.seconds)
     unprofiled = _mean(_middle(plain, key=lambda each: each))
-    return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled)
+    called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
+    notes = notes_on_calls(plain, clock_cost())
+    notes += note_on_kernels(whole, unprofiled, sum(each.calls for each in kernels), called)
+    return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled, tuple(notes))
 
 
 def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
+
+from ...runtime.noise import percentile
 
 
 def measure(call: Callable[[], object], repeat: int = 100, warmup: int = 10) -> list[float]:
@@ -27,8 +28,3 @@ def report(seconds: Sequence[float]) -> str:
     parts = [f"{name} {percentile(seconds, share) * factor:.2f}" for name, share in shown]
     calls = "1 call" if len(seconds) == 1 else f"{len(seconds)} calls"
     return f"{calls}: {', '.join(parts)}, min {seconds[0] * factor:.2f} {unit}\n"
-
-
-def percentile(ordered: Sequence[float], share: int) -> float:
-    """The smallest time that at least `share` percent of the calls did not exceed."""
-    return ordered[max(math.ceil(len(ordered) * share / 100) - 1, 0)]

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ... import __version__
 from ...bindings.errors import RelaxError
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load, tensor
+from ...runtime.noise import clock_cost, notes_on_calls
 from ..command_line import Arguments, help_text, parse_shapes, write_text
 from ..completion import completion_script
 from ..opt.files import refuse_overwriting
@@ -45,17 +46,17 @@ class Driver:
         entry = executable.signature(name)
         values, notes = make_inputs(spread_inputs(entry), arguments["input"] or (), shapes, arguments["random"])
         inputs = gathered_inputs(entry, values)
-        for note in notes:
-            self.stderr.write(f"relax-run: note: {note}\n")
+        self._note(notes)
         announce(f"running {name}")
         call = _caller(executable[name].packed, name, inputs)
         results, notes = outputs.named_arrays(entry, call())
-        for note in notes:
-            self.stderr.write(f"relax-run: note: {note}\n")
+        self._note(notes)
         self._show(results, arguments)
         self._keep(results, arguments)
         if arguments["benchmark"]:
-            write_text(self.stdout, benchmark.report(benchmark.measure(call, **_counts(arguments))))
+            seconds = benchmark.measure(call, **_counts(arguments))
+            write_text(self.stdout, benchmark.report(seconds))
+            self._note(notes_on_calls(seconds, clock_cost()))
         if arguments["profile"] or arguments["profile-json"] is not None:
             self._profile(executable, name, inputs, arguments)
         return self._compare(inputs, results, arguments)
@@ -82,6 +83,11 @@ class Driver:
             write_text(self.stdout, profile.report(found, self.stdout))
         if arguments["profile-json"] is not None:
             profile.write_json(arguments["profile-json"], found)
+        self._note(found.notes)
+
+    def _note(self, notes: Iterable[str]) -> None:
+        for note in notes:
+            self.stderr.write(f"relax-run: note: {note}\n")
 
     def _compare(self, inputs: Mapping[str, Any], results: Mapping[str, Any], arguments: Arguments) -> int:
         model = arguments["compare"]

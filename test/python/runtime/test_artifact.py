@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,39 @@ def with_manifest(manifest: bytes, version: int = 2) -> bytes:
 
 def with_objects(data: bytes, sizes: list[int]) -> bytes:
     return with_manifest(json.dumps({**manifest_of(data), "objects": sizes, "constants": []}).encode())
+
+
+def with_constants(data: bytes, places: list[tuple[int, int]], total: int = 128) -> bytes:
+    """A file with constants of zeros at these offsets, of these sizes, all checksums right."""
+    listed = [
+        {"name": f"c{index}", "dtype": "int8", "shape": [size], "offset": offset, "size": size}
+        | {"crc32": zlib.crc32(bytes(size + -size % 64))}
+        for index, (offset, size) in enumerate(places)
+    ]
+    manifest = json.dumps({**manifest_of(data), "objects": [1], "constants": listed}).encode()
+    whole = with_manifest(manifest)
+    size = len(whole) + total
+    header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", 2, len(manifest), 64, size)
+    return (
+        header
+        + hashlib.blake2b(header + whole[HEADER_BYTES:], digest_size=32).digest()
+        + whole[HEADER_BYTES:]
+        + bytes(total)
+    )
+
+
+def test_constants_lie_one_behind_the_other(tmp_path: Path, whole: bytes) -> None:
+    (tmp_path / "good.rxa").write_bytes(with_constants(whole, [(0, 60), (64, 64)]))
+    assert [each.data.nbytes for each in read_artifact(tmp_path / "good.rxa").constants] == [60, 64]
+    for places, reason in (
+        ([(0, 64), (0, 64)], "constant 'c1' is not where the one before ends"),  # twice the same memory
+        ([(0, 128), (64, 64)], "constant 'c1' is not where the one before ends"),
+        ([(64, 64)], "constant 'c0' is not where the one before ends"),
+        ([(0, 64), (64, 65)], "constant 'c1' is not where the one before ends"),  # beyond the end
+        ([(0, 64)], "it goes on behind the last constant"),
+        ([], "it goes on behind the last constant"),
+    ):
+        assert f"damaged: {reason}" in refusal(tmp_path / "bad.rxa", with_constants(whole, places))
 
 
 @pytest.mark.parametrize(

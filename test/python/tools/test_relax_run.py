@@ -16,6 +16,7 @@ import ml_dtypes
 import numpy
 import pytest
 import tvm_ffi
+from noise import without_noise
 from relax_mlir.tools.relax_run import run
 from relax_mlir.tools.run import benchmark, compare
 from relax_mlir.tools.run.inputs import random_array
@@ -68,7 +69,7 @@ def told(*arguments: str | Path) -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
+    return code, stdout.getvalue(), without_noise(stderr.getvalue())
 
 
 def shown(*arguments: str | Path) -> str:
@@ -202,6 +203,15 @@ def test_benchmark(program: Path) -> None:
     number = r"\d+\.\d\d"
     pattern = f"20 calls: median {number}, p90 {number}, p99 {number}, min {number} (us|ms)"
     assert re.fullmatch(pattern, out.splitlines()[-1])
+
+
+def test_noise_is_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "measure", lambda call, **counts: sorted([1e-3] * 8 + [3e-3] * 2))
+    stderr = io.StringIO()
+    assert run([str(program), "--shape=x:5,4", "--benchmark"], io.StringIO(), io.StringIO(), stderr) == 0
+    assert stderr.getvalue().startswith(
+        "relax-run: note: the times scatter, one call in ten takes 3.0 times the median"
+    )
 
 
 def test_percentiles() -> None:

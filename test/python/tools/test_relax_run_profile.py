@@ -20,6 +20,7 @@ import numpy
 import onnx.parser
 import pytest
 import tvm_ffi
+from noise import without_noise
 from relax_mlir.runtime.artifact import read_artifact, write_artifact
 from relax_mlir.tools.relax_run import run
 
@@ -63,7 +64,7 @@ def told(*arguments: str | Path) -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
+    return code, stdout.getvalue(), without_noise(stderr.getvalue())
 
 
 @pytest.fixture(scope="module")
