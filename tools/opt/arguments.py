@@ -65,6 +65,9 @@ OPTIONS: dict[str, Option] = {
     **COMMON_OPTIONS,
 }  # fmt: skip
 
+#: Options that ask for what the tool knows, not for work.
+INFORMATION = tuple(name for name, option in OPTIONS.items() if option.group == _LIST and name != "traceback")
+
 _NAMING_PASSES = ("mlir-print-ir-before", "mlir-print-ir-after")
 _PRINTING_IR = (*_NAMING_PASSES, *(f"mlir-print-ir-{when}" for when in ("before-all", "after-all", "after-change", "after-failure")))  # fmt: skip
 

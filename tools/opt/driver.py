@@ -19,7 +19,7 @@ from ...passes.core.registry import all_passes, find_pass
 from ..command_line import reporting_errors, spelling
 from ..split_input import near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier
-from .arguments import OPTIONS, Arguments, parse_arguments
+from .arguments import INFORMATION, OPTIONS, Arguments, parse_arguments
 from .files import refuse_overwriting, write_whole
 from .guard import announce
 from .job import Job
@@ -190,6 +190,8 @@ def is_pass(name: str) -> bool:
 
 def _information(arguments: Arguments) -> str | None:
     """The text of --help and the like; None when there is work to do instead."""
+    if not any(arguments[name] not in (None, False) for name in INFORMATION):
+        return None
     from ..completion import completion_script
     from . import listing
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ... import Callback, Instrument, Module, Pipeline, PrintIR, Statistics, Timing
-from ...bindings import unique_names
+from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
 from ...bindings.errors import RelaxError
 from ...bindings.pass_manager import required_anchor
@@ -22,6 +21,9 @@ from .files import write_whole
 from .guard import announce, limited
 from .reproducer import kept_on_failure, reproducer_pipeline, reproducer_text, without_reproducer
 
+if TYPE_CHECKING:
+    from ...passes.core.statistics import Statistics
+
 _PATIENCE_S = 20
 
 
@@ -33,7 +35,7 @@ class Job:
         self.name = name
         self.stderr = stderr
         self._timing = Timing() if arguments["mlir-timing"] else None
-        self._statistics = Statistics() if arguments["mlir-pass-statistics"] else None
+        self._statistics = _new_statistics() if arguments["mlir-pass-statistics"] else None
         self._irdl = _read_irdl(arguments["irdl-file"]) if arguments["irdl-file"] is not None else None
         # Made before any input is read: a misspelt pass is told at once, and once.
         waits = arguments["run-reproducer"] or arguments["no-implicit-module"]
@@ -155,8 +157,11 @@ class Job:
             from ...dialects.script import print_script
 
             return print_script(op)
-        printed = unique_names.print_asm if self.arguments["mlir-print-unique-ssa-ids"] else print_asm
-        return str(printed(op, **self._print_options()))
+        if self.arguments["mlir-print-unique-ssa-ids"]:
+            from ...bindings import unique_names  # seldom needed
+
+            return unique_names.print_asm(op, **self._print_options())
+        return str(print_asm(op, **self._print_options()))
 
     def _print_options(self) -> dict[str, Any]:
         arguments = self.arguments
@@ -199,6 +204,12 @@ class Job:
             add_run_sizes(module.operation)
         text = self._show(module.operation).rstrip("\n") + "\n"
         return to_irdl(text) if arguments["irdl-names"] and not arguments["print-script"] else text
+
+
+def _new_statistics() -> Statistics:
+    from ...passes.core.statistics import Statistics  # seldom needed
+
+    return Statistics()
 
 
 def _announce_pass(name: str, op: Any) -> None:
