@@ -40,6 +40,7 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
         ("os.kill(os.getpid(), signal.SIGSEGV)", 1, "", "tool: error: MLIR crashed (SIGSEGV)\n"),
         ("announce('parsing x'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while parsing x\n"),
         ("announce('long ' * 9); announce('b'); os.abort()", 1, "", "tool: error: MLIR crashed (SIGABRT) while b\n"),
+        ("announce('x' * 100_000); os.abort()", 1, "", f"tool: error: MLIR crashed (SIGABRT) while {'x' * 8191}\n"),
         ("os.kill(os.getpid(), signal.SIGKILL)", 1, "", "tool: error: was killed (out of memory?)\n"),
         (
             f"announce('reading')\nwith limited(0.2): {FOREVER}",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -14,6 +15,10 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pygls")
+
+from lsprotocol.types import TextDocumentItem
+from pygls.workspace import Workspace
+from relax_mlir.tools.lsp.server import make_server
 
 COMMAND = [sys.executable, "-m", "relax_mlir.tools.relax_lsp"]
 URI = "file:///a/test.mlir"
@@ -220,6 +225,25 @@ def test_typing_fast_is_looked_at_once(editor: Editor) -> None:
         editor.change("module {" + " " * version, version)
     assert len(editor.diagnostics(19)) == 1
     assert len(editor.published) <= count + 3
+
+
+def test_what_comes_too_late_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = make_server("1", [])
+    server.protocol._workspace = Workspace(None)
+    published: list[int | None] = []
+    monkeypatch.setattr(server, "text_document_publish_diagnostics", lambda found: published.append(found.version))
+    later = 1
+
+    async def elsewhere(function: str, data: bytes, arguments: dict[str, Any]) -> bytes:
+        server.workspace.put_text_document(TextDocumentItem(URI, "mlir", later, "module {}"))
+        return b'{"diagnostics": [], "types": []}'
+
+    monkeypatch.setattr(server, "_elsewhere", elsewhere)
+    server.workspace.put_text_document(TextDocumentItem(URI, "mlir", 1, "module {"))
+    asyncio.run(server.look_at(URI))
+    later = 2
+    asyncio.run(server.look_at(URI))
+    assert published == [1]
 
 
 def test_a_crash_of_mlir_is_an_error_of_the_text(tmp_path: Path) -> None:
