@@ -36,7 +36,7 @@ OPTIONS: dict[str, Option] = {
     "compare": Option("text", _WATCH, "with --report: show beside it what an earlier report tells", "old.html"),
     "report-shape": Option("list", _WATCH, "the sizes of an input for the times in the report, where only the run tells them", "input:sizes"),
     "v": Option("flag", _WATCH, "tell of each stage how long it took when it ends, and which kernels are being compiled when one takes long", default=False),
-    "load-plugin": Option("list", _WATCH, "import this Python module or file first: it registers operators, targets, ...", "module"),
+    "load-plugin": Option("list", _WATCH, "import this Python module or file first; the operators, converters of ONNX nodes and targets that it registers are known then; may be given several times", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 

@@ -21,7 +21,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         write_text(stdout, _cleared(arguments) if arguments["clear-cache"] else _info(arguments))
         return 0
     code = _compile(arguments, begun, stdin, stdout, stderr)
-    if code == 0 and arguments.is_output_chosen:
+    if arguments.is_output_chosen:
         stderr.write(f"relax-compile: note: written to {arguments['o']}; -o names another file\n")
     return code
 

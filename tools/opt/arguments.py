@@ -28,7 +28,7 @@ OPTIONS: dict[str, Option] = {
     "no-implicit-module": Option("flag", _GENERAL, "run the passes on the input's one outermost operation as it is; without this option all that is not a module is put into one", default=False),
     "irdl-file": Option("text", _GENERAL, "before the input is read, define the dialects that this file describes in IRDL", "file"),
     "irdl-names": Option("flag", _GENERAL, "for tools that know this project's dialects by --dump-irdl: read and write relax.nn.x as relax.nn_x, which is how IRDL can spell it", default=False),
-    "load-plugin": Option("list", _GENERAL, "import this Python module or file first; the passes, dialects and targets that it registers are known then", "module"),
+    "load-plugin": Option("list", _GENERAL, "import this Python module or file first; the passes, dialects and targets that it registers are known then; may be given several times", "module"),
     "mlir-disable-threading": Option("flag", _GENERAL, "changes nothing, for scripts that pass it to mlir-opt: nothing runs in threads here", default=False),
     "print-script": Option("flag", _PRINT, "print in a short form like Python's instead of MLIR's syntax; it is for people, nothing reads it back", default=False),
     "emit-bytecode": Option("flag", _PRINT, "write MLIR's binary form instead of text", default=False),

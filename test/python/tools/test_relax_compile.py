@@ -169,6 +169,16 @@ def test_each_stage_is_told_when_it_ends(tanh: Path, tmp_path: Path) -> None:
     assert re.search(r"^second +\d+\.\d{3} failed$", stream.getvalue(), re.MULTILINE)
 
 
+@pytest.mark.parametrize(("options", "count"), [([], 0), (["-v"], 1)])
+def test_stages_that_take_long_are_told_with_v(
+    options: list[str], count: int, tanh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("relax_mlir.tools.compile.driver.tell_long_stages", lambda: asked.append(1))
+    assert told(tanh, "-o", tmp_path / "out.rxa", "--no-cache", *options)[0] == 0
+    assert len(asked) == count
+
+
 def test_the_kernels_under_way_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     announced: list[str] = []
     monkeypatch.setattr("relax_mlir.tools.compile.progress.announce", announced.append)
@@ -176,6 +186,7 @@ def test_the_kernels_under_way_are_announced(monkeypatch: pytest.MonkeyPatch) ->
     kernels.code_made("found", 1, 4)
     kernels.code_begun("first")
     kernels.code_begun("")
+    kernels.code_made("also found", 2, 4)
     kernels.code_made("first", 2, 4)
     kernels.code_made("", 3, 4)
     assert announced == [
