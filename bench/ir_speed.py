@@ -71,6 +71,7 @@ def build_floor(count: int) -> rx.Module:
         types, location = [value.type], ir.Location.current
         for _ in range(count):
             value = ir.Operation.create("bench_floor.nothing", results=types, operands=[value], loc=location).result
+        f.returns()
     return module
 
 

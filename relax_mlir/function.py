@@ -13,6 +13,7 @@ from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, decode, encode
 from .dialects.core.function_attributes import ARGUMENT_NAME
 from .dialects.core.operands import as_value
+from .dialects.script.outline import signature
 
 
 class FunctionBuilder:
@@ -61,18 +62,28 @@ class FunctionBuilder:
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if kind is None:
-            values = self._returned or []
-            ir.Operation.create("func.return", operands=values)
-            inputs = [argument.type for argument in self.block.arguments]
-            attributes = self._attributes(inputs, [value.type for value in values])
-            self.operation.attributes["function_type"] = attributes["function_type"]
+        if kind is None and self._returned is not None:
+            self._finish(self._returned)
         self._stack.close()
-        if kind is not None:
+        if kind is not None or self._returned is None:
             # Nothing half-built stays in the module.
             self.reason = f"the error in function @{self._name}"
             with erasing(self._module.operation, self.reason):
                 self._operation.erase()
+        if kind is None and self._returned is None:
+            hint = "call f.returns(...) in the `with`, f.returns() for nothing"
+            raise RelaxError(f"@{self._name} does not say what it returns: {hint}")
+
+    def _finish(self, values: list[Any]) -> None:
+        ir.Operation.create("func.return", operands=values)
+        inputs = [argument.type for argument in self.block.arguments]
+        attributes = self._attributes(inputs, [value.type for value in values])
+        self.operation.attributes["function_type"] = attributes["function_type"]
+
+    def __repr__(self) -> str:
+        if self.reason or self._operation is None:
+            return f"<function @{self._name}, {'erased by ' + self.reason if self.reason else 'not begun'}>"
+        return f"<function {signature(self._operation)}>"
 
     def __iter__(self) -> Any:
         """`x, w = f`: the arguments."""
@@ -84,7 +95,7 @@ class FunctionBuilder:
         return [handles.argument(argument) for argument in self.block.arguments]
 
     def returns(self, *values: Any) -> None:
-        """What the function returns; without it, nothing."""
+        """What the function returns; `f.returns()` where it is nothing."""
         if self._returned is not None:
             raise RelaxError(f"@{self._name} returns twice")
         wrong = [type(value).__name__ for value in values if as_value(value) is None]

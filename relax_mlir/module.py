@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,8 @@ from .bindings.text import print_asm
 from .dialects.context import create_context
 from .dialects.core.cache import drop
 from .dialects.parsing import parse_module
+from .dialects.script import print_script
+from .dialects.script.outline import outline
 from .dialects.verification import verify_ir
 from .function import FunctionBuilder
 
@@ -72,6 +75,28 @@ class Module:
         copied._release.detach()
         copied._release = weakref.finalize(copied, _release, owner, lambda: None, copied._handed_out)
         return copied
+
+    def __copy__(self) -> Module:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Module:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Callable[..., Module], tuple[bytes, bool]]:
+        """Bytecode: with locations, and with the bytes of large constants."""
+        return _unpickled, (self.bytecode(), self.context.allow_unregistered_dialects)
+
+    def __repr__(self) -> str:
+        return f"<{outline(self._owner.operation)}>"
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the outline, and behind it the whole as a script."""
+        first, *functions = outline(self._owner.operation).split("\n")
+        script = html.escape(print_script(self))
+        return (
+            f"<details><summary>{html.escape(first)}<pre>{html.escape(chr(10).join(functions))}</pre></summary>"
+            f"<pre>{script}</pre></details>"
+        )
 
     @property
     def owner(self) -> Any:
@@ -162,6 +187,10 @@ class Module:
     def verify(self) -> None:
         """Raises RelaxError with every diagnostic when the module is not valid."""
         verify_ir(self._owner.operation, "the module is not valid")
+
+
+def _unpickled(data: bytes, allow_unregistered: bool) -> Module:
+    return Module.parse(data, "<pickle>", allow_unregistered=allow_unregistered)
 
 
 def _release(owner: Any, forget: Callable[[], None], handed_out: list[bool]) -> None:

@@ -63,6 +63,9 @@ class Stages:
     def __iter__(self) -> Iterator[Stage]:
         return iter(self.stages)
 
+    def __repr__(self) -> str:
+        return f"<stages of {self.target}: {', '.join(stage.name for stage in self.stages)}>"
+
     def __getitem__(self, name: str) -> Stage:
         return self.stages[self._place(name)]
 

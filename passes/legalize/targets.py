@@ -45,6 +45,10 @@ class Target:
     #: Its stages, made of its parents': `stages=lambda stages: stages.insert_after("fuse", "tile", "mynpu-tile")`.
     stages: Callable[[Stages], Stages] | None = None
 
+    def __repr__(self) -> str:
+        whose = f", after {', '.join(self.parents)}" if self.parents else ""
+        return f"<target {self.name}{whose}: {self.doc}>" if self.doc else f"<target {self.name}{whose}>"
+
 
 _TARGETS: dict[str, Target] = {}
 _SOURCES: list[Callable[[str | None], Iterable[Target]]] = []

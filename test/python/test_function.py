@@ -25,8 +25,9 @@ def test_arguments_are_texts_infos_and_types_and_may_be_none() -> None:
     module = rx.Module()
     with module.function("f", ["tensor<2xi8>", rx.tensor(None, "bool"), rx.ScalarInfo("i64")], private=True) as f:
         assert [str(value.type) for value in f.args] == ["tensor<2xi8>", "tensor<*xi1>", "i64"]
-    with module.function("g"):
-        pass
+        f.returns()
+    with module.function("g") as g:
+        g.returns()
     module.verify()
     assert "func.func private @f" in str(module) and "func.func @g() {" in str(module)
 
@@ -66,8 +67,8 @@ def test_bad_types_are_refused(inputs: list[object], message: str) -> None:
 
 def test_a_name_is_taken_once_and_a_function_returns_once() -> None:
     module = rx.Module()
-    with module.function("f"):
-        pass
+    with module.function("f") as f:
+        f.returns()
     with pytest.raises(rx.RelaxError, match="@f already"), module.function("f"):
         pass
     with pytest.raises(rx.RelaxError, match="returns twice"), module.function("g", [rx.tensor((2,))]) as g:
@@ -75,3 +76,26 @@ def test_a_name_is_taken_once_and_a_function_returns_once() -> None:
         g.returns(*g)
     with pytest.raises(rx.RelaxError, match="must return values, got float"), module.function("h") as h:
         h.returns(1.0)
+
+
+def test_a_function_says_what_it_returns() -> None:
+    module = rx.Module()
+    message = r"@f does not say what it returns: call f\.returns"
+    with pytest.raises(rx.RelaxError, match=message), module.function("f", [rx.tensor((2,))]) as f:
+        y = relax.exp(*f)
+    assert "func.func" not in str(module)
+    assert "was erased by the error in function @f" in str(y)
+    with pytest.raises(KeyError), module.function("f"):
+        raise KeyError
+    with module.function("f") as f:
+        f.returns()
+    module.verify()
+
+
+def test_repr() -> None:
+    module = rx.Module()
+    f = module.function("main", {"x": rx.tensor(("n", 4))})
+    assert repr(f) == "<function @main, not begun>"
+    with f:
+        f.returns(relax.exp(*f))
+    assert repr(f) == '<function main(x: Tensor((n, 4), "float32")) -> Tensor((n, 4), "float32")>'

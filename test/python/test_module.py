@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 from pathlib import Path
 
 import numpy
@@ -199,3 +201,51 @@ def test_a_copy_that_goes_leaves_the_originals_constants() -> None:
     module.copy()
     gc.collect()
     assert cache_of(module.context).resources is held
+
+
+def two_functions() -> rx.Module:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(("n", 4)), "y": rx.tensor((4,), "int8")}) as f:
+        f.returns(*f)
+    with module.function("helper", ["i64"], private=True) as f:
+        f.returns()
+    return module
+
+
+def test_repr_names_the_functions() -> None:
+    module = two_functions()
+    x, y = 'Tensor((n, 4), "float32")', 'Tensor((4,), "int8")'
+    main = f"main(x: {x}, y: {y}) -> ({x}, {y})"
+    assert repr(module) == f"<module of 2 functions\n  {main}\n  private helper(arg0: int64) -> None>"
+    assert repr(rx.Module()) == "<module of 0 functions>"
+    assert repr(rx.Module.parse("module @inner {}")).startswith("<module of 0 functions")
+    many = rx.Module.parse("".join(f"func.func @f{index}() {{ return }}" for index in range(25)))
+    assert repr(many).endswith("  f19() -> None\n  and 5 more>")
+    shown = module._repr_html_()
+    assert "module of 2 functions" in shown and "&quot;float32&quot;" in shown and "def main(" in shown
+
+
+WAYS = {"pickle": lambda module: pickle.loads(pickle.dumps(module)), "copy": copy.copy, "deepcopy": copy.deepcopy}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pickled_and_copied_modules_are_the_same_and_their_own(way: str) -> None:
+    module = rx.Module()
+    big = numpy.arange(5000, dtype="float32").reshape(50, 100)
+    with module.context, rx.ir.Location.file("net.py", 3, 7), module.function("main", [rx.tensor((50, 100))]) as f:
+        f.returns(relax.add(relax.const(big), *f))
+    made = WAYS[way](module)
+    assert made.print(debug_info=True) == module.print(debug_info=True)
+    assert 'loc("net.py":3:7)' in made.print(debug_info=True)
+    made.body.operations[0].attributes["relax.changed"] = rx.ir.UnitAttr.get(made.context)
+    assert "relax.changed" not in str(module)
+    text = made.print()
+    del module, f
+    result = rx.compile(made, jobs=1, cache=False)["main"](numpy.ones((50, 100), "float32"))
+    assert numpy.array_equal(numpy.from_dlpack(result) if not isinstance(result, numpy.ndarray) else result, big + 1)
+    assert made.print() == text
+
+
+def test_a_pickled_module_keeps_unregistered_operations() -> None:
+    module = rx.Module.parse('func.func @f() { "their.op"() : () -> () return }', allow_unregistered=True)
+    assert str(pickle.loads(pickle.dumps(module))) == str(module)

@@ -301,3 +301,8 @@ def test_every_own_pass_is_found_by_name() -> None:
     for name, cls in passes.items():
         assert rx.find_pass(name) is cls
     assert rx.find_pass("no-such-pass") is None
+
+
+def test_stages_and_targets_show_what_they_are() -> None:
+    assert repr(rx.stages("llvm").only("fuse")) == "<stages of llvm: fuse>"
+    assert repr(rx.find_target("llvm")).startswith("<target llvm, after cpu: ")
