@@ -18,7 +18,7 @@ from ...dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, equ
 from ...dialects.relax.infer.order import at_least, exceeds
 from . import known_movement as movement
 from .dtypes import dtype_of
-from .known_values import NotKnown, elements, has_elements, objects, result
+from .known_values import NotKnown, elements, has_elements, objects, result, sizes_in_part
 from .node import Node, Unsupported
 from .ratios import NotExact, Ratio
 from .values import Value, known
@@ -44,6 +44,8 @@ def evaluate_known(node: Node) -> list[Value] | None:
 
 def _are_known(node: Node) -> bool:
     looked_at = node.inputs[: _FROM_TYPES.get(node.op, len(node.inputs))]
+    if node.op in _PICKS and sizes_in_part(looked_at[0]) is not None:
+        looked_at = looked_at[1:]
     return all(value is None or has_elements(value) for value in looked_at)
 
 
@@ -244,6 +246,8 @@ def _same(node: Node) -> Value:
     return node.value(0)
 
 
+# Of a shape that is known in part they may take that part.
+_PICKS = frozenset(("Gather", "Slice"))
 # How many inputs have to be known where it is not all of them: of the others the types are looked at.
 _FROM_TYPES = {"Shape": 0, "Size": 0, "CastLike": 1}
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dialects.core.infos import bit_width, is_bool, is_int, is_unsigned
+from ...bindings.patterns import defining_op
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
 from ...dialects.core.symbols import SymExpr
 from .node import Node
 from .ratios import Ratio, RatioValue
@@ -39,9 +41,20 @@ def elements(node: Node, index: int) -> Any:
         return value.ratios
     if value.array is not None and value.array.dtype.kind == "f":
         return _ratios_of(value.array)
-    if value.elements is None:
+    if value.elements is not None:
+        return value.elements
+    sizes = sizes_in_part(value)
+    if sizes is None:
         raise NotKnown
-    return value.elements
+    return sizes
+
+
+def sizes_in_part(value: Any) -> Any:
+    """The elements of a tensor's shape of which some are known, the others as None; None for other tensors."""
+    told = defining_op(value.ssa, "relax.shape_to_tensor") if isinstance(value, Value) and value.is_in_graph else None
+    shape_of = told and defining_op(told.operation.operands[0], "relax.shape_of")
+    info = decode(shape_of.operation.operands[0].type) if shape_of else None
+    return objects(info.shape) if isinstance(info, TensorInfo) and info.shape is not None else None
 
 
 def _ratios_of(array: Any) -> Any:
@@ -57,6 +70,8 @@ def result(found: Any, dtype: str) -> Value:
     import numpy
 
     found = numpy.asarray(found, dtype=object)
+    if any(each is None for each in found.ravel()):
+        raise NotKnown
     if dtype in _FLOATS:
         return _floats(found, dtype)
     if is_bool(dtype):

@@ -24,7 +24,7 @@ from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..llvm_text import PTR, merge, text_global
 from ..memref_values import address_of, call, constant
-from ..packed_call import add_raise_at
+from ..packed_call import add_raises_at, raise_at_text
 from ..packed_support import MESSAGE_BYTES, RELEASE
 from .llvm_name_functions import name_in_program
 
@@ -90,17 +90,25 @@ class _Program:
         self.module = module
         self.functions = functions
         self.failing = failing
-        #: The places that errors name, by symbol: added all at once, because each addition looks at all symbols.
-        self._texts: dict[str, str] = {}
+        #: The places that errors name, and the functions that raise them, by symbol: added all at once in the end.
+        self._places: dict[str, str] = {}
+        self._raises: dict[str, str] = {}
 
     def text(self, content: str) -> Any:
         name = f"__relax_where.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        self._texts[name] = content
+        self._places[name] = text_global(name, content)
         return address_of(name)
 
+    def function_raising(self, kind: str, message: str) -> str:
+        name, text = raise_at_text(kind, message)
+        self._raises[name] = text
+        return name
+
     def add_texts(self) -> None:
-        if self._texts:
-            merge(self.module, "\n".join(text_global(name, content) for name, content in self._texts.items()))
+        if self._places:
+            merge(self.module, "\n".join(self._places.values()))
+        if self._raises:
+            add_raises_at(self.module, self._raises.values())
 
 
 @dataclass(eq=False)
@@ -270,7 +278,7 @@ class _FailingFunction:
         text = _cut(op.opview.message)
         message = text.replace("%", "%%").replace("{}", "%lld")
         kind = op.opview.kind
-        symbol = add_raise_at(self._program.module, kind, message)
+        symbol = self._program.function_raising(kind, message)
         padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
         call(symbol, [self._place(op), *padded], ir.IntegerType.get_signless(32))
 

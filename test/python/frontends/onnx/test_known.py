@@ -193,3 +193,18 @@ def test_cached_attention_as_exported() -> None:
     random = numpy.random.default_rng(0)
     for batch, new, past in ((1, 1, 3), (2, 4, 0), (2, 3, 2)):
         compared(random.random((batch, new, 6), "float32"), random.random((batch, past, 6), "float32"))
+
+
+@pytest.mark.parametrize(
+    ("pick", "constants"),
+    [
+        (_node("Gather", "shape place", "s"), {"place": _I64([0])}),
+        (_node("Slice", "shape start end", "s"), {"start": _I64([-2]), "end": _I64([1])}),
+    ],
+)
+def test_a_size_that_is_known_beside_one_that_is_not(pick: Any, constants: dict[str, Any]) -> None:
+    """NonZero gives a row for each of three dimensions, and a number of columns that only the run tells."""
+    found = [_node("NonZero", "x", "places"), _node("Shape", "places", "shape")]
+    assert _shape_of_result([*found, pick], constants) == (3,)
+    others = {name: value + 1 if name != "end" else _I64([2]) for name, value in constants.items()}
+    assert _shape_of_result([*found, pick], others) == (None,)
