@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms as products with tables of sines and cosines: constants where lengths are known."""
+"""Fourier transforms, most of them as products with tables of sines and cosines, constants where lengths are known."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ...dialects.core.symbols import equal
 from ...dialects.relax import const, dialect
 from . import sizes
+from .fourier_stages import goes_in_stages, in_stages
 from .sizes import Size
 from .values import Value
 from .windows import info_of
@@ -51,11 +52,30 @@ def transformed(data: Any, size: Size, transform: Transform) -> Any:
     if used is not size:
         data = sizes.sliced(Value(ssa=data), {len(lead): (0, used, 1)})
     if isinstance(used, int) and isinstance(transform.length, int):
+        if transform.outputs == 2 and goes_in_stages(transform.length, transform.parts == 2):
+            return _transformed_in_stages(data, used, transform)
         table = const(_known_table(used, transform), dtype)
     else:
         table = _table(used, transform, dtype)
     flat = sizes.reshaped(data, [*lead, sizes.times(used, parts)])
     return sizes.reshaped(relax["matmul"](flat, table), [*lead, transform.made, transform.outputs])
+
+
+def _transformed_in_stages(data: Any, used: int, transform: Transform) -> Any:
+    dtype, length = info_of(data).dtype, transform.length
+    *lead, _, _ = sizes.sizes_of(Value(ssa=data))
+    wide = dtype if dtype == "f64" else "f32"
+    flat = sizes.reshaped(data, [sizes.product(lead), used, transform.parts])
+    flat = flat if dtype == wide else relax["astype"](flat, dtype=wide)
+    if used < length:
+        flat = relax["nn.pad"](flat, pad_width=[0, 0, 0, length - used, 0, 0])
+    real, *imaginary = (relax["take"](flat, const(part, "i64"), axis=2) for part in range(transform.parts))
+    made = in_stages((real, imaginary[0] if imaginary else relax["zeros_like"](real)), length, transform.inverse)
+    result = relax["stack"](*made, axis=2)
+    if transform.made != length:
+        result = relax["strided_slice"](result, axes=[1], begin=[0], end=[transform.made])
+    result = result if dtype == wide else relax["astype"](result, dtype=dtype)
+    return sizes.reshaped(result, [*lead, transform.made, 2])
 
 
 def _used(size: Size, given: Size) -> Size:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from .. import sizes
+from ..branches import build_branches
 from ..dtypes import dtype_of
 from ..fourier import Transform, along_run_time_axis, transformed
 from ..node import Node
@@ -31,11 +33,33 @@ def dft(node: Node) -> Any:
         return Transform(_size(node, 1, whole), parts, inverse, onesided)
 
     if node.version >= 20 and node.has(2) and node.numbers(2) is None:
+        if all(isinstance(size, int) for size in node.value(0).shape or ()):
+            node.tensor(0)  # a constant is made in front of the branches
+            return _along_one_of(node, range(rank - 1), transform_of)
         return along_run_time_axis(node.value(0), sizes.integers(node, 2), transform_of)
     axis = node.int("axis", 1) if node.version < 20 else _size(node, 2, -2)
     if not -rank <= axis < rank or axis % rank == rank - 1:
         raise node.fail(f"axis {axis} must be one of the {rank - 1} in front of the last one", "axis")
-    axis %= rank
+    return _along(node, axis % rank, transform_of)
+
+
+def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Any:
+    """Along the axis that the run tells, which is one of these: with tables that are constants, as sizes are known."""
+    if len(axes) == 1:
+        return _along(node, axes[0], transform_of)
+    given = relax["reshape"](sizes.integers(node, 2), ())
+    is_first = relax["logical_or"](
+        *(relax["equal"](given, const(place, "i64")) for place in (axes[0], axes[0] - node.rank(0)))
+    )
+    ways: list[Callable[[Any], list[Any]]] = [
+        lambda _: [Value(ssa=_along(node, axes[0], transform_of))],
+        lambda _: [Value(ssa=_along_one_of(node, axes[1:], transform_of))],
+    ]
+    return build_branches(node, Value(ssa=is_first), ways)[0].ssa
+
+
+def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> Any:
+    rank = node.rank(0)
     order = [*(each for each in range(rank - 1) if each != axis), axis, rank - 1]
     is_last = axis == rank - 2
     moved = node.tensor(0) if is_last else relax["permute_dims"](node.tensor(0), axes=order)
