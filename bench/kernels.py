@@ -48,6 +48,8 @@ class Kernel(NamedTuple):
     arrays: tuple[Any, ...]
     in_numpy: Callable[..., Any] | None
     onnx: tuple[str, dict[str, Any]]
+    #: What is an attribute here and an input there.
+    onnx_inputs: tuple[Any, ...] = ()
 
 
 def random(*shape: int) -> Any:
@@ -61,14 +63,26 @@ def matmul(m: int, k: int, n: int) -> Kernel:
     )
 
 
-def conv(inputs: int, outputs: int, kernel: int, size: int, stride: int = 1) -> Kernel:
-    pad = kernel // 2
-    arrays = (random(1, inputs, size, size), random(outputs, inputs, kernel, kernel))
-    work = 2 * inputs * outputs * kernel**2 * (size // stride) ** 2
-    name = f"conv {kernel}x{kernel} {inputs}->{outputs} {size}x{size}" + (f" /{stride}" if stride > 1 else "")
-    onnx = ("Conv", {"pads": [pad] * 4, "strides": [stride] * 2})
-    attributes = {"strides": [stride] * 2, "padding": [pad] * 4}
+def conv(
+    inputs: int, outputs: int, kernel: int | tuple[int, int], size: int, stride: int = 1, dilation: int = 1
+) -> Kernel:
+    """As many results as places; `work` counts taps in the padding too."""
+    taps = (kernel, kernel) if isinstance(kernel, int) else kernel
+    pads = [tap // 2 * dilation for tap in taps] * 2
+    arrays = (random(1, inputs, size, size), random(outputs, inputs, *taps))
+    work = 2 * inputs * outputs * taps[0] * taps[1] * (size // stride) ** 2
+    suffix = (f" /{stride}" if stride > 1 else "") + (f" d{dilation}" if dilation > 1 else "")
+    name = f"conv {taps[0]}x{taps[1]} {inputs}->{outputs} {size}x{size}{suffix}"
+    onnx = ("Conv", {"pads": pads, "strides": [stride] * 2, "dilations": [dilation] * 2})
+    attributes = {"strides": [stride] * 2, "padding": pads, "dilation": [dilation] * 2}
     return Kernel(name, "GFLOP/s", work, "relax.nn.conv2d", attributes, arrays, None, onnx)
+
+
+def topk(rows: int, columns: int, k: int) -> Kernel:
+    arrays, attributes = (random(rows, columns),), {"k": k, "ret_type": "values"}
+    onnx = ("TopK", {"outputs": 2})
+    name = f"topk {rows}x{columns} k={k}"
+    return Kernel(name, "GB/s", arrays[0].nbytes, "relax.topk", attributes, arrays, None, onnx, (numpy.array([k]),))
 
 
 def moving(
@@ -106,6 +120,10 @@ def kernels() -> list[Kernel]:
         conv(64, 64, 3, 56),
         conv(256, 64, 1, 56),
         conv(64, 128, 3, 56, stride=2),
+        conv(96, 96, 3, 35),
+        conv(128, 192, (7, 1), 17),
+        conv(512, 256, 3, 28, dilation=12),
+        conv(960, 256, 3, 5, dilation=36),
         moving("softmax 256x768", "relax.nn.softmax", (rows,), softmax, ("Softmax", {"axis": 1})),
         moving("layer norm 256x768", "relax.nn.layer_norm", (rows, scale, shift), layer_norm, in_onnx, **norm),
         add._replace(work=3 * big.nbytes),
@@ -113,6 +131,8 @@ def kernels() -> list[Kernel]:
         moving("gelu 4096x1024", "relax.nn.gelu", (big,), gelu, ("Gelu", {})),
         moving("transpose 4096x1024", "relax.permute_dims", (big,), lambda x: x.T.copy(), ("Transpose", {})),
         sums._replace(work=big.nbytes),
+        topk(100, 500, 5),
+        topk(1000, 1000, 10),
     ]
 
 
@@ -150,7 +170,7 @@ def measure(kernel: Kernel) -> dict[str, float]:
     function, milliseconds = compiled(kernel)
     onnx_op, onnx_attributes = kernel.onnx
     in_numpy = (lambda: kernel.in_numpy(*kernel.arrays)) if kernel.in_numpy else None
-    in_onnx = (lambda: run_onnx(onnx_op, *kernel.arrays, **onnx_attributes)) if onnx_op else None
+    in_onnx = (lambda: run_onnx(onnx_op, *kernel.arrays, *kernel.onnx_inputs, **onnx_attributes)) if onnx_op else None
     expected = in_numpy() if in_numpy else in_onnx()[0]  # type: ignore[misc]
     check(kernel, function(*kernel.arrays), expected)
     ours, numpys, onnxs = fastest([lambda: function(*kernel.arrays), in_numpy, in_onnx])

@@ -8,8 +8,9 @@ O, the result's places, o, then those that are summed: I, the kernel's places, i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import starmap
+from math import prod
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
@@ -24,7 +25,7 @@ from . import linalg, loops, scalar, size_checks, tensors
 from .builder import RuleBuilder
 from .contraction import Factor, products_added, sum_of_products, summed
 from .layouts import blocked_dimensions, from_plain, permuted, to_plain
-from .movement import Size, divided
+from .movement import Size, copy, divided
 from .taps import Windows, for_each_tap, is_mostly_padding, is_widely_padded, one_by_one
 from .windows import Meeting, Window, padded
 
@@ -210,7 +211,10 @@ def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered,
 
 def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
     def over_padding() -> Any:
-        return sum_of_products(*_contraction(conv, _padded(data, windows), weight, out, windows))
+        around = _padded(data, windows)
+        if has_short_rows(windows, around, out, weight.sizes):
+            return _over_joined_rows(conv, around, weight, out, windows)
+        return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
 
     def by_taps() -> Any:
         add_taps = lambda zeros: _by_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
@@ -253,7 +257,7 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
             own = {letter: Part(place, 1) for letter, place in tap.items()}
             whole = total.replaced(inner)
             parts = data.part(here | read), weight.part(here | own), whole.part(here | written)
-            return whole.with_part(products_added(*_contraction(conv, *parts, windows)), here | written)
+            return whole.with_part(products_added(*_contraction(conv, *parts, _places(windows))), here | written)
 
         return for_each_tap(windows, sizes, positions, value, add_tap)
 
@@ -268,21 +272,69 @@ class _Contraction(NamedTuple):
     iterators: list[str]
 
 
-def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> _Contraction:
+#: For the loops and the kernel's loops, by dimension, where the data are read in each.
+Places = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def _places(windows: Windows) -> Places:
+    return lambda loop: {letter: window.place(loop[letter], loop[letter.lower()]) for letter, window in windows.items()}
+
+
+def _contraction(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, places: Places) -> _Contraction:
     """The products to sum for `out`. Small letters of the spatial dimensions are the kernel's places."""
-    outer = ["N", *(["G"] if conv.groups > 1 else []), "O", *conv.spatial, *(["o"] if "o" in weight.letters else [])]
+    own = [letter for letter in conv.spatial if letter in out.letters]
+    outer = ["N", *(["G"] if conv.groups > 1 else []), "O", *own, *(["o"] if "o" in weight.letters else [])]
     order = [*outer, "I", *conv.spatial.lower(), *(["i"] if "i" in weight.letters else [])]
     loop = {letter: ir.AffineExpr.get_dim(position) for position, letter in enumerate(order)}
     taps = {letter: loop[letter.lower()] for letter in conv.spatial}
-    places = {letter: window.place(loop[letter], taps[letter]) for letter, window in windows.items()}
 
-    def read(tensor: Lettered, places: dict[str, Any]) -> Any:
-        return ir.AffineMap.get(len(order), 0, [places[letter] for letter in tensor.letters])
+    def read(tensor: Lettered, at: Mapping[str, Any]) -> Any:
+        return ir.AffineMap.get(len(order), 0, [at[letter] for letter in tensor.letters])
 
     factors = [
-        Factor(data.value, conv.data.dtype, read(data, {**loop, "C": loop["I"], "c": loop.get("i"), **places})),
+        Factor(data.value, conv.data.dtype, read(data, {**loop, "C": loop["I"], "c": loop.get("i"), **places(loop)})),
         Factor(weight.value, conv.weight.dtype, read(weight, {**loop, **taps})),
     ]
     iterators = [linalg.PARALLEL] * len(outer) + [linalg.REDUCTION] * (len(order) - len(outer))
     out_map = read(out, {**loop, "C": loop["O"], "c": loop.get("o")})
     return _Contraction(factors, out.value, conv.dtype, out_map, iterators)
+
+
+# ---- short rows ----
+
+
+def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mapping[str, Size]) -> bool:
+    """Whether rows fill vectors badly, and would fill them better one behind the other, their padding included."""
+    *others, tall, wide = ["", *windows]
+    if not (others and data.letters.endswith(tall + wide) and out.letters.endswith(tall + wide)):
+        return False
+    width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
+    if (
+        windows[tall].stride > 1
+        or windows[wide].stride > 1
+        or not all(isinstance(n, int) for n in (width, columns, rows))
+    ):
+        return False
+    products = [taps["I"], *(taps[letter] for letter in windows)]
+    # Results are written twice, so there has to be something to sum.
+    is_long = all(isinstance(n, int) for n in products) and prod(products) >= _MANY * _MANY // 2
+    return is_long and rows > 1 and width * 10 <= -(-columns // _MANY) * _MANY * 9
+
+
+def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
+    """The convolution over rows that are one: a window that reaches over an end gives a result that nobody takes."""
+    tall, wide = list(windows)[-2:]
+    width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
+    joined = Lettered(tensors.merge(data.value, len(data.letters) - 2, 2), data.letters[:-1])
+    *sizes, _, _ = out.sizes.values()
+    room = linalg.empty([*sizes, rows * width], out.value.type.element_type)
+    whole = Lettered(room, out.letters[:-1])
+    used = {tall: Part(0, (rows - 1) * width + columns)}
+
+    def places(loop: Mapping[str, Any]) -> dict[str, Any]:
+        tap = loop[tall.lower()] * (windows[tall].gap * width) + loop[wide.lower()] * windows[wide].gap
+        return {**_places({letter: windows[letter] for letter in list(windows)[:-2]})(loop), tall: loop[tall] + tap}
+
+    summed = sum_of_products(*_contraction(conv, joined, weight, whole.part(used), places))
+    apart = tensors.split(whole.with_part(summed, used), len(sizes), [rows, width])
+    return copy(Lettered(apart, out.letters).part({wide: Part(0, columns)}).value, out.value)

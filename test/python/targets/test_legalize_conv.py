@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -341,6 +342,65 @@ def test_memory_does_not_grow_with_the_padding(size: Any) -> None:
     rx.LegalizeOps()(module)
     (prim,) = [op.operation for op in module.body.operations if is_prim_func(op) and "reduction" in str(op)]
     assert "tensor.empty" not in str(prim) and "tensor.extract_slice" in str(prim)
+
+
+# ---- short rows ----
+
+
+@st.composite
+def short_rows(draw: Any) -> Case:
+    """Rows that fill vectors badly, and enough products to sum."""
+    rank, groups = draw(st.sampled_from([2, 2, 3])), draw(st.sampled_from([1, 1, 3]))
+    along = [(draw(st.integers(2, 3)), 2, 1, 1, 0)] * (rank - 2)
+    along.append((draw(st.integers(2, 6)), draw(st.integers(1, 3)), draw(st.integers(1, 2)), *draw(_BORDER)))
+    along.append((draw(st.sampled_from([5, 7, 9, 17, 18, 35])), draw(st.integers(1, 3)), 1, *draw(_BORDER)))
+    for size, taps, gap, before, after in along:
+        assume(size + before + after > (taps - 1) * gap)
+    spatial, taps, gaps, befores, afters = zip(*along, strict=True)
+    strides = (draw(st.integers(1, 2)),) * (rank - 2) + (1, 1)
+    attributes = {"padding": befores + afters, "strides": strides, "dilation": gaps, "groups": groups}
+    inner = -(-128 // math.prod(taps))
+    return Case((draw(st.integers(1, 2)), groups * inner, *spatial), (groups * 5, inner, *taps), attributes)
+
+
+_BORDER = st.tuples(st.integers(0, 1), st.integers(0, 1))
+
+
+@settings(max_examples=20, deadline=None)
+@given(short_rows(), st.booleans())
+def test_short_rows_are_joined(case: Case, is_symbolic: bool) -> None:
+    data, weight = normal(*case.data), normal(*case.weight, seed=4)
+    symbols = (("n", *case.data[1:]), case.weight) if is_symbolic else ()
+    check(f"conv{data.ndim - 2}d", data, weight, symbols, **case.attributes)
+
+
+def reads_of(*shapes: tuple[int | str, ...], **attributes: Any) -> str:
+    module = rx.Module()
+    with module.function("main", [rx.tensor(shape) for shape in shapes]) as f:
+        f.returns(rx.relax.nn.conv2d(*f, **attributes))
+    rx.LegalizeOps()(module)
+    return str(module)
+
+
+def test_where_rows_are_joined() -> None:
+    joined = "(d0, d3, d2 + d4 * 19 + d5)"
+    assert joined in reads_of((1, 64, 17, 17), (8, 64, 3, 3), padding=1)
+    # Few products, rows that are whole vectors, strides, sizes that only the run tells: as they are.
+    assert joined not in reads_of((1, 4, 17, 17), (8, 4, 3, 3), padding=1)
+    for width, others in ((16, {}), (62, {}), (17, {"strides": 2})):
+        text = reads_of((1, 64, 17, width), (8, 64, 3, 3), padding=1, **others)
+        assert "tensor.collapse_shape" not in text
+    assert "tensor.collapse_shape" not in reads_of((1, 64, "h", "w"), (8, 64, 3, 3), padding=1)
+
+
+@pytest.mark.parametrize(("dtype", "out_dtype"), [("float16", None), ("bfloat16", "float32"), ("int8", "int32")])
+def test_short_rows_of_other_types(dtype: str, out_dtype: Any) -> None:
+    kind = getattr(ml_dtypes, dtype, dtype)
+    scale = 9 if dtype == "int8" else 1
+    data, weight = ((positive(*shape) * scale).astype(kind) for shape in ((2, 64, 7, 7), (3, 64, 3, 3)))
+    expected = of_onnx("conv2d", data.astype("float32"), weight.astype("float32"), padding=(1,))
+    actual = ran("conv2d", data, weight, padding=(1,), out_dtype=out_dtype)
+    close(actual, expected, dtype if out_dtype is None else "float32")
 
 
 # ---- transposed convolutions ----
