@@ -18,7 +18,7 @@ _NAMES = r"%[\w.$-]+(?::\d+)?"
 #: The values that an operation makes, and where it begins behind the `=`.
 _RESULTS = re.compile(rf"^[ \t]*({_NAMES}(?:[ \t]*,[ \t]*{_NAMES})*)[ \t]*=(?!=)\s*", re.MULTILINE)
 #: The scope of what stands in no braces.
-_OUTSIDE = (-1,)
+_OUTSIDE: tuple[int, ...] = (-1,)
 _ONE_RESULT = re.compile(r"(%[\w.$-]+)(?::(\d+))?")
 _SYMBOL = re.compile(r'([\w.]+)"?[ \t]+(?:private[ \t]+|public[ \t]+|nested[ \t]+)?(@(?:"[^"\n]*"|[\w.$-]+))')
 _DEFINING_WORDS = (".func", "func", "module", "global", ".dialect", ".operation", ".type", ".attribute")

@@ -67,7 +67,7 @@ class Driver:
         marker = arguments["split-input-file"]
         for line in near_split_markers(text, marker) if marker else ():
             warning = Diagnostic("warning", "near miss with file split marker", name, line, 1)
-            self.stderr.write(self._diagnostic_text(warning, {name: text}))
+            self._print_diagnostic(warning, {name: text})
         chunks: list[str | bytes] = [chunk.text for chunk in split_input(text, marker)] if marker else [text]
         return self._process(job, chunks, arguments)
 
@@ -90,7 +90,7 @@ class Driver:
     def _run_chunk(self, job: Job, chunk: str | bytes) -> tuple[bool, str | bytes | None]:
         sources = {job.name: chunk} if isinstance(chunk, str) else {}
         try:
-            with reporting(lambda diagnostic: self.stderr.write(self._diagnostic_text(diagnostic, sources))):
+            with reporting(lambda diagnostic: self._print_diagnostic(diagnostic, sources)):
                 return True, job.run(chunk)
         except RelaxError as error:
             self._print_error(error, sources)
@@ -147,6 +147,9 @@ class Driver:
             pass  # `| head`: who reads the output has seen enough of it
         except OSError as error:
             raise RelaxError(f"cannot write to standard output: {error.strerror}") from None
+
+    def _print_diagnostic(self, diagnostic: Diagnostic, sources: dict[str, str]) -> None:
+        self.stderr.write(self._diagnostic_text(diagnostic, sources))
 
     def _diagnostic_text(self, diagnostic: Diagnostic, sources: dict[str, str]) -> str:
         if not self.shows_operations:

@@ -183,7 +183,7 @@ class _Slot(NamedTuple):
     """An argument or a result of a function."""
 
     operation: Any
-    index: int
+    place: int
 
 
 def _arguments(module: Any) -> list[_Slot]:

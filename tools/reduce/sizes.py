@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 _SHAPED = re.compile(r"\b(?:tensor|memref|vector)<(?:[^<>\"]|\"[^\"]*\"|<(?:[^<>\"]|\"[^\"]*\")*>)*>")
 _SIZE = re.compile(r"(?<![\w.])([0-9]+)(?=x)|(?<=x)([0-9]+)(?=x)")
@@ -20,7 +21,7 @@ def smaller_texts(text: str) -> Iterator[str]:
             if 0 < smaller < size:
                 in_types = _replaced(text, size, smaller)
                 yield in_types
-                everywhere = _outside_of_names(in_types, lambda part, old=size, new=smaller: _numbers(part, old, new))
+                everywhere = _outside_of_names(in_types, partial(_numbers, size=size, smaller=smaller))
                 if everywhere != in_types:
                     yield everywhere
 
