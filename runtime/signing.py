@@ -80,14 +80,14 @@ def private_key(path: StrPath) -> Ed25519PrivateKey:
     """A key to sign with (openssl genpkey -algorithm ed25519 -out key.pem). Raises ArtifactError."""
     serialization, ed25519, _ = _library()
     found = _parsed(path, "private", lambda data: serialization.load_pem_private_key(data, None))
-    return _of_kind(path, "private", found, ed25519.Ed25519PrivateKey)  # type: ignore[no-any-return]
+    return _of_kind(path, "private", found, ed25519.Ed25519PrivateKey)
 
 
 def public_key(path: StrPath) -> Ed25519PublicKey:
     """A key to check signatures with (openssl pkey -in key.pem -pubout -out key.pub.pem). Raises ArtifactError."""
     serialization, ed25519, _ = _library()
     found = _parsed(path, "public", serialization.load_pem_public_key)
-    return _of_kind(path, "public", found, ed25519.Ed25519PublicKey)  # type: ignore[no-any-return]
+    return _of_kind(path, "public", found, ed25519.Ed25519PublicKey)
 
 
 def _parsed(path: StrPath, which: str, parse: Any) -> Any:

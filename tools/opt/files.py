@@ -18,10 +18,11 @@ def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[str])
     read = {name: status for name in inputs if (status := _status(name)) is not None}
     for option, path in outputs.items():
         status = None if path is None else _status(path)
-        for name in read if status is not None else ():
-            if os.path.samestat(read[name], status):
-                same = "" if name == path else f", which is the same file as '{name}'"
-                raise RelaxError(f"{option} names an input, '{path}'{same}: it would be overwritten")
+        if status is None:
+            continue
+        for name in [name for name, other in read.items() if os.path.samestat(other, status)]:
+            same = "" if name == path else f", which is the same file as '{name}'"
+            raise RelaxError(f"{option} names an input, '{path}'{same}: it would be overwritten")
 
 
 def _status(path: str) -> os.stat_result | None:
