@@ -7,3 +7,6 @@ from __future__ import annotations
 ARGUMENT_NAME = "relax.name"
 #: On a function: the names of its results, where it comes from a model that has names for them.
 RESULT_NAMES = "relax.result_names"
+
+#: Who may see a function; upstream's, absent: everybody.
+VISIBILITY = "sym_visibility"

@@ -283,10 +283,10 @@ def rint(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
     """An integer by the current rounding mode; reports being inexact."""
 
 def round(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
-    """The nearest integer, halves away from zero (C's round)."""
+    """The nearest integer, halves to even, as upstream's; C's way is lround."""
 
 def roundeven(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
-    """The nearest integer, halves to even (numpy's round)."""
+    """The nearest integer, halves to even."""
 
 def rsqrt(x: Value, *, loc: Any = ..., ip: Any = ...) -> Value:
     """1 / sqrt(x)."""

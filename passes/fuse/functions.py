@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...dialects.core.function_attributes import VISIBILITY
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import TARGET, make_prim_func
 from ..core.journal import Journal
@@ -61,6 +62,7 @@ class FusedFunctions:
         attributes = {
             OPERATOR: ir.StringAttr.get("+".join(_in_order(group, "operator"))),
             MAIN_OPERATOR: ir.StringAttr.get(main.info.main_operator),
+            VISIBILITY: ir.StringAttr.get("private"),
         }
         if members[0].info.target:
             attributes[TARGET] = ir.StringAttr.get(members[0].info.target)

@@ -20,6 +20,7 @@ from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
+from ...dialects.core.function_attributes import VISIBILITY
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
@@ -65,7 +66,9 @@ class PrimFuncs:
         name = kernel_symbol(kernel, inputs, outputs, self._kernels, self.module)
         if name not in self._names:
             self._names.add(name)
-            ir.SymbolTable(self.module)[name].attributes[OPERATOR] = ir.StringAttr.get(operator)
+            function = ir.SymbolTable(self.module)[name]
+            function.attributes[OPERATOR] = ir.StringAttr.get(operator)
+            function.attributes[VISIBILITY] = ir.StringAttr.get("private")
         return name
 
     def _fresh(self, wanted: str) -> str:
@@ -209,7 +212,8 @@ class RuleBuilder:
 
         def make(symbol: str) -> None:
             with ir.InsertionPoint(self._prim_funcs.module.regions[0].blocks[0]):
-                attributes = {OPERATOR: ir.StringAttr.get(operation.name)}
+                # Nobody outside of the module calls it: where nobody inside does any more, symbol-dce may take it.
+                attributes = {OPERATOR: ir.StringAttr.get(operation.name), VISIBILITY: ir.StringAttr.get("private")}
                 function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
             # What can raise is done where it stands, and once: nothing is fused with it.
             if any(inner.name == _ASSERT for inner in operations_in(function)):

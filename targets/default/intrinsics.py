@@ -28,7 +28,7 @@ _DIRECT = {
     "tir.ceil": "math.ceil",
     "tir.floor": "math.floor",
     "tir.trunc": "math.trunc",
-    "tir.round": "math.round",
+    "tir.round": "math.roundeven",
     "tir.roundeven": "math.roundeven",
     # The rounding mode is always to nearest, and nobody looks at exceptions.
     "tir.rint": "math.roundeven",
@@ -129,8 +129,10 @@ def hypot(x: Number, y: Number) -> Number:
     """The larger one is taken out of the root, so that no square overflows."""
     a, b = unary("math.absf", x), unary("math.absf", y)
     larger, smaller = select(a > b, a, b), select(a > b, b, a)
-    ratio = select(larger == 0.0, 0.0, smaller / larger)
+    ratio = smaller / larger
     length = larger * unary("math.sqrt", fma(ratio, ratio, 1.0))
+    # Of two zeros, or of one and NaN, the sum is what it must be.
+    length = select((a == 0.0) | (b == 0.0), a + b, length)
     return select((a == math.inf) | (b == math.inf), math.inf, length)
 
 

@@ -119,11 +119,14 @@ def tanpi(x: Number) -> Number:
     half = x * 0.5
     is_odd = _is_whole(x) & (unary("math.roundeven", half) != half)
     y = select(is_odd, -zero, zero)
-    y = select(_is_whole(x) & (magnitude(x) < math.inf), y, _tan(_of_half_turns(x)))
+    is_finite = magnitude(x) < math.inf
     # Between an even integer and the next odd one it rises to +inf.
     below = unary("math.floor", x)
     is_up = unary("math.floor", below * 0.5) * 2.0 == below
-    return select(magnitude(x - below) == 0.5, select(is_up, math.inf, x.constant(-math.inf)), y)
+    pole = select(is_up, math.inf, x.constant(-math.inf))
+    # Not by the distance to the integer below: that of -0.49999997 is rounded to a half.
+    between = select(_is_whole(x * 2.0) & is_finite, pole, _tan(_of_half_turns(x)))
+    return select(_is_whole(x) & is_finite, y, between)
 
 
 @expansion("tir.sinc")

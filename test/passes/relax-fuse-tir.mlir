@@ -6,8 +6,8 @@
 // CHECK-LABEL: func.func @diamond(
 // CHECK-NEXT: %[[R:.*]] = "relax.call_tir"(%arg0, %arg1) {func = @fused_exp_multiply_negative_add}
 // CHECK-NEXT: return %[[R]]
-// CHECK-NOT: func.func @exp
-// CHECK-LABEL: func.func @fused_exp_multiply_negative_add(
+// CHECK-NOT: @exp(
+// CHECK-LABEL: func.func private @fused_exp_multiply_negative_add(
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %[[ROW:.*]]: tensor<8xf32>, %[[OUT:.*]]: tensor<?x8xf32>)
 // CHECK-SAME: relax.operator = "relax.exp+relax.multiply+relax.negative+relax.add"
 // CHECK-SAME: tir.op_pattern = "broadcast"
@@ -52,7 +52,7 @@ func.func @middle(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // another parameter tells it.
 // CHECK-LABEL: func.func @to_a_mean(
 // CHECK-NEXT: "relax.call_tir"(%arg0) {func = @fused_abs_permute_dims_mean}
-// CHECK-LABEL: func.func @fused_abs_permute_dims_mean(
+// CHECK-LABEL: func.func private @fused_abs_permute_dims_mean(
 // CHECK-SAME: %[[X:.*]]: tensor<?x?xf32>, %[[OUT:.*]]: tensor<?xf32>)
 // CHECK-DAG: tensor.dim %[[X]]
 // CHECK: iterator_types = [{{.*}}"reduction"{{.*}}]{{.*}} ins(%[[X]] : tensor<?x?xf32>)
@@ -73,7 +73,7 @@ func.func @to_a_mean(%x: tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<?xf3
 // EPILOGUES-LABEL: func.func @product(
 // EPILOGUES-NEXT: "relax.call_tir"(%arg0, %arg1, %arg2) {func = @fused_matmul_add_exp}
 // EPILOGUES-NEXT: return
-// EPILOGUES-LABEL: func.func @fused_matmul_add_exp(
+// EPILOGUES-LABEL: func.func private @fused_matmul_add_exp(
 // EPILOGUES-SAME: tir.op_pattern = "out_ewise_fusable"
 // EPILOGUES: %[[P:.*]] = linalg.generic {{.*}}"reduction"
 // EPILOGUES: linalg.generic {{.*}} ins(%[[P]], %arg2 : {{.*}}) outs(%[[P]] : tensor<4x8xf32>)
@@ -95,7 +95,7 @@ func.func @product(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>, %row: tensor<8xf32>
 // CHECK-NEXT: %[[E:.*]] = "relax.call_tir"(%[[D]]) {func = @elsewhere}
 // CHECK-NEXT: return %[[E]]
 // CHECK: func.func @twice(
-// CHECK: func.func @fused_twice_exp(
+// CHECK: func.func private @fused_twice_exp(
 // CHECK-SAME: relax.operator = "@twice+relax.exp"
 #id = affine_map<(d0) -> (d0)>
 func.func @by_hand(%x: tensor<4xf32>) -> tensor<4xf32> {

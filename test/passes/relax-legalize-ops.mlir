@@ -25,12 +25,12 @@ func.func @unsigned(%u: tensor<4xui8>) -> tensor<4xui8> {
 }
 func.func private @divide()
 
-// CHECK: func.func @add(%arg0: tensor<?x4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<?x4xf32>) -> tensor<?x4xf32>
+// CHECK: func.func private @add(%arg0: tensor<?x4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<?x4xf32>) -> tensor<?x4xf32>
 // CHECK-SAME: tir.op_pattern = "broadcast", tir.prim_func
 // CHECK: linalg.generic
 // CHECK: arith.addf
-// CHECK: func.func @exp
+// CHECK: func.func private @exp
 // CHECK-SAME: tir.op_pattern = "elemwise"
 // CHECK: "tir.exp"
-// CHECK: func.func @divide_1(%arg0: tensor<4xi8>, %arg1: tensor<4xi8>, %arg2: tensor<4xi8>)
+// CHECK: func.func private @divide_1(%arg0: tensor<4xi8>, %arg1: tensor<4xi8>, %arg2: tensor<4xi8>)
 // CHECK: arith.divui

@@ -38,12 +38,17 @@ def _cospi(x: Array) -> Array:
     return np.where(np.abs(np.abs(x) - 1) == 0.5, 0, np.cos(x * PI))
 
 
+def _tanpi(x: Array) -> Array:
+    cosine = _cospi(x)
+    return np.where(cosine == 0, np.copysign(np.inf, np.sin(np.fmod(x, LONG(2)) * PI)), _sinpi(x) / cosine)
+
+
+def _sinc(x: Array) -> Array:
+    return np.where(x == 0, 1, np.where(np.isinf(x), 0, _sinpi(x) / (x * PI)))
+
+
 def _sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
-
-
-def _round(x: Array) -> Array:
-    return np.copysign(np.floor(np.abs(x) + (np.abs(x) < 2.0**62) * LONG(0.5)), x)
 
 
 def _heaviside(x: Array, y: Array) -> Array:
@@ -84,6 +89,8 @@ ORACLES = {
     "atanh": Oracle(np.arctanh),
     "sinpi": Oracle(_sinpi),
     "cospi": Oracle(_cospi),
+    "tanpi": Oracle(_tanpi),
+    "sinc": Oracle(_sinc),
     "cbrt": Oracle(np.cbrt),
     "sigmoid": Oracle(_sigmoid),
     # What they are compared with is off by as much.
@@ -104,7 +111,7 @@ ORACLES = {
     "ceil": Oracle(np.ceil, bound=0),
     "floor": Oracle(np.floor, bound=0),
     "trunc": Oracle(np.trunc, bound=0),
-    "round": Oracle(_round, bound=0),
+    "round": Oracle(np.rint, bound=0),
     "roundeven": Oracle(np.rint, bound=0),
     "rint": Oracle(np.rint, bound=0),
     "nearbyint": Oracle(np.rint, bound=0),
@@ -145,6 +152,10 @@ def distance(got: Array, expected: Array) -> Array:
     ulps = np.abs(np.where(finite, got.astype(LONG), 0) - safe) / spacing(safe, dtype)
     # Next to infinity one may be rounded to it and the other one not.
     return np.where(same, np.minimum(ulps, 0.5) * finite, np.where(finite, ulps, np.inf))
+
+
+#: How many of the last samples are special.
+SPECIAL = 32
 
 
 def samples(dtype: np.dtype[Any], count: int, seed: int) -> Array:

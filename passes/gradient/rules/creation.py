@@ -11,7 +11,7 @@ from ..registry import register_gradient
 from ..tensors import relax
 
 
-@register_gradient(["relax.zeros_like", "relax.ones_like", "relax.eye_like", "relax.scalar_to_tensor"])
+@register_gradient(["relax.zeros_like", "relax.ones_like", "relax.eye_like"])
 def like(call: GradientCall) -> None:
     return None
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from intrinsic_jit import NUMPY_TYPES, run_intrinsic
-from intrinsic_oracle import LONG, ORACLES, distance, samples
+from intrinsic_oracle import LONG, ORACLES, SPECIAL, distance, samples
+from relax_mlir.passes.intrinsics import registry
+from relax_mlir.passes.intrinsics.registry import intrinsic_rules_by_op
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 # Random bit patterns are too far out for these: C's and scipy's own are wrong there, or disagree.
@@ -25,8 +27,10 @@ def operands_for(name: str, dtype: str) -> list[np.ndarray]:
         arrays = [np.abs(array) + array.dtype.type(2.25) for array in arrays]
     if name == "clip":
         arrays[2] = np.full_like(arrays[2], np.inf)
-    # Each operand meets the others' special values.
-    return [np.roll(array, 7 * index) for index, array in enumerate(arrays)]
+    # Each operand's special values, which come last, meet the others'.
+    rolled = [np.roll(array, 7 * index) for index, array in enumerate(arrays)]
+    specials = np.meshgrid(*(array[-SPECIAL:] for array in arrays))
+    return [np.concatenate([array, special.ravel()]) for array, special in zip(rolled, specials, strict=True)]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -43,3 +47,25 @@ def test_float_intrinsic_is_within_its_bound(name: str, dtype: str) -> None:
     worst = int(np.argmax(error))
     shown = [array[worst] for array in operands]
     assert error[worst] <= bound, f"{name}{shown} = {got[worst]}, not {expected[worst]}"
+
+
+def rules_behind(target: str) -> dict[str, list[str]]:
+    """The kinds of a target's own rules for intrinsics that the default has a rule for, too."""
+    behind: dict[str, list[str]] = {}
+    for rules in intrinsic_rules_by_op(target).values():
+        own = [rule for rule in rules if rule.target == target]
+        if own and len(own) < len(rules):
+            behind[own[0].op] = [rule.kind for rule in own]
+    return behind
+
+
+@pytest.mark.parametrize("name", ["exp10", "hypot", "sigmoid", "tan"])
+def test_default_rule_that_llvm_does_not_need(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another target may: here llvm goes without its own rule."""
+    for kind in rules_behind("llvm")[f"tir.{name}"]:
+        monkeypatch.delitem(registry._RULES, (f"tir.{name}", "llvm", False, kind), raising=False)
+    test_float_intrinsic_is_within_its_bound(name, "f32")
+
+
+def test_each_default_rule_is_tested() -> None:
+    assert sorted(rules_behind("llvm")) == ["tir.exp10", "tir.hypot", "tir.sigmoid", "tir.tan"]

@@ -214,6 +214,15 @@ def test_tanpi_and_sinc() -> None:
     assert np.allclose(sinc[:8], np.sinc(x[:8]), rtol=0, atol=1e-15) and sinc[8] == 0
 
 
+def test_tanpi_beside_its_poles() -> None:
+    """A number next to a half is none, also where its distance to the integer below rounds to a half."""
+    poles = np.array([0.5, -0.5, 1.5, -1.5, 7.5, -7.5], np.float32)
+    x = np.concatenate([np.nextafter(poles, np.inf), np.nextafter(poles, -np.inf)], dtype=poles.dtype)
+    got = run_intrinsic("tir.tanpi", x)
+    error = distance(got, ORACLES["tanpi"].function(x.astype(LONG)))
+    assert error.max() < 4, f"tanpi({x[np.argmax(error)]!r}) = {got[np.argmax(error)]!r}"
+
+
 @pytest.mark.parametrize("name", ["exp", "log", "tanh", "erf", "sigmoid", "sin", "cos", "pow", "gcd", "lgamma"])
 def test_vectors_give_what_scalars_give(name: str) -> None:
     dtype = "i32" if name == "gcd" else "f32"

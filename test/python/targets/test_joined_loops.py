@@ -27,7 +27,7 @@ def _bufferized() -> str:
 
 def test_joined_once_and_not_copied() -> None:
     text = _bufferized()
-    kernel = text[text.index("func.func @fused_matmul_add") :]
+    kernel = text[text.index("func.func private @fused_matmul_add") :]
     assert kernel.count("memref.collapse_shape %arg0 [[0, 1], [2]]") == 1
     # The result is written where it belongs: nothing as large as it is allocated or copied.
     assert "memref.copy" not in kernel
