@@ -1176,7 +1176,7 @@ def squeeze(
     loc: Any = ...,
     ip: Any = ...,
 ) -> Value:
-    """Without dimensions of size 1."""
+    """Without dimensions of size 1. An axis of another size is refused, as numpy and ONNX do."""
 
 def stack(tensors: Value | Sequence[Value] = ..., axis: SupportsIndex = ..., *, loc: Any = ..., ip: Any = ...) -> Value:
     """Tensors of one shape along a new axis."""

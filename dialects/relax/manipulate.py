@@ -42,7 +42,7 @@ op("flatten", "x", infer=flatten, doc="The elements in row-major order as one di
 op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in the result")}, infer=manipulate.expand_dims,
    doc="New dimensions of size 1.")  # fmt: skip
 op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=manipulate.squeeze,
-   doc="Without dimensions of size 1.")  # fmt: skip
+   doc="Without dimensions of size 1. An axis of another size is refused, as numpy and ONNX do.")  # fmt: skip
 op("broadcast_to", "x shape:shape", infer=manipulate.broadcast_to, doc="Copies along dimensions of size 1.")
 op("collapse_sum_like", "data collapse_target", infer=manipulate.collapse_sum_like,
    doc="Sums over the dimensions that a broadcast from collapse_target's shape to data's made.")  # fmt: skip
