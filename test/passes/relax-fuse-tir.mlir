@@ -160,3 +160,33 @@ func.func @sizes(%row: tensor<4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32, #r
     -> tensor<?x4xf32, #relax.sym<["k", 4]>>
   return %2 : tensor<?x4xf32, #relax.sym<["k", 4]>>
 }
+
+// What is written elsewhere than where the product's loops are is no epilogue of it.
+// EPILOGUES-LABEL: func.func @product_moved(
+// EPILOGUES-NEXT: %[[P:.*]] = "relax.call_tir"(%arg0, %arg1) {func = @matmul
+// EPILOGUES-NEXT: "relax.call_tir"(%[[P]]) {func = @permute_dims
+func.func @product_moved(%x: tensor<4x6xf32>, %w: tensor<6x4xf32>) -> tensor<4x4xf32> {
+  %0 = "relax.matmul"(%x, %w) : (tensor<4x6xf32>, tensor<6x4xf32>) -> tensor<4x4xf32>
+  %1 = "relax.permute_dims"(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+
+// A function that reads what its output holds already is called as it is: inside of a fused one there is nothing to read.
+// CHECK-LABEL: func.func @accumulates(
+// CHECK-NEXT: %[[A:.*]] = "relax.call_tir"(%arg0) {func = @exp
+// CHECK-NEXT: "relax.call_tir"(%[[A]]) {func = @adds_to_output}
+func.func @accumulates(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.call_tir"(%0) {func = @adds_to_output} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @adds_to_output(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tir.prim_func, tir.op_pattern = "elemwise"} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) {
+  ^bb0(%a: f32, %sofar: f32):
+    %1 = arith.addf %a, %sofar : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
