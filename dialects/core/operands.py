@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what stubs say that operators take and give
         def context(self) -> Any: ...
 
     ScalarLike: TypeAlias = Value | SymExpr | str | float | bool
+    BoundLike: TypeAlias = int | str | SymExpr
     ShapeLike: TypeAlias = Value | SymExpr | str | int | Sequence[SymExpr | str | int]
     DTypeLike: TypeAlias = str | type | Any
     TypesLike: TypeAlias = str | Info | Sequence[str | Info] | Any
@@ -45,7 +46,7 @@ def as_operand(value: Any, kind: str, name: str, create: Any) -> Any:
     if kind == "shape":
         return _shape_operand(value, name, create)
     is_number = hasattr(value, "__array__") or isinstance(value, (int, float))
-    is_several = is_number and getattr(value, "ndim", 0) or isinstance(value, (list, tuple))
+    is_several = isinstance(value, (list, tuple)) or (is_number and getattr(value, "ndim", 0) > 0)
     if kind == "scalar" or (kind == "tensor_or_scalar" and is_number and not is_several):
         return _scalar_operand(value, name, create)
     can_be_constant = kind.startswith("tensor") and (is_number or is_several)

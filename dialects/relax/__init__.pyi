@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex
 
 from ..core.dialect import Dialect
-from ..core.operands import DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
+from ..core.operands import BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 from .constants import const as const
 
 dialect: Dialect
@@ -1194,8 +1194,8 @@ def std(
 def strided_slice(
     x: Value,
     axes: SupportsIndex | Sequence[SupportsIndex],
-    begin: Sequence[int | str | SymExpr],
-    end: Sequence[int | str | SymExpr],
+    begin: Sequence[BoundLike],
+    end: Sequence[BoundLike],
     strides: SupportsIndex | Sequence[SupportsIndex] | None = ...,
     assume_inbound: bool = ...,
     *,

@@ -23,7 +23,7 @@ class _Bounds(AttrKind):
 
     expects = "a list of integers and expressions over symbols"
     label = "bounds"
-    hint = "Sequence[int | str | SymExpr]"
+    hint = "Sequence[BoundLike]"
 
     def normalize(self, value: Any) -> tuple[Size, ...]:
         if isinstance(value, (bytes, str, SymExpr)) or not hasattr(value, "__iter__"):

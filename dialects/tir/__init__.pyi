@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex
 
 from ..core.dialect import Dialect
-from ..core.operands import DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
+from ..core.operands import BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 from .declare import declare_intrinsic as declare_intrinsic
 
 dialect: Dialect

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex
 
 from ..core.dialect import Dialect
-from ..core.operands import DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
+from ..core.operands import BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 """
 # What the package has beside its operators, as its __init__.py hands it out.
 OWN = {
