@@ -132,6 +132,19 @@ def test_a_loop_that_ends_itself_and_grows() -> None:
     compared(_int(2), _truth(False), _floats(4))
 
 
+def test_a_state_that_grows_where_nothing_is_gathered() -> None:
+    model = _model("""(int64 n, float[k] x) => (float[m] y) {
+        go = Constant <value = bool {1}> ()
+        y = Loop (n, go, x) <body = b (int64 i, bool c, float[k] h) => (bool d, float[l] g) {
+            d = Identity (c)
+            g = Concat <axis = 0> (h, h)
+        }>
+    }""")
+    compared = _check(model, _int(3), _floats(2))
+    compared(_int(0), _floats(3))
+    compared(_int(1), _floats(1))
+
+
 def test_a_loop_without_a_count() -> None:
     model = _model("""(float x) => (float y) {
         go = Constant <value = bool {1}> ()

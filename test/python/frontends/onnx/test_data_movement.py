@@ -227,3 +227,17 @@ def test_conditions_shorter_and_longer_than_the_data(symbolic: bool) -> None:
                 condition[-1] = True
                 with pytest.raises(IndexError, match="index 13 is out of range for axis 0"):
                     main(x, condition)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "constant"])
+def test_borders_whose_widths_the_run_tells(mode: str) -> None:
+    """Beside numpy; a single element has no other to reflect, and may have borders of none."""
+    infos = [
+        helper.make_tensor_value_info(name, dtype, shape) for name, dtype, shape in (("x", 1, ["n"]), ("w", 7, [2]))
+    ]
+    node = helper.make_node("Pad", ["x", "w"], ["y"], mode=mode)
+    graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name="y")])
+    main = rx.compile(rx.from_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])))["main"]
+    for size, widths in ((1, (0, 0)), (3, (2, 1)), (4, (0, 3)), (5, (0, 0))):
+        x = numpy.arange(1, size + 1, dtype="float32")
+        numpy.testing.assert_array_equal(array(main(x, _I64(widths))), numpy.pad(x, widths, mode))

@@ -208,3 +208,33 @@ def test_a_size_that_is_known_beside_one_that_is_not(pick: Any, constants: dict[
     assert _shape_of_result([*found, pick], constants) == (3,)
     others = {name: value + 1 if name != "end" else _I64([2]) for name, value in constants.items()}
     assert _shape_of_result([*found, pick], others) == (None,)
+
+
+def test_negative_numbers_are_cut_towards_zero() -> None:
+    """Quotients of integers, and floats that become integers: as numbers of the run, for each pair of signs."""
+    nodes = [
+        _node("Div", "left right", "quotient"), _node("Mod", "left right", "rest"),
+        _node("Cast", "real", "cut", **_TO_I64), _node("Abs", "left", "size"),
+        _node("Concat", "quotient rest cut size", "y", axis=0),
+    ]  # fmt: skip
+    constants = {
+        "left": _I64([-7, 7, -7, 7, -6]), "right": _I64([2, -2, -2, 2, 3]),
+        "real": numpy.float32([-1.5, 1.5, -2.0, -0.25, 7.75]),
+    }  # fmt: skip
+    model = _model(nodes, constants)
+    x = numpy.zeros((1, 3, 1), "float32")
+    compared = Compared(model)
+    found = compared(x)[0].tolist()
+    assert found == [-3, -3, 3, 3, -2, 1, -1, -1, 1, 0, -1, 1, -2, 0, 7, 7, 7, 7, 7, 6]
+    assert "arith.constant" in str(rx.from_onnx(model)) and "relax.divide" not in str(rx.from_onnx(model))
+
+
+def test_quotients_that_are_rounded_are_not_taken_back() -> None:
+    """floor(n / 7 * 7) of floats is 30 for n = 31: no size may stand for it."""
+    nodes = [
+        _SHAPE, _node("Gather", "shape zero", "n"), _node("Cast", "n", "real", **_TO_F32),
+        _node("Div", "real seven", "part"), _node("Mul", "part seven", "again"),
+        _node("Floor", "again", "whole"), _node("Cast", "whole", "y", **_TO_I64),
+    ]  # fmt: skip
+    compared = Compared(_model(nodes, {"zero": _I64([0]), "seven": numpy.float32(7)}))
+    assert [compared(numpy.zeros((n, 3, 1), "float32"))[0].tolist() for n in (30, 31, 62)] == [[30], [30], [61]]

@@ -121,10 +121,17 @@ def test_unknown_activations_are_refused() -> None:
 @pytest.mark.parametrize("op", sorted(_GATES))
 @pytest.mark.parametrize("batch", [2, "n"])
 def test_weights_whose_sizes_only_the_run_tells(op: str, batch: Any) -> None:
-    inputs = _inputs(op, 5, 2, 1, "b")
-    shapes = {"x": ("t", batch, "i"), "w": (1, None, None), "r": (1, "g", 4), "b": (1, None)}
+    inputs = _inputs(op, 5, 2, 1, "")
+    shapes = {"x": ("t", batch, "i"), "w": (1, "v", "i"), "r": (1, "g", 4)}
     compared = Compared(one_node(op, inputs, outputs=2, hidden_size=4), shapes)
     compared(*_present(inputs))
-    compared(*_present(_inputs(op, 40, 2, 1, "b")))
+    compared(*_present(_inputs(op, 40, 2, 1, "")))
     with pytest.raises(ValueError):
-        compared._executable["main"](inputs["x"], inputs["w"][:, 1:], inputs["r"], inputs["b"])
+        compared._executable["main"](inputs["x"], inputs["w"][:, 1:], inputs["r"])
+
+
+def test_both_directions_of_weights_whose_sizes_only_the_run_tells() -> None:
+    inputs = _inputs("RNN", 5, 1, 2, "")
+    model = one_node("RNN", inputs, outputs=2, hidden_size=4, direction="bidirectional")
+    shapes = {"x": ("t", 1, "i"), "w": (None, "v", 3), "r": ("d", "g", 4)}
+    Compared(model, shapes)(*_present(inputs))
