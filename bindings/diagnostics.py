@@ -31,9 +31,14 @@ class Diagnostic(NamedTuple):
     @property
     def place(self) -> str:
         """`file:line:column`, with the name (an ONNX node's, say) where the location has one."""
-        place = f"{self.file}:{self.line}:{self.column}" if self.file else ""
+        place = place_text(self.file, self.line, self.column) if self.file else ""
         name = f'"{self.name}"' if self.name else ""
         return f"{name} at {place}" if name and place else name or place or "<unknown>:0"
+
+
+def place_text(file: str, line: int, column: int) -> str:
+    """A line of a program has no column."""
+    return f"{file}:{line}:{column}" if column or not line else f"{file}:{line}"
 
 
 def from_mlir(diagnostic: Any) -> Diagnostic:
@@ -89,7 +94,7 @@ def origins(location: Any, depth: int = 64) -> list[Origin]:
         child = location.child_loc
         return [Origin(_quoted_name(location), _quoted_name(child) if isinstance(child, ir.NameLoc) else "")]
     if isinstance(location, ir.FileLineColLoc):
-        return [Origin(f"{_quoted_name(location)}:{location.start_line}:{location.start_col}")]
+        return [Origin(place_text(_quoted_name(location), location.start_line, location.start_col))]
     return []
 
 
@@ -188,7 +193,7 @@ def _from_exception(error: Any) -> list[Diagnostic]:
 def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
     """As mlir-opt prints it: `file:line:col: error: message`, the source line, a caret."""
     named = f' ["{diagnostic.name}"]' if diagnostic.name else ""
-    place = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}" if diagnostic.line else diagnostic.file
+    place = place_text(diagnostic.file, diagnostic.line, diagnostic.column) if diagnostic.line else diagnostic.file
     first = f"{place or '<unknown>:0'}: {diagnostic.severity}: {diagnostic.message}{named}"
     notes = [render(note, sources) for note in diagnostic.notes]
     return "\n".join([first, *_source_lines(diagnostic, sources), *notes])

@@ -7,6 +7,7 @@ their module and are followed: what a pass has erased says so when it is used, i
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ _is_checked: ContextVar[bool] = ContextVar("is_checked", default=False)
 _owners: Counter[int] = Counter()
 #: Modules that their last user has let go, what forgets their contexts' memos, and whether handles were handed out.
 _released: deque[tuple[Any, Callable[[], None], bool]] = deque()
+
+_PACKAGE = __name__.partition(".")[0] + "."
 
 # Handles that are gone are forgotten when there are as many again, and so many.
 _FEW = 1024
@@ -72,7 +75,42 @@ class Handles:
         self._values: list[Any] = []
         self._operations: list[Any] = []
         self._many = _FEW
+        #: What stands for a place where nobody says one, while the module is being built: the line is told instead.
+        self._unplaced: Any = None
+        self._lines: dict[tuple[Any, int], Any] = {}
         _all.add(self)
+
+    @contextmanager
+    @fragile
+    def being_built(self, unplaced: Any) -> Iterator[None]:
+        """Inside, what builders hand out is followed; where the location is `unplaced`, the caller's line is told."""
+        module, before = building.set(self), self._unplaced
+        self._unplaced = unplaced
+        try:
+            yield
+        finally:
+            building.reset(module)
+            self._unplaced = before
+            if before is None:
+                # They would count as somebody's handles.
+                self._lines.clear()
+
+    def line(self, location: Any, depth: int) -> Any:
+        """For a location that says nothing, the line of the first caller outside of this package; else itself.
+
+        Without folders: what is made of the module must not depend on where the program lies.
+        """
+        if self._unplaced is None or location != self._unplaced:
+            return location
+        frame = sys._getframe(depth)
+        while frame.f_globals.get("__name__", "").startswith(_PACKAGE) and frame.f_back is not None:
+            frame = frame.f_back
+        key = frame.f_code, frame.f_lasti
+        found = self._lines.get(key)
+        if found is None:
+            name = os.path.basename(frame.f_code.co_filename)
+            found = self._lines[key] = ir.Location.file(name, frame.f_lineno, 0, location.context)
+        return found
 
     def result(self, value: Any, what: str) -> Any:
         """The result of an operation of this name."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from .bindings.errors import RelaxError
-from .bindings.handles import building, erased_error, erasing, is_foreign
+from .bindings.handles import erased_error, erasing, is_foreign
 from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, decode, encode
 from .dialects.core.function_attributes import ARGUMENT_NAME
@@ -50,15 +50,16 @@ class FunctionBuilder:
             raise RelaxError(f"the module has a function @{self._name} already")
         self._stack.enter_context(context)
         # A location around, `with loc:`, is the operations' location.
+        unplaced = None
         if ir.Location.current is None:
-            self._stack.enter_context(ir.Location.unknown())
+            unplaced = self._stack.enter_context(ir.Location.unknown())
         with ir.InsertionPoint(self._module.body):
             self._operation = ir.Operation.create("func.func", attributes=self._attributes(types, []), regions=1)
         handles = self._module.handles
         handles.operation(self)
         block = self._operation.regions[0].blocks.append(*types)
         self._stack.enter_context(ir.InsertionPoint(block))
-        self._stack.callback(building.reset, building.set(handles))
+        self._stack.enter_context(handles.being_built(unplaced if self._module.source_lines else None))
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .bindings.diagnostics import errors_as_relax_error
 from .bindings.errors import RelaxError
-from .bindings.handles import Handles, adopt, building, release
+from .bindings.handles import Handles, adopt, release
 from .bindings.mlir import ir
 from .bindings.text import print_asm
 from .dialects.context import create_context
@@ -39,6 +39,8 @@ class Module:
                 owner = ir.Module.create()
         self._owner = owner
         self._handles = Handles(owner)
+        #: Whether operators that are built here say which line of the program built them, `model.py:12`.
+        self.source_lines = True
         self._entered: list[ExitStack] = []
         self._original: Module | None = None
         adopt(owner)
@@ -137,9 +139,9 @@ class Module:
     def __enter__(self) -> Module:
         stack = ExitStack()
         stack.enter_context(self.context)
-        stack.enter_context(ir.Location.unknown())
+        unplaced = stack.enter_context(ir.Location.unknown())
         stack.enter_context(ir.InsertionPoint(self.body))
-        stack.callback(building.reset, building.set(self.handles))
+        stack.enter_context(self.handles.being_built(unplaced if self.source_lines else None))
         self._entered.append(stack)
         return self
 

@@ -88,6 +88,9 @@ class _Build:
         self.handles = (
             handles if handles is not None and point is None and handles.context_id == id(self.context) else None
         )
+        if self.handles is not None and location is None:
+            # Past this function, `build` and the operator's call.
+            self.location = self.handles.line(self.location, 4)
 
     def _context(self, location: Any, point: Any) -> Any:
         if location is not None:

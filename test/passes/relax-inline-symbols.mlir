@@ -137,3 +137,18 @@ func.func @of_others(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.sym<["m"]>>) ->
   %r = call @first(%n, %k) : (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["k"]>>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// A name that is free in the caller may still be one of the function's own: here n_1, so that n becomes n_2.
+func.func private @two_sizes(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = "relax.match_cast"(%a) : (tensor<?xf32>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %1 = "relax.match_cast"(%b) : (tensor<?xf32>) -> tensor<?xf32, #relax.sym<["n_1"]>>
+  %2 = "relax.concat"(%0, %1) : (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["n_1"]>>) -> tensor<?xf32>
+  return %2 : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @two_sizes_stay_two(
+// CHECK: "relax.match_cast"(%arg1) {{.*}} -> tensor<?xf32, #relax.sym<["n_2"]>>
+// CHECK: "relax.match_cast"(%arg2) {{.*}} -> tensor<?xf32, #relax.sym<["n_1"]>>
+func.func @two_sizes_stay_two(%x: tensor<?xf32, #relax.sym<["n"]>>, %a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = call @two_sizes(%a, %b) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.diagnostics import locate
+from ....bindings.diagnostics import locate, place_text
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
@@ -299,7 +299,7 @@ def _place_text(callee: Any, location: Any) -> str:
         operator = callee.attributes.get(OPERATOR)
         what = string_value(operator) if operator is not None else f"@{name_in_program(callee)}"
     named = f'"{node}"' if node else ""
-    place = f"at {file}:{line}:{column}" if line else ""
+    place = f"at {place_text(file, line, column)}" if line else ""
     return _cut(" ".join(part for part in (what, named, place) if part) or "the program")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -190,3 +191,15 @@ def test_where_and_how_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("RELAX_MLIR_CACHE_SIZE", text)
         with pytest.raises(RelaxError, match=f"RELAX_MLIR_CACHE_SIZE={text}: expected a size like 500M or 4G"):
             default_limit()
+
+
+def test_the_folder_is_the_users_alone(tmp_path: Path) -> None:
+    """Code from it is run."""
+    mask = os.umask(0)
+    try:
+        DiskCache(tmp_path / "cache").put("things", KEY, b"code")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "cache" / disk_cache.FORMAT).stat().st_mode) == 0o700, (
+        "others can read or write what is run"
+    )

@@ -225,3 +225,19 @@ def test_erasing_works_again_afterwards() -> None:
     block[1].operation.results[0].replace_all_uses_with(block[0].operation.results[0])
     block[1].operation.erase()
     assert op_names(code) == ["relax.sin", "func.return"]
+
+
+@pytest.mark.parametrize("apply", DRIVERS)
+def test_nothing_replaces_only_what_nobody_uses(apply: Any) -> None:
+    """`()` for an operation whose result is used would leave a null operand in the IR."""
+    code = module()
+    with pytest.raises(RelaxError, match=r"pattern '<lambda>' for 'relax.sin' returned 0 values for 1 results"):
+        apply(code, [Pattern("relax.sin", lambda op, rewriter: ())])
+    code.verify()
+    assert op_names(code) == ["relax.sin", "relax.sin", "func.return"]
+
+
+def test_nothing_replaces_what_nobody_uses() -> None:
+    code = module("%1 = {sin}(%0)", returned="%0")
+    assert apply_walk(code, [Pattern("relax.sin", lambda op, rewriter: ())])
+    assert op_names(code) == ["func.return"]
