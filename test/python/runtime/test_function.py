@@ -327,6 +327,12 @@ def test_damaged_tensors_of_other_frameworks(total: Any, offset: int, kind: Any,
         total(good, Damaged(offset, kind, value))
 
 
+def test_a_null_pointer_to_nothing(total: Any) -> None:
+    empty = Damaged(0, ctypes.c_uint64, 0)
+    empty.values = numpy.zeros((0, 4), numpy.float32)
+    assert total(empty, empty)[0].values.shape == (0, 4)
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [

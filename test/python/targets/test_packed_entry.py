@@ -220,6 +220,7 @@ def test_sizes_that_do_not_fit() -> None:
             [-128, 127, True],
             [(128, ValueError, "of type i8, from -128 to 127, got 128"), (1.5, TypeError, "got float")],
         ),
+        ("ui64", [0, 2**63 - 1], [(-1, ValueError, "from 0 to 9223372036854775807, got -1")]),
         ("ui8", [0, 255], [(-1, ValueError, "from 0 to 255, got -1"), (256, ValueError, "got 256")]),
         (
             "i64",
