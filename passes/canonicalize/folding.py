@@ -194,7 +194,10 @@ def _shift(name: str) -> Fold:
 def _astype(op: Any, array: Any) -> Any:
     import numpy
 
-    target = numpy.dtype(NUMPY_NAME[str(result_type(op).element_type)])
+    name = NUMPY_NAME.get(str(result_type(op).element_type))
+    if name is None:
+        return None  # of a type that numpy does not have
+    target = numpy.dtype(name)
     if array.dtype.kind == "f" and target.kind in "iu":
         whole = numpy.trunc(array.astype(numpy.float64))
         # 2**63 - 1 is no float, so the bound above is the power of two.
