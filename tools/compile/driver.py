@@ -50,6 +50,12 @@ class Driver:
             return self._run(arguments, cache, program)
         except ArtifactError as error:
             raise RelaxError(str(error)) from None
+        except RelaxError as error:
+            # MLIR names text "-" that it knows no file of.
+            if error.location.startswith("-:"):
+                name = "<stdin>" if arguments.files[0] == "-" else arguments.files[0]
+                error.location = name + error.location[1:]
+            raise
 
     def _run(self, arguments: Arguments, cache: DiskCache | None, program: CachedProgram | None) -> int:
         if arguments["help"] or arguments["version"] or arguments["print-completion"] is not None:

@@ -16,6 +16,7 @@ from ...bindings.errors import RelaxError
 from ..command_line import Arguments
 
 _MOST_OUTPUT = 4 << 20
+_EMPTY = "module {\n}\n"
 _TIMED_OUT = "takes longer than --timeout"
 
 
@@ -49,6 +50,9 @@ class Failure:
         self._expected = how
         if self._message is not None and self._message not in printed:
             raise RelaxError(f"--message: the command does not print '{self._message}' for the input{last}")
+        if text != _EMPTY and self.is_in(_EMPTY):
+            hint = "" if self._arguments["script"] is not None else ": --message tells failures apart"
+            raise RelaxError(f"an empty module fails in the same way, so there is nothing to look for{hint}")
 
     def is_in(self, text: str) -> bool:
         """Whether a module fails as the first one."""
