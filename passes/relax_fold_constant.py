@@ -50,7 +50,9 @@ class FoldConstant(Pass):
         def fold(op: Any, _: Rewriter) -> Any:
             nonlocal room
             arrays = _constant_operands(op)
-            result = None if arrays is None else self.evaluator.compute(op, *arrays)
+            if arrays is None:
+                return None
+            result = self.evaluator.compute(op, *arrays)
             if result is None:
                 return None
             growth = max(result.nbytes - sum(array.nbytes for array in arrays), 0)

@@ -94,8 +94,7 @@ class Convolution:
         self.out_layout = parse_layout(op.out_layout or op.data_layout, f"NC{self.spatial}")
         infos: list[Any] = [builder.info(operand) for operand in operands]
         self.data, self.weight = infos
-        self.result: Any = builder.result_infos[0]
-        self.dtype: str = self.result.dtype
+        self.dtype: str = builder.result_dtype()
 
     def per_dimension(self, values: Sequence[int]) -> tuple[int, ...]:
         return tuple(values) * (len(self.spatial) if len(values) == 1 else 1)
@@ -252,8 +251,8 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
         here = {letter: Part(position, 1) for letter, position in zip(alone, at, strict=True)}
 
         def add_tap(inner: Any, tap: dict[str, Size], met: dict[str, Meeting]) -> Any:
-            read = {letter: Part(each.place, windows[letter].span(each.count)) for letter, each in met.items()}
-            written = {letter: Part(each.first, each.count) for letter, each in met.items()}
+            read = {letter: Part(each.place, windows[letter].span(each.length)) for letter, each in met.items()}
+            written = {letter: Part(each.first, each.length) for letter, each in met.items()}
             own = {letter: Part(place, 1) for letter, place in tap.items()}
             whole = total.replaced(inner)
             parts = data.part(here | read), weight.part(here | own), whole.part(here | written)

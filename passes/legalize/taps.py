@@ -34,7 +34,7 @@ def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Ma
     """Whether most taps lie in the padding, a truth value where sizes are known at run time only."""
     inside: list[Size] = []
     for letter, window in windows.items():
-        met = [meeting(window, tap, sizes[letter], positions[letter]).count for tap in range(window.taps)]
+        met = [meeting(window, tap, sizes[letter], positions[letter]).length for tap in range(window.taps)]
         inside.append(reduce(plus, met, 0))
     every = [times(window.taps, positions[letter]) for letter, window in windows.items()]
     some, limit = times(product(inside), _OF), times(product(every), _MOST_INSIDE)
@@ -57,7 +57,7 @@ def for_each_tap(
             at = dict(zip(letters, taps, strict=True))
             return body(value, at, {letter: meet(letter, tap) for letter, tap in at.items()})
         letter = letters[len(taps)]
-        met = {tap: meet(letter, tap).count for tap in range(windows[letter].taps)}
+        met = {tap: meet(letter, tap).length for tap in range(windows[letter].taps)}
         some = [tap for tap, count in met.items() if count != 0]
         # Along the last dimension sizes that are known make better vectors than one loop for all taps has.
         is_worth_code = letter == letters[-1] and all(isinstance(met[tap], int) and met[tap] > 1 for tap in some)

@@ -50,7 +50,8 @@ class Meeting(NamedTuple):
     """The positions at which one tap of a window is inside of the data."""
 
     first: Size
-    count: Size
+    #: How many there are.
+    length: Size
     #: Where in the data the tap is at the first of them.
     place: Size
 
