@@ -49,5 +49,9 @@ def _names(function: Any, count: int) -> list[str]:
     if "arg_attrs" in function.attributes:
         for index, given in enumerate(function.attributes["arg_attrs"]):
             if ARGUMENT_NAME in given:
-                names[index] = readable(lambda given=given: ir.StringAttr(given[ARGUMENT_NAME]).value)
+                names[index] = _given_name(given)
     return names
+
+
+def _given_name(attributes: Any) -> str:
+    return readable(lambda: ir.StringAttr(attributes[ARGUMENT_NAME]).value)

@@ -135,7 +135,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
         if len(node.values) == 2:
-            self._between("and, or", *node.values, "or" if isinstance(node.op, ast.And) else "and")
+            left, right = node.values
+            self._between("and, or", left, right, "or" if isinstance(node.op, ast.And) else "and")
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:

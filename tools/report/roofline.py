@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 #: Bytes that a call reads: in the first-level cache, in the second, in the third, in memory.
@@ -64,7 +64,7 @@ def measured_roofline() -> Roofline:
     traffic = {}
     for amount in _AMOUNTS:
         numbers = numpy.ones(amount // 4, "float32")
-        traffic[amount] = amount / _seconds(lambda numbers=numbers: program["total"](numbers))
+        traffic[amount] = amount / _seconds(partial(program["total"], numbers))
     return Roofline(flops, traffic)
 
 

@@ -43,7 +43,18 @@ def _axes(call: Call, rank: int) -> tuple[int, ...]:
 
 any_reduction = reduction(*ANY)
 number_reduction = reduction("float", "int")
-position_reduction = reduction(*ANY, result="i64")
+_positions = reduction(*ANY, result="i64")
+
+
+def position_reduction(call: Call) -> TensorInfo:
+    """Among no elements none is at any position; the other reductions have a value for that."""
+    result, shape = _positions(call), call.x.shape
+    if shape is not None:
+        axes = range(len(shape)) if call.axis is None else _axes(call, len(shape))
+        empty = [axis for axis in axes if shape[axis] == 0]
+        if empty:
+            raise call.fail(f"{call.describe('x')} has no elements along axis {empty[0]}, of which one could be found")
+    return result
 
 
 def median(call: Call) -> list[TensorInfo]:

@@ -51,8 +51,7 @@ def _check(function: Any) -> None:
     for op in taken:
         with op.location:
             size = _static_bytes(op)
-            is_small = size is not None and size <= room[op.name] and _can_stay(op)
-            if is_small:
+            if size is not None and size <= room[op.name] and _can_stay(op):
                 room[op.name] -= size
                 _put_on_stack(op, function)
             else:

@@ -99,7 +99,9 @@ def test_defaults_of_no_operand_are_refused():
 @pytest.mark.parametrize("name", ["relax", "tir"])
 def test_stubs_have_every_operator_that_python_can_name(name):
     dialect, stub = {"relax": relax.dialect, "tir": tir.dialect}[name], _stub(name)
-    assert set(dialect.ops) - set(stub) <= {"assert"}
+    # Other tests declare intrinsics of their own, in their files.
+    own = {each for each, operator in dialect.ops.items() if "test_" not in operator.family}
+    assert own - set(stub) <= {"assert"}
     for operator, function in stub.items():
         arguments = function.args
         named = [argument.arg for argument in [*arguments.args, *arguments.kwonlyargs]]

@@ -28,7 +28,7 @@ def chain(monkeypatch: Any) -> Iterator[None]:
     all_schedules()
     monkeypatch.setattr(registry, "_SCHEDULES", dict(registry._SCHEDULES))
     monkeypatch.setattr(targets, "_TARGETS", dict(targets._TARGETS))
-    register_target(Target("mynpu", parents=("llvm",)))
+    register_target(Target("schedulenpu", parents=("llvm",)))
     yield
 
 
@@ -48,25 +48,25 @@ def test_every_pattern_but_tuples_has_a_schedule_for_llvm() -> None:
 
 
 def test_the_targets_own_comes_first_and_parents_follow() -> None:
-    @register_schedule("elemwise", target="mynpu")
+    @register_schedule("elemwise", target="schedulenpu")
     def own(function: Any, context: Any) -> None:
         function.attributes["seen"] = ir.StringAttr.get(context.target)
 
-    assert [schedule.target for schedule in schedules_for(OpPattern.ELEMWISE, "mynpu")] == ["mynpu", "llvm"]
-    assert 'seen = "mynpu"' in scheduled("mynpu")
-    assert "linalg.fill" in scheduled("mynpu"), "the parent's is not run after the own one"
-    assert "vector.transfer_write" in scheduled("mynpu", "broadcast")
+    assert [schedule.target for schedule in schedules_for(OpPattern.ELEMWISE, "schedulenpu")] == ["schedulenpu", "llvm"]
+    assert 'seen = "schedulenpu"' in scheduled("schedulenpu")
+    assert "linalg.fill" in scheduled("schedulenpu"), "the parent's is not run after the own one"
+    assert "vector.transfer_write" in scheduled("schedulenpu", "broadcast")
 
 
 @pytest.mark.parametrize("raises", [False, True])
 def test_what_is_declined_goes_to_the_parents(raises: bool) -> None:
-    @register_schedule(OpPattern.ELEMWISE, target="mynpu")
+    @register_schedule(OpPattern.ELEMWISE, target="schedulenpu")
     def own(function: Any, context: Any) -> Any:
         if raises:
             raise context.decline("never")
         return context.decline("never")
 
-    assert "vector.transfer_write" in scheduled("mynpu")
+    assert "vector.transfer_write" in scheduled("schedulenpu")
 
 
 def test_without_a_schedule_the_function_stays() -> None:
@@ -81,6 +81,6 @@ def test_unknown_patterns_and_targets_are_refused() -> None:
 
 
 def test_a_second_schedule_for_a_pair_is_refused() -> None:
-    register_schedule(["elemwise", "opaque"], target="mynpu")(lambda function, context: None)
-    with pytest.raises(RelaxError, match="pattern 'opaque' has a schedule for target 'mynpu' already"):
-        register_schedule("opaque", target="mynpu")(lambda function, context: None)
+    register_schedule(["elemwise", "opaque"], target="schedulenpu")(lambda function, context: None)
+    with pytest.raises(RelaxError, match="pattern 'opaque' has a schedule for target 'schedulenpu' already"):
+        register_schedule("opaque", target="schedulenpu")(lambda function, context: None)

@@ -12,6 +12,9 @@ from shorthand import refusal, tensor, unranked
 from support import infer
 from symbolic import evaluated, named
 
+import relax_mlir as rx
+from relax_mlir import relax
+
 SHAPES = st.lists(st.integers(1, 4), max_size=4).map(tuple)
 NUMBERS = st.sampled_from(["f16", "bf16", "f32", "f64", "i8", "i32", "i64", "ui8", "ui64"])
 NUMPY = {
@@ -113,3 +116,14 @@ def test_unknown_ranks():
 def test_a_scan_without_an_axis_is_flat():
     assert infer("relax.cumsum", tensor(2, "n", 4)) == [tensor("8*n")]
     assert infer("relax.cumprod", tensor(2, None)) == [tensor(None)]
+
+
+@pytest.mark.parametrize(("axis", "named"), [(None, 0), (0, 0), (-3, 0)])
+def test_there_is_no_position_among_no_elements(axis, named):
+    module = rx.Module()
+    with module.function("main", [rx.tensor((0, 4, "n"))]) as f:
+        (x,) = f
+        for operator in (relax.argmax, relax.argmin):
+            with pytest.raises(rx.RelaxError, match=rf"operand 'x' .* has no elements along axis {named}, of which"):
+                operator(x, axis=axis)
+        f.returns(relax.argmax(x, axis=1))
