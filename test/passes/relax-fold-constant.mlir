@@ -39,7 +39,8 @@ func.func @quantized() -> (tensor<2x2xf32>, tensor<2xf32>, tensor<3xui8>) {
 // CHECK: "relax.add"(%arg0
 // CHECK: "relax.exp"
 // CHECK: "relax.dequantize"
-func.func @left(%x: tensor<4xf32>, %shape: !relax.shape<[300]>) -> (tensor<300xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>) {
+// CHECK: "relax.astype"
+func.func @left(%x: tensor<4xf32>, %shape: !relax.shape<[300]>) -> (tensor<300xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<4xbf16>) {
   %one = arith.constant dense<1.0> : tensor<f32>
   %0 = "relax.broadcast_to"(%one, %shape) : (tensor<f32>, !relax.shape<[300]>) -> tensor<300xf32>
   %c = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
@@ -48,7 +49,8 @@ func.func @left(%x: tensor<4xf32>, %shape: !relax.shape<[300]>) -> (tensor<300xf
   %i4 = arith.constant dense<[1, 2]> : tensor<2xi4>
   %z4 = arith.constant dense<0> : tensor<i4>
   %3 = "relax.dequantize"(%i4, %one, %z4) {axis = 0 : i64} : (tensor<2xi4>, tensor<f32>, tensor<i4>) -> tensor<2xf32>
-  return %0, %1, %2, %3 : tensor<300xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>
+  %4 = "relax.astype"(%c) {dtype = bf16} : (tensor<4xf32>) -> tensor<4xbf16>
+  return %0, %1, %2, %3, %4 : tensor<300xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<4xbf16>
 }
 
 // Large ones are resources, whose bytes are no text.

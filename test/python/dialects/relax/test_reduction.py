@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-import relax_mlir.dialects.relax.reduction  # noqa: F401  # declares the operators
+import relax_mlir.dialects.relax.reduction  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shorthand import refusal, tensor, unranked
