@@ -254,9 +254,10 @@ def _pad(x: Any, pad_width: Sequence[int], pad_mode: str = "constant", pad_value
 
 def _conv2d(x: Any, w: Any, strides: Any, padding: Any, dilation: Any, groups: int = 1) -> Any:
     top, left, bottom, right = padding
-    padded = numpy.pad(
-        x.astype("float64") if x.dtype.kind == "f" else x, ((0, 0), (0, 0), (top, bottom), (left, right))
-    )
+    if any(padding) and x.dtype.kind == "f" and not numpy.isfinite(w).all():
+        raise Undefined("0 times infinity where the padding lies: kernels leave it out")
+    wide = x.astype("float64") if x.dtype.kind == "f" else x
+    padded = numpy.pad(wide, ((0, 0), (0, 0), (top, bottom), (left, right)))
     reach = [dilation[i] * (w.shape[2 + i] - 1) + 1 for i in range(2)]
     if padded.shape[2] < reach[0] or padded.shape[3] < reach[1]:
         raise Undefined("a window that is larger than the padded data")

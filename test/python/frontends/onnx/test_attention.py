@@ -166,3 +166,17 @@ def test_what_is_not_supported_is_refused() -> None:
     model = one_node("GroupQueryAttention", inputs, 3, _MICROSOFT, symbolic=False, **_GQA)
     with pytest.raises(rx.RelaxError, match="input 'head_sink' is not supported"):
         rx.from_onnx(model)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((1, 2, 3, "w"), "the sizes of heads must be known, and not 0"),
+        ((1, 2, 3, 0), "the sizes of heads must be known, and not 0"),
+        ((1, "h", 3, 4), "numbers of heads must be known"),
+    ],
+)
+def test_heads_of_unknown_number_or_size_are_refused(shape: Any, message: str) -> None:
+    model = one_node("Attention", {name: _floats(1, 2, 3, 4) for name in "QKV"}, opset=23)
+    with pytest.raises(rx.RelaxError, match=message):
+        rx.from_onnx(model, shapes=dict.fromkeys("QKV", shape))
