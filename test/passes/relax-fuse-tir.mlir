@@ -86,14 +86,17 @@ func.func @product(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>, %row: tensor<8xf32>
 
 // -----
 
-// Hand-written functions take part, and stay. One that asserts, has a schedule or another target does not take part.
+// Hand-written functions take part, and stay. One that asserts, has a schedule or another target does not take part,
+// nor one that reads the memory of its output.
 // CHECK-LABEL: func.func @by_hand(
 // CHECK-NEXT: %[[A:.*]] = "relax.call_tir"(%arg0) {func = @fused_twice_exp}
 // CHECK-NEXT: %[[B:.*]] = "relax.call_tir"(%[[A]]) {func = @asserts}
 // CHECK-NEXT: %[[C:.*]] = "relax.call_tir"(%[[B]]) {func = @exp}
 // CHECK-NEXT: %[[D:.*]] = "relax.call_tir"(%[[C]]) {func = @scheduled}
 // CHECK-NEXT: %[[E:.*]] = "relax.call_tir"(%[[D]]) {func = @elsewhere}
-// CHECK-NEXT: return %[[E]]
+// CHECK-NEXT: %[[F:.*]] = "relax.call_tir"(%[[E]]) {func = @accumulates}
+// CHECK-NEXT: %[[G:.*]] = "relax.call_tir"(%[[F]]) {func = @exp}
+// CHECK-NEXT: return %[[G]]
 // CHECK: func.func @twice(
 // CHECK: func.func private @fused_twice_exp(
 // CHECK-SAME: relax.operator = "@twice+relax.exp"
@@ -105,7 +108,19 @@ func.func @by_hand(%x: tensor<4xf32>) -> tensor<4xf32> {
   %3 = "relax.exp"(%2) : (tensor<4xf32>) -> tensor<4xf32>
   %4 = "relax.call_tir"(%3) {func = @scheduled} : (tensor<4xf32>) -> tensor<4xf32>
   %5 = "relax.call_tir"(%4) {func = @elsewhere} : (tensor<4xf32>) -> tensor<4xf32>
-  return %5 : tensor<4xf32>
+  %6 = "relax.call_tir"(%5) {func = @accumulates} : (tensor<4xf32>) -> tensor<4xf32>
+  %7 = "relax.exp"(%6) : (tensor<4xf32>) -> tensor<4xf32>
+  return %7 : tensor<4xf32>
+}
+func.func @accumulates(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tir.prim_func, tir.op_pattern = "elemwise"} {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%out : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 func.func @twice(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
     attributes {tir.prim_func, tir.op_pattern = "elemwise"} {

@@ -316,6 +316,16 @@ def test_epilogues() -> None:
     assert kernels(PAIR, body, "relax-fuse-tir{epilogues=true}") == ["fused_matmul_add_exp"]
 
 
+def test_an_epilogue_reads_where_it_writes() -> None:
+    square = [rx.tensor((6, 6)), rx.tensor((6, 6))]
+
+    def body(x: Any, y: Any) -> Any:
+        return relax.permute_dims(relax.matmul(x, y))
+
+    names = kernels(square, body, "relax-fuse-tir{epilogues=true}")
+    assert names == ["matmul", "permute_dims"], "a transposed product was written over what is still read of it"
+
+
 def test_limits() -> None:
     def body(x: Any) -> Any:
         for _ in range(5):
