@@ -264,6 +264,8 @@ def _reshape(d: Drawing) -> None:
         d.random.shuffle(sizes)
     else:
         sizes = [f"({') * ('.join(map(str, sizes))})"] if sizes else [1]
+    if 0 in sizes:
+        raise Undefined("0 means to copy a size")
     d.add("relax.reshape", [x], shape=tuple(sizes))
 
 
