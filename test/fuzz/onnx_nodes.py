@@ -25,9 +25,10 @@ EXACT = frozenset(
     "MaxUnpool Mod Hardmax".split()
 )
 
-#: These subtract from 1 or add to it: their errors are relative to that.
+#: These subtract from what is near 1, or add to it: their errors are relative to that.
 BY_ONE = frozenset(
-    "Celu Elu Selu Softplus LogSoftmax Sigmoid Mish Gelu GRU LSTM RNN BlackmanWindow HannWindow HammingWindow".split()
+    "Celu Elu Selu Softplus LogSoftmax Sigmoid Mish Gelu GRU LSTM RNN Resize "
+    "BlackmanWindow HannWindow HammingWindow".split()
 )
 
 #: The attribute of a node that comes whole, from ONNX's own suite.

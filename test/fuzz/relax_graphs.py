@@ -16,6 +16,7 @@ from graphs import Graph, Node, Undefined
 from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, tensor
+from relax_mlir.dialects.core.symbols import parse
 
 import relax_mlir as rx
 
@@ -264,7 +265,7 @@ def _reshape(d: Drawing) -> None:
         d.random.shuffle(sizes)
     else:
         sizes = [f"({') * ('.join(map(str, sizes))})"] if sizes else [1]
-    if 0 in sizes:
+    if any(parse(str(size)) == 0 for size in sizes):
         raise Undefined("0 means to copy a size")
     d.add("relax.reshape", [x], shape=tuple(sizes))
 
