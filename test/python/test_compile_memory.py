@@ -240,6 +240,17 @@ def test_a_size_below_zero_is_an_error() -> None:
         executable["main"](floats(0))
 
 
+def test_another_size_below_zero_is_an_error() -> None:
+    def body(x: Any) -> Any:
+        shorter = relax.call_dps_packed("test_memory.ones", [x], rx.tensor(("n", "m-5")))
+        return relax.sum(shorter)
+
+    executable = built([rx.tensor(("n", "m"))], body)
+    assert array(executable["main"](floats(2, 6))) == 2
+    with pytest.raises(ValueError, match=r"a size of the shape \(n, m - 5\) is negative: -2"):
+        executable["main"](floats(2, 3))
+
+
 def no_columns(rows: int) -> Any:
     return numpy.empty((rows, 0), "float32")
 

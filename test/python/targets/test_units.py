@@ -207,6 +207,31 @@ def test_other_kernels_are_others() -> None:
     assert other.symbol == units_from()[1].symbol != kernel.symbol
 
 
+def text_of(unit: units.Unit) -> str:
+    with new_context(("llvm",)):
+        return str(ir.Module.parse(unit.code))
+
+
+def test_what_changes_is_there_once() -> None:
+    """A copy of a constant in each unit nobody can tell from another; a variable they share."""
+    graph, kernel = (text_of(unit) for unit in units_from())
+    assert "@count(0 : i64)" in graph, "the variable has left the graph's unit"
+    assert "@count(0 : i64)" not in kernel and "@count" in kernel, "the kernel has a variable of its own"
+
+
+def test_a_function_that_calls_others_of_the_program_stays() -> None:
+    found = units_from(inside="%9 = llvm.call @__relax_defined.f_1(%x) : (i64) -> i64")
+    assert [unit.name for unit in found] == [""], "a kernel was taken out, though it needs another function"
+
+
+def test_a_function_that_others_see_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = LLVM_MODULE.replace("llvm.func internal @__relax_defined.f(", "llvm.func @__relax_defined.f(")
+    monkeypatch.setattr(units, "_LEAST_KERNELS", 1)
+    with new_context(("llvm", "arith")), ir.Location.unknown():
+        found = units.units_of(ir.Module.parse(seen.format("text", "")))
+    assert [unit.name for unit in found] == ["", "f_1"]
+
+
 def test_other_dialects_are_refused() -> None:
     with pytest.raises(rx.RelaxError, match=r"operation 'arith\.addi' is not of the LLVM dialect"):
         units_from(inside="%9 = arith.addi %x, %x : i64")
@@ -264,6 +289,7 @@ def test_what_code_depends_on_is_in_the_key(tmp_path: Path, monkeypatch: pytest.
     cache, counts = DiskCache(tmp_path), []
     options: list[dict[str, Any]] = [{}, {"opt_level": 3}, {"target": "llvm{triple=aarch64-linux-gnu}"}]
     options += [{"target": "llvm{triple=aarch64-linux-gnu cpu=neoverse-v1}"}]
+    options += [{"target": "llvm{triple=aarch64-linux-gnu cpu=neoverse-v1 features=-sve}"}]
     for each in options:
         compiled(cache=tmp_path, **each)
         counts.append(kernels_in(cache))

@@ -49,6 +49,94 @@ func.func @twice(%ok: i1, %fine: i1) {
   return
 }
 
+// What has been given back already is not given back again: the way out of the failure begins behind it.
+// CHECK-LABEL: func.func @before(
+// CHECK: %[[T:[a-z_0-9]+]] = memref.alloc() : memref<4xf32>
+// CHECK: %[[U:[a-z_0-9]+]] = memref.alloc() : memref<8xf32>
+// CHECK: memref.dealloc %[[T]] : memref<4xf32>
+// CHECK: cf.cond_br
+// CHECK: memref.dealloc %[[U]] : memref<8xf32>
+// CHECK-NOT: memref.dealloc %{{.*}} : memref<4xf32>
+// CHECK: memref.dealloc %[[U]] : memref<8xf32>
+// CHECK-NOT: memref.dealloc
+func.func @before(%ok: i1) {
+  %t = memref.alloc() : memref<4xf32>
+  %u = memref.alloc() : memref<8xf32>
+  memref.dealloc %t : memref<4xf32>
+  "tir.assert"(%ok) {message = "no", kind = "ValueError"} : (i1) -> ()
+  memref.dealloc %u : memref<8xf32>
+  return
+}
+
+// Nor is what one of two branches has given back: nobody knows which one ran.
+// CHECK-LABEL: func.func @sometimes(
+// CHECK: memref.dealloc
+// CHECK-NOT: memref.dealloc
+func.func @sometimes(%ok: i1, %c: i1) {
+  %t = memref.alloc() : memref<4xf32>
+  scf.if %c {
+    memref.dealloc %t : memref<4xf32>
+  }
+  "tir.assert"(%ok) {message = "no", kind = "ValueError"} : (i1) -> ()
+  return
+}
+
+// The last one first, each by a block that goes on to the one before it; the first failure takes the shorter way.
+// CHECK-LABEL: func.func @chain(
+// CHECK: %[[T:[a-z_0-9]+]] = memref.alloc() : memref<4xf32>
+// CHECK: cf.cond_br %arg0 {{.*}}, ^[[FIRST:bb[0-9]+]]
+// CHECK: %[[U:[a-z_0-9]+]] = memref.alloc() : memref<8xf32>
+// CHECK: cf.cond_br %arg1 {{.*}}, ^[[SECOND:bb[0-9]+]]
+// CHECK: return
+// CHECK: ^[[END:bb[0-9]+]]:
+// CHECK-NEXT: arith.constant -1 : i32
+// CHECK-NEXT: return
+// CHECK: ^[[GIVE_T:bb[0-9]+]]:
+// CHECK: memref.dealloc %[[T]]
+// CHECK: cf.br ^[[END]]
+// CHECK: ^[[GIVE_U:bb[0-9]+]]:
+// CHECK: memref.dealloc %[[U]]
+// CHECK: cf.br ^[[GIVE_T]]
+// CHECK: ^[[FIRST]]:
+// CHECK: cf.br ^[[GIVE_T]]
+// CHECK: ^[[SECOND]]:
+// CHECK: cf.br ^[[GIVE_U]]
+func.func @chain(%ok: i1, %fine: i1) {
+  %t = memref.alloc() : memref<4xf32>
+  "tir.assert"(%ok) {message = "first", kind = "ValueError"} : (i1) -> ()
+  %u = memref.alloc() : memref<8xf32>
+  "tir.assert"(%fine) {message = "second", kind = "ValueError"} : (i1) -> ()
+  memref.dealloc %u : memref<8xf32>
+  memref.dealloc %t : memref<4xf32>
+  return
+}
+
+// In a loop a round owns what the one before has handed on, no longer what it began with; and what it hands on itself.
+// CHECK-LABEL: func.func @round(
+// CHECK: cf.br ^[[HEAD:bb[0-9]+]](%{{.*}}, %{{.*}} : index, memref<4xf32>)
+// CHECK: ^[[HEAD]](%{{.*}}: index, %[[P:[a-z_0-9]+]]: memref<4xf32>):
+// CHECK: %[[NEXT:[a-z_0-9]+]] = memref.alloc() : memref<4xf32>
+// CHECK: cf.cond_br %arg0
+// CHECK: memref.dealloc %[[P]]
+// CHECK: memref.dealloc %[[P]]
+// CHECK: arith.constant -1 : i32
+// CHECK: memref.dealloc %[[P]]
+// CHECK: memref.dealloc %[[NEXT]]
+// CHECK-NOT: memref.dealloc
+func.func @round(%ok: i1, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = memref.alloc() : memref<4xf32>
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%p = %first) -> (memref<4xf32>) {
+    %next = memref.alloc() : memref<4xf32>
+    "tir.assert"(%ok) {message = "no", kind = "ValueError"} : (i1) -> ()
+    memref.dealloc %p : memref<4xf32>
+    scf.yield %next : memref<4xf32>
+  }
+  memref.dealloc %last : memref<4xf32>
+  return
+}
+
 // What cannot fail stays as it is.
 // CHECK-LABEL: func.func @fine(%arg0: memref<4xf32>) {
 func.func @fine(%x: memref<4xf32>) {

@@ -1,0 +1,184 @@
+// Where tensors lie in the arena, how long each keeps its place, and what is looked at before memory is asked for.
+
+// RUN: relax-opt %s --relax-lower-calls | FileCheck %s
+
+!t = tensor<16xf32>
+func.func @one(%x: memref<16xf32>, %out: memref<16xf32>) attributes {tir.prim_func} {
+  return
+}
+func.func @two(%x: memref<16xf32>, %y: memref<16xf32>, %out: memref<16xf32>) attributes {tir.prim_func} {
+  return
+}
+func.func @half(%x: memref<16xf32>, %out: memref<8xf32>) attributes {tir.prim_func} {
+  return
+}
+func.func @any(%x: memref<?xf32>, %out: memref<?xf32>) attributes {tir.prim_func} {
+  return
+}
+func.func @sum(%x: memref<?x?xf32>, %out: memref<f32>) attributes {tir.prim_func} {
+  return
+}
+func.func @change(%x: memref<16xf32>) attributes {tir.prim_func} {
+  return
+}
+
+// A place is free when its tensor was read for the last time, not before: %b may not lie where %a is, %c may.
+// CHECK-LABEL: func.func @read_again(
+// CHECK: %[[ARENA:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64, relax.arena} : memref<192xi8>
+// CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA]][%c0{{[_0-9]*}}]
+// CHECK: call @one(%arg0, %[[A]])
+// CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%c64{{[_0-9]*}}]
+// CHECK: call @one(%[[A]], %[[B]])
+// CHECK: %[[C:[a-z_0-9]+]] = memref.view %[[ARENA]][%c128{{[_0-9]*}}]
+// CHECK: call @two(%[[A]], %[[B]], %[[C]])
+// CHECK: %[[D:[a-z_0-9]+]] = memref.view %[[ARENA]][%c0{{[_0-9]*}}]
+// CHECK: call @one(%[[C]], %[[D]])
+// CHECK: call @one(%[[D]], %arg1)
+func.func @read_again(%x: !t) -> !t {
+  %a = "relax.call_tir"(%x) {func = @one} : (!t) -> !t
+  %b = "relax.call_tir"(%a) {func = @one} : (!t) -> !t
+  %c = "relax.call_tir"(%a, %b) {func = @two} : (!t, !t) -> !t
+  %d = "relax.call_tir"(%c) {func = @one} : (!t) -> !t
+  %e = "relax.call_tir"(%d) {func = @one} : (!t) -> !t
+  return %e : !t
+}
+
+// Whoever reads a view reads what it is a view of.
+// CHECK-LABEL: func.func @read_as_a_view(
+// CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA:[a-z_0-9]+]][%c0{{[_0-9]*}}]
+// CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%c64{{[_0-9]*}}]
+// CHECK: %[[C:[a-z_0-9]+]] = memref.view %[[ARENA]][%c128{{[_0-9]*}}]
+// CHECK: call @one(%[[B]], %[[C]])
+// CHECK: %[[FLAT:[a-z_0-9]+]] = memref.reinterpret_cast {{.*}} sizes: [16]
+// CHECK: call @two(%{{.*}}, %[[C]], %arg1)
+func.func @read_as_a_view(%x: !t) -> !t {
+  %a = "relax.call_tir"(%x) {func = @one} : (!t) -> !t
+  %v = "relax.expand_dims"(%a) {axis = array<i64: 0>} : (!t) -> tensor<1x16xf32>
+  %b = "relax.call_tir"(%x) {func = @one} : (!t) -> !t
+  %c = "relax.call_tir"(%b) {func = @one} : (!t) -> !t
+  %f = "relax.flatten"(%v) : (tensor<1x16xf32>) -> !t
+  %d = "relax.call_tir"(%f, %c) {func = @two} : (!t, !t) -> !t
+  return %d : !t
+}
+
+// So does who reads what was written in its place.
+// CHECK-LABEL: func.func @changed_in_place(
+// CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA:[a-z_0-9]+]][%c0{{[_0-9]*}}]
+// CHECK: call @one(%arg0, %[[A]])
+// CHECK: call @change(%[[A]])
+// CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%c64{{[_0-9]*}}]
+// CHECK: call @one(%arg0, %[[B]])
+// CHECK: call @two(%[[A]], %[[B]], %arg1)
+func.func @changed_in_place(%x: !t) -> !t {
+  %a = "relax.call_tir"(%x) {func = @one} : (!t) -> !t
+  %n = "relax.call_tir_inplace"(%a) {func = @change, inplace_indices = [0]} : (!t) -> !t
+  %b = "relax.call_tir"(%x) {func = @one} : (!t) -> !t
+  %c = "relax.call_tir"(%n, %b) {func = @two} : (!t, !t) -> !t
+  return %c : !t
+}
+
+// What a loop reads from outside keeps its place until the loop has ended: there is a next round.
+// CHECK-LABEL: func.func @read_in_a_loop(
+// CHECK: %[[ARENA:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64, relax.arena} : memref<192xi8>
+// CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA]][%c0{{[_0-9]*}}]
+// CHECK: call @one(%arg0, %[[A]])
+// CHECK: scf.for
+// CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%c64{{[_0-9]*}}]
+// CHECK: call @two(%[[A]], %{{.*}}, %[[B]])
+// CHECK: %[[C:[a-z_0-9]+]] = memref.view %[[ARENA]][%c128{{[_0-9]*}}]
+// CHECK: call @one(%[[B]], %[[C]])
+// CHECK: memref.dealloc %[[ARENA]]
+func.func @read_in_a_loop(%x: !t, %n: i64) -> !t {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %a = "relax.call_tir"(%x) {func = @one} : (!t) -> !t
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x) -> (!t) : i64 {
+    %b = "relax.call_tir"(%a, %p) {func = @two} : (!t, !t) -> !t
+    %c = "relax.call_tir"(%b) {func = @one} : (!t) -> !t
+    scf.yield %c : !t
+  }
+  return %r : !t
+}
+
+// What a round is given it gives back, and what it makes it hands on: the copies are behind what they are copies of.
+// CHECK-LABEL: func.func @carried(
+// CHECK: %[[FIRST:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64} : memref<16xf32>
+// CHECK: linalg.generic {{.*}} ins(%arg0 : memref<16xf32>) outs(%[[FIRST]]
+// CHECK: %[[LAST:[a-z_0-9]+]] = scf.for {{.*}} iter_args(%[[P:[a-z_0-9]+]] = %[[FIRST]])
+// CHECK: call @one(%[[P]], %[[MADE:[a-z_0-9]+]])
+// CHECK: %[[NEXT:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64} : memref<16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[MADE]] : memref<16xf32>) outs(%[[NEXT]]
+// CHECK: memref.dealloc %[[P]]
+// CHECK: scf.yield %[[NEXT]]
+// CHECK: linalg.generic {{.*}} ins(%[[LAST]] : memref<16xf32>) outs(%arg2
+// CHECK: memref.dealloc %[[LAST]]
+// CHECK: memref.dealloc
+func.func @carried(%x: !t, %n: i64) -> !t {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x) -> (!t) : i64 {
+    %b = "relax.call_tir"(%p) {func = @one} : (!t) -> !t
+    scf.yield %b : !t
+  }
+  return %r : !t
+}
+
+// Places begin at multiples of 64 bytes, also behind less: 32 bytes take 64, and so do n floats whatever n is.
+// CHECK-LABEL: func.func @aligned(
+// CHECK: %[[N:[a-z_0-9]+]] = memref.dim %arg1, %c0{{[_0-9]*}} : memref<?xf32>
+// CHECK: %[[M:[a-z_0-9]+]] = memref.dim %arg2, %c0{{[_0-9]*}} : memref<?xf32>
+// CHECK: arith.muli
+// CHECK: %[[UP:[a-z_0-9]+]] = arith.addi %{{.*}}, %c63{{[_0-9]*}} : index
+// CHECK: %[[FULL:[a-z_0-9]+]] = arith.andi %[[UP]], %c-64{{[_0-9]*}} : index
+// CHECK: %[[SECOND:[a-z_0-9]+]] = arith.addi %c64{{[_0-9]*}}, %[[FULL]] : index
+// CHECK: %[[UP2:[a-z_0-9]+]] = arith.addi %{{.*}}, %c63{{[_0-9]*}} : index
+// CHECK: %[[FULL2:[a-z_0-9]+]] = arith.andi %[[UP2]], %c-64{{[_0-9]*}} : index
+// CHECK: %[[ALL:[a-z_0-9]+]] = arith.addi %[[SECOND]], %[[FULL2]] : index
+// CHECK: %[[ARENA:[a-z_0-9]+]] = memref.alloc(%[[ALL]])
+// CHECK: memref.view %[[ARENA]][%c0{{[_0-9]*}}][] : memref<?xi8> to memref<8xf32>
+// CHECK: memref.view %[[ARENA]][%c64{{[_0-9]*}}][%[[N]]]
+// CHECK: memref.view %[[ARENA]][%[[SECOND]]][%[[M]]]
+func.func @aligned(%x: !t, %y: tensor<?xf32, #relax.sym<["n"]>>, %z: tensor<?xf32, #relax.sym<["m"]>>)
+    -> (tensor<8xf32>, tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["m"]>>) {
+  %a = "relax.call_tir"(%x) {func = @half} : (!t) -> tensor<8xf32>
+  %b = "relax.call_tir"(%y) {func = @any} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %c = "relax.call_tir"(%z) {func = @any} : (tensor<?xf32, #relax.sym<["m"]>>) -> tensor<?xf32, #relax.sym<["m"]>>
+  %d = "relax.call_tir"(%a) {func = @any} : (tensor<8xf32>) -> tensor<8xf32>
+  %e = "relax.call_tir"(%b) {func = @any} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %f = "relax.call_tir"(%c) {func = @any} : (tensor<?xf32, #relax.sym<["m"]>>) -> tensor<?xf32, #relax.sym<["m"]>>
+  return %d, %e, %f : tensor<8xf32>, tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["m"]>>
+}
+
+// Tensors of one symbolic size take turns only where the first one is read no more.
+// CHECK-LABEL: func.func @taking_turns(
+// CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA:[a-z_0-9]+]][%c0{{[_0-9]*}}][
+// CHECK: call @any(%arg0, %[[A]])
+// CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%[[SECOND:[0-9]+]]][
+// CHECK: call @any(%[[A]], %[[B]])
+// CHECK: %[[C:[a-z_0-9]+]] = memref.view %[[ARENA]][%c0{{[_0-9]*}}][
+// CHECK: call @any(%[[B]], %[[C]])
+// CHECK: call @any(%[[C]], %arg1)
+func.func @taking_turns(%x: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>> {
+  %a = "relax.call_tir"(%x) {func = @any} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %b = "relax.call_tir"(%a) {func = @any} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %c = "relax.call_tir"(%b) {func = @any} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  %d = "relax.call_tir"(%c) {func = @any} : (tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
+  return %d : tensor<?xf32, #relax.sym<["n"]>>
+}
+
+// Each size is compared with 0, not only the first; then what all make together, as numbers that do not wrap around.
+// CHECK-LABEL: func.func @negative(
+// CHECK: %[[LOWEST:[a-z_0-9]+]] = arith.minsi %{{.*}}, %{{.*}} : index
+// CHECK: %[[FINE:[a-z_0-9]+]] = arith.cmpi sge, %[[LOWEST]], %c0{{[_0-9]*}} : index
+// CHECK: "tir.assert"(%[[FINE]], %{{.*}}) {kind = "ValueError", message = "a size of the shape (n, m - 5) is negative: {}"}
+// CHECK: arith.mulf
+// CHECK: %[[BYTES:[a-z_0-9]+]] = arith.mulf
+// CHECK: %[[ROOM:[a-z_0-9]+]] = arith.cmpf olt, %[[BYTES]]
+// CHECK: "tir.assert"(%[[ROOM]], %{{.*}}) {kind = "MemoryError"
+// CHECK: memref.alloc(
+!l = tensor<?x?xf32, #relax.sym<["n", "m - 5"]>>
+func.func @negative(%x: tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<f32> {
+  %a = "relax.call_dps_packed"(%x) {func = "my.shorter"} : (tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> !l
+  %b = "relax.call_tir"(%a) {func = @sum} : (!l) -> tensor<f32>
+  return %b : tensor<f32>
+}
