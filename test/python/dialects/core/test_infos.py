@@ -19,7 +19,7 @@ def test_sizes_are_numbers_symbols_or_unknown() -> None:
     assert tensor([0]).shape == (0,)
 
 
-@pytest.mark.parametrize("dtype", [*DTYPE_BY_NAME, *FLOAT_TYPES, "index", "i17", "complex<f32>"])
+@pytest.mark.parametrize("dtype", [*DTYPE_BY_NAME, *sorted(FLOAT_TYPES), "index", "i17", "complex<f32>"])
 def test_every_element_type_is_taken_by_name(dtype: str) -> None:
     assert tensor((), dtype).dtype == DTYPE_BY_NAME.get(dtype, dtype)
 
