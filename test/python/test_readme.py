@@ -51,14 +51,14 @@ def test_commands_print_what_is_shown(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", blocks("python"))
-def test_python_runs_or_is_an_example(text: str) -> None:
+def test_python_runs_or_is_an_example(text: str, tmp_path: Path) -> None:
     first = text.partition("\n")[0]
     if first.startswith("# examples/"):
         path = ROOT / first.removeprefix("# ").strip()
         without_header = path.read_text().partition('"""\n')[2]
         assert text.partition("\n")[2].strip() == without_header.strip(), f"README.md and {path} differ"
         return
-    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     shown = "\n".join(line[2:] for line in text.splitlines() if line.startswith("#"))
     assert matches(shown, done.stdout), f"prints\n{done.stdout}"
