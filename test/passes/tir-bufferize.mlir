@@ -93,3 +93,31 @@ func.func @exchanged(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf
   %0 = linalg.exp ins(%apart : tensor<?x?xf32>) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
   return %0 : tensor<?x?xf32>
 }
+
+// What a loop carries on has one place for all rounds. What is only moved to another place is copied before any of the
+// places is written to: the two here change places.
+// CHECK-LABEL: func.func @changing_places(
+// CHECK: scf.for
+// CHECK: linalg.add ins(%[[A:[a-z_0-9]+]], %[[C:[a-z_0-9]+]] : {{.*}}) outs(%[[NEW:[a-z_0-9]+]] :
+// CHECK: %[[OLD_B:[a-z_0-9]+]] = memref.alloc()
+// CHECK: linalg.generic {{.*}} ins(%[[B:[a-z_0-9]+]] : memref<4xf32>) outs(%[[OLD_B]] :
+// CHECK: %[[OLD_A:[a-z_0-9]+]] = memref.alloc()
+// CHECK: linalg.generic {{.*}} ins(%[[A]] : memref<4xf32>) outs(%[[OLD_A]] :
+// CHECK: linalg.generic {{.*}} ins(%[[OLD_B]] : memref<4xf32>) outs(%[[A]] :
+// CHECK: linalg.generic {{.*}} ins(%[[OLD_A]] : memref<4xf32>) outs(%[[B]] :
+// CHECK: linalg.generic {{.*}} ins(%[[NEW]] : memref<4xf32>) outs(%[[C]] :
+// CHECK-COUNT-3: memref.dealloc
+func.func @changing_places(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: index, %o: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tir.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y, %c = %x)
+      -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %s = linalg.add ins(%a, %c : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %b, %a, %s : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  %t = linalg.add ins(%r#0, %r#1 : tensor<4xf32>, tensor<4xf32>) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+  %u = linalg.add ins(%t, %r#2 : tensor<4xf32>, tensor<4xf32>) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+  return %u : tensor<4xf32>
+}

@@ -82,6 +82,23 @@ _CASES = {
         _PIECES.replace("%e1 = {second}", f"%e1 = {_SLICE.format('%p0', '0')}") + "%r = {put_second}",
         lambda x, y: [*(2 * x), *(2 * y)],
     ),
+    "made in another known place": (
+        _PIECES.replace("%y1 = ", f"%again = {_PUT.format('%x0', '%p0', '%n')} %y1 = ").replace(
+            "%e1 = {second}", f"%e1 = {_SLICE.format('%p0', '7')}"
+        )
+        + f"%r = {_PUT.format('%y1', '%again', '30')}",
+        lambda x, y: [*(2 * x)[:30], *(2 * y), *(2 * x)[30:]],
+    ),
+    "alone made in another known place": (
+        f"%p0 = {_PUT.format('%x', '%o', '0')} %p1 = {_PUT.format('%x', '%p0', '%n')}"
+        f" %e1 = {_SLICE.format('%p1', '7')} %y1 = {{second_of_y}} %r = {_PUT.format('%y1', '%p1', '30')}",
+        lambda x, y: [*x[:30], *(2 * y), *x[30:]],
+    ),
+    "over an input": (
+        f"%p0 = {_PUT.format('%y', '%x', '0')} %p1 = {_PUT.format('%y', '%p0', '0')}"
+        f" %q0 = {_PUT.format('%p1', '%o', '0')} %r = {_PUT.format('%p1', '%q0', '%n')}",
+        lambda x, y: [*y, *y],
+    ),
     "a new tensor": (
         f"%t = tensor.empty(%nn) : tensor<?xf32> %p0 = {_PUT.format('%x', '%t', '0')}"
         f" %q = {_PUT.format('%y', '%p0', '%n')} %r = {_ADD.format('%q', '%q', '%o')}",
@@ -101,7 +118,9 @@ _CASES = {
 def test_pieces(case: str) -> None:
     body, expected = _CASES[case]
     x, y = floats(37), floats(37, seed=2)
-    numpy.testing.assert_allclose(array(kernel(body)(x, y)), expected(x, y), rtol=1e-6)
+    before = x.copy(), y.copy()
+    numpy.testing.assert_allclose(array(kernel(body)(x, y)), expected(*before), rtol=1e-6)
+    assert (x == before[0]).all() and (y == before[1]).all(), "an input was written to"
 
 
 def test_pieces_are_written_in_their_places() -> None:

@@ -120,7 +120,9 @@ func.func @chain(%ok: i1, %fine: i1) {
 // CHECK: memref.dealloc %[[P]]
 // CHECK: memref.dealloc %[[P]]
 // CHECK: arith.constant -1 : i32
-// CHECK: memref.dealloc %[[P]]
+// CHECK-NEXT: return
+// CHECK-NEXT: ^
+// CHECK-NEXT: memref.dealloc %[[P]]
 // CHECK: memref.dealloc %[[NEXT]]
 // CHECK-NOT: memref.dealloc
 func.func @round(%ok: i1, %n: index) {
