@@ -17,6 +17,7 @@ from typing import Any
 
 from ...bindings.diagnostics import origins
 from ...bindings.errors import RelaxError
+from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
 from ...bindings.pass_manager import run_upstream
 from .passes.llvm_name_functions import PREFIX, name_in_program
@@ -30,6 +31,8 @@ _LEAST_OPERATIONS = 4000
 _LEAST_KERNELS = 2
 # The attributes that hold the names of functions and globals, by operation.
 _REFERENCES = {"llvm.call": "callee", "llvm.mlir.addressof": "global_name"}
+# Those that a kernel may be named by: what is entangled may call what is not.
+_CALLERS = {**_REFERENCES, "llvm.invoke": "callee", "llvm.dso_local_equivalent": "function_name"}
 # Modules with anything else (flags, aliases, groups of functions) stay whole.
 _DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors", "llvm.mlir.global_dtors"})
 # Operations and attributes that refer to a function in other ways: such a function stays where it is.
@@ -179,8 +182,12 @@ class _Splitter:
 
     def rest(self) -> Unit:
         """The unit of what no kernel has taken, without the constants that only kernels read."""
-        for old, symbol in self._kernels.items():
-            ir.SymbolTable.replace_all_symbol_uses(old, symbol, self._module.operation)
+        # Each replacement by upstream's function would look at the whole graph, for each kernel.
+        for op in operations_in(self._module.operation):
+            held = _CALLERS.get(op.name)
+            callee = str(op.attributes[held].value) if held is not None and held in op.attributes else ""
+            if callee in self._kernels:
+                op.attributes[held] = ir.FlatSymbolRefAttr.get(self._kernels[callee], self._module.context)
         used = {name for each in self._module.body for name in _referred(each.operation)}
         for name in sorted(self._copied - used):
             self._symbols[name].erase()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -400,3 +401,24 @@ def test_without_processes_it_is_compiled_here(elsewhere: Pool, monkeypatch: pyt
     first = objects(compiled())
     monkeypatch.setattr(pools.sys, "executable", "/no/such/python")
     assert objects(compiled(jobs=2)) == first
+
+
+def test_four_times_as_many_kernels_take_four_times_as_long() -> None:
+    """A ratio of times in this run; quadratic would be 16."""
+
+    def seconds(count: int) -> float:
+        kernels = "\n".join(
+            f"llvm.func internal @__relax_defined.f_{i}(%x: i64) -> i64 {{ llvm.return %x : i64 }}"
+            for i in range(count)
+        )
+        more = " ".join(["llvm.add %x, %x : i64"] * 150)
+        calls = "\n".join(f"llvm.call @__relax_defined.f_{i}(%x) : (i64) -> i64 {more}" for i in range(count))
+        text = f"{kernels}\nllvm.func @main(%x: i64) -> i64 {{\n{calls}\n llvm.return %x : i64 }}"
+        with new_context(("llvm",)), ir.Location.unknown():
+            module = ir.Module.parse(text)
+            start = time.thread_time()
+            units.units_of(module)
+            return time.thread_time() - start
+
+    few, later = (min(seconds(count) for _ in range(2)) for count in (100, 400))
+    assert later < 7 * few, f"{later / few:.1f} times as long for 4 times as many kernels"
