@@ -205,3 +205,22 @@ func.func @adds_to_output(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf3
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// @negative, which reads what @exp makes, goes on with @add and stands there: @exp can wait for what @multiply needs.
+// CHECK-LABEL: func.func @reader_moved(
+// CHECK-NEXT: %[[S:.*]] = "relax.call_tir"(%arg0) {func = @sort}
+// CHECK-NEXT: %[[R:.*]]:2 = "relax.call_tir"(%arg0, %[[S]]) {func = @fused_exp_multiply}
+// CHECK-NEXT: %[[T:.*]] = "relax.call_tir"(%[[R]]#1) {func = @sort}
+// CHECK-NEXT: %[[A:.*]] = "relax.call_tir"(%[[R]]#0, %[[T]]) {func = @fused_negative_add}
+// CHECK-NEXT: return %[[A]]
+func.func @reader_moved(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.negative"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "relax.sort"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = "relax.multiply"(%0, %2) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = "relax.sort"(%3) : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = "relax.add"(%1, %4) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %5 : tensor<4xf32>
+}
