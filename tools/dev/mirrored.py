@@ -86,8 +86,9 @@ def _same_folder_name(path: Path, test: str) -> bool:
 
 def _mentions(test: Path, path: Path) -> bool:
     """Imports it."""
-    dotted = ".".join((*path.parent.parts, path.stem))
-    return test.suffix == ".py" and re.search(rf"\b{re.escape(dotted)}\b", test.read_text()) is not None
+    package, module = re.escape(".".join(path.parent.parts)), re.escape(path.stem)
+    imports = rf"\b{package}(\.| import .*\b){module}\b"
+    return test.suffix == ".py" and re.search(imports, test.read_text()) is not None
 
 
 def _importers(repository: Path, path: Path) -> list[Path]:

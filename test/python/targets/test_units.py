@@ -287,20 +287,21 @@ def test_damaged_entries_are_made_anew(tmp_path: Path, damage: bytes | None) -> 
 
 
 def test_what_code_depends_on_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache, counts = DiskCache(tmp_path), []
-    options: list[dict[str, Any]] = [{}, {"opt_level": 3}, {"target": "llvm{triple=aarch64-linux-gnu}"}]
-    options += [{"target": "llvm{triple=aarch64-linux-gnu cpu=neoverse-v1}"}]
-    options += [{"target": "llvm{triple=aarch64-linux-gnu cpu=neoverse-v1 features=-sve}"}]
-    for each in options:
-        compiled(cache=tmp_path, **each)
-        counts.append(kernels_in(cache))
+    cache, arm = DiskCache(tmp_path), "llvm{triple=aarch64-linux-gnu"
+    targets = (arm + "}", arm + " cpu=neoverse-v1}", arm + " cpu=neoverse-v1 features=-sve}")
+    every: list[dict[str, Any]] = [{}, {"opt_level": 3}, *({"target": target} for target in targets)]
+    for options in every:
+        before = kernels_in(cache)
+        compiled(cache=tmp_path, **options)
+        assert kernels_in(cache) > before, f"code made for something else was taken for {options}"
     for name in ("cpu_identity", "bindings_identity"):
+        before = kernels_in(cache)
         monkeypatch.setattr(native_code, name, lambda: "another one")
         compiled(cache=tmp_path)
-        counts.append(kernels_in(cache))
-    assert len(set(counts)) == len(counts)
+        assert kernels_in(cache) > before, f"code of another {name} was taken"
+    before = kernels_in(cache)
     compiled(cache=tmp_path)
-    assert kernels_in(cache) == counts[-1]
+    assert kernels_in(cache) == before, "the same code was made twice"
 
 
 def test_locations_are_not_in_the_key(tmp_path: Path) -> None:
