@@ -230,7 +230,13 @@ def test_a_function_that_others_see_stays(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(units, "_LEAST_KERNELS", 1)
     with new_context(("llvm", "arith")), ir.Location.unknown():
         found = units.units_of(ir.Module.parse(seen.format("text", "")))
-    assert [unit.name for unit in found] == ["", "f_1"]
+    assert [unit.name for unit in found] == ["", "f_1"], "what others call by its name was taken out, or nothing was"
+
+
+@pytest.mark.parametrize("inside", ["%9 = llvm.dso_local_equivalent @main : !llvm.ptr", "llvm.blocktag <id = 1>"])
+def test_a_function_that_has_more_than_calls_and_addresses_in_it_stays(inside: str) -> None:
+    found = units_from(inside=inside)
+    assert [unit.name for unit in found] == [""], f"a kernel was taken out, though it has '{inside}' in it"
 
 
 def test_other_dialects_are_refused() -> None:
