@@ -78,6 +78,7 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("passes/fuse/block.py", "test/python/passes/test_fuse_tir.py"),
         ("passes/legalize/windows.py", "test/python/targets/test_legalize_pool.py"),
         ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
+        ("targets/default/intrinsics.py", "test/python/passes/test_lower_intrinsics.py"),
         ("targets/llvm/native_code.py", "test/python/targets/test_units.py"),
         ("targets/llvm/passes/llvm_keep_arena.py", "test/targets/llvm/llvm-keep-arena.mlir"),
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),

@@ -19,8 +19,8 @@ ELSEWHERE = {
     "passes/gradient": ("test_gradients",),
     "passes/gradient/rules": ("test_gradients",),
     "targets/llvm/passes": ("test_compile",),
-    "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics"),
-    "targets/default": ("test_legalize", "test_intrinsics"),
+    "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics", "test_lower_intrinsics"),
+    "targets/default": ("test_legalize", "test_intrinsics", "test_lower_intrinsics"),
     "relax_mlir": ("test_compile", "test_module", "test_function", "test_pipeline", "test_plugins"),
     "frontends/onnx": ("test_node_suite",),
 }
@@ -39,7 +39,7 @@ def mirrored_tests(repository: Path, file: str) -> list[list[str]]:
         [test for test in tests if _same_place(path, test) and _same_name(path.stem, test)],
         [test for test in tests if _mentions(repository / test, path)],
         [test for test in tests if any(_same_place(each, test) and _same_name(each.stem, test) for each in users)],
-        [test for test in tests if _elsewhere(path, test)],
+        sorted((test for test in tests if _elsewhere(path, test)), key=lambda test: not _same_name(path.stem, test)),
         [test for test in tests if _same_place(path, test) and _same_folder_name(path, test)],
         [test for test in tests if _same_place(path, test)],
     ]
