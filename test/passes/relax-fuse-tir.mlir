@@ -224,3 +224,23 @@ func.func @reader_moved(%x: tensor<4xf32>) -> tensor<4xf32> {
   %5 = "relax.add"(%1, %4) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %5 : tensor<4xf32>
 }
+
+// -----
+
+// What is changed in its place, here by another name, is read where it was read: @negative does not wait for @add.
+// CHECK-LABEL: func.func @changed(
+// CHECK: %[[A:.*]] = "relax.call_tir"(%arg0) {func = @exp}
+// CHECK-NEXT: %[[B:.*]] = "relax.call_tir"(%[[A]]) {func = @negative}
+// CHECK: "relax.call_tir_inplace"
+// CHECK-NEXT: "relax.call_tir"(%[[B]], %arg0) {func = @add}
+func.func @changed(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "relax.negative"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "relax.match_cast"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = "relax.call_tir_inplace"(%2) {func = @change, inplace_indices = [0]} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = "relax.add"(%1, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %4, %3 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @change(%x: memref<4xf32>) attributes {tir.prim_func} {
+  return
+}
