@@ -238,3 +238,13 @@ def test_quotients_that_are_rounded_are_not_taken_back() -> None:
     ]  # fmt: skip
     compared = Compared(_model(nodes, {"zero": _I64([0]), "seven": numpy.float32(7)}))
     assert [compared(numpy.zeros((n, 3, 1), "float32"))[0].tolist() for n in (30, 31, 62)] == [[30], [30], [61]]
+
+
+def test_a_range_is_known_when_it_has_few_numbers() -> None:
+    """Wherever they lie: 1000 to 1006 are few, -1000 to 1000 are left to the run."""
+    ends = {"start": _I64(1000), "stop": _I64(1006), "step": _I64(2)}
+    shape = _shape_of_result([_node("Range", "start stop step", "s")], ends)
+    assert shape == (1000, 1002, 1004), "three numbers were left to the run"
+    ends = {"start": _I64(-1000), "stop": _I64(1000), "step": _I64(1)}
+    text = str(rx.from_onnx(_model([_node("Range", "start stop step", "y")], ends)))
+    assert "relax.arange" in text, "2000 numbers were written into the module"
