@@ -112,10 +112,11 @@ class Handles:
             found = self._lines[key] = ir.Location.file(name, frame.f_lineno, 0, location.context)
         return found
 
-    def result(self, value: Any, what: str) -> Any:
+    def result(self, value: Any, type_: Any, what: str) -> Any:
         """The result of an operation of this name."""
         result = Result(value)
         result.handles, result.what = self, what
+        result.is_tensor = isinstance(type_, ir.RankedTensorType)
         values = self._values
         values.append(ref(result))
         if len(values) > self._many:
@@ -233,7 +234,7 @@ def erasing(operation: Any, by: str) -> Iterator[None]:
 class Result(ir.OpResult):
     """An operation's result that is followed."""
 
-    __slots__ = ("__weakref__", "handles", "reason", "what")
+    __slots__ = ("__weakref__", "handles", "is_tensor", "reason", "what")
 
     @property
     def owner(self) -> Any:

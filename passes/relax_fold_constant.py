@@ -56,12 +56,18 @@ class FoldConstant(Pass):
             if result is None:
                 return None
             growth = max(result.nbytes - sum(array.nbytes for array in arrays), 0)
+            if growth > _MOST_CAST_GROWTH and op.operation.name == "relax.astype":
+                return None  # to cast while reading costs less than to read so much more
             made = make_elements(result, result_type(op)) if growth <= room else None
             room -= 0 if made is None else growth
             return made
 
         patterns = [Pattern(self.evaluator.operators, fold, name="fold_constant")]
         apply_greedy(op, patterns, max_iterations=self.max_iterations, what=self.name)
+
+
+# Packed weights, which are cast where they are used, stay packed.
+_MOST_CAST_GROWTH = 1 << 16
 
 
 def _constant_operands(op: Any) -> list[Any] | None:

@@ -118,7 +118,7 @@ class _Build:
         types = self._result_types(values, attributes)
         if self.definition.segmented:
             attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(self.sizes)
-        return self._results(self._create(self.definition.full_name, types, values, attributes))
+        return self._results(self._create(self.definition.full_name, types, values, attributes), types)
 
     def _create(self, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
         try:
@@ -143,8 +143,8 @@ class _Build:
             else:
                 values = [] if given is None else [given]
             for value in values:
-                # Mostly it is one that this module's builders have made.
-                is_ours = type(value) is Result and value.handles is handles
+                # Mostly it is a tensor that this module's builders have made.
+                is_ours = type(value) is Result and value.handles is handles and value.is_tensor
                 flat.append(value if is_ours else self._operand(value, operand))
             self.sizes.append(len(values))
         return flat
@@ -236,14 +236,15 @@ class _Build:
             return encode(item, self.context)
         raise OpProblem(f"'{self.definition.explicit}' must hold types, got {type(item).__name__}")
 
-    def _results(self, op: Any) -> Any:
+    def _results(self, op: Any, types: Sequence[Any]) -> Any:
         definition, handles = self.definition, self.handles
         results: Sequence[Any] = op.results
         if handles is not None:
             name = definition.full_name
-            results = (
-                [handles.result(results[0], name)] if len(results) == 1 else [handles.result(r, name) for r in results]
-            )
+            if len(types) == 1:
+                results = [handles.result(results[0], types[0], name)]
+            else:
+                results = [handles.result(*each, name) for each in zip(results, types, strict=True)]
         if definition.results and definition.results[0].arity == "variadic":
             given = self.arguments.get(definition.explicit) if definition.explicit else ()
             several = isinstance(given, (list, tuple)) and not hasattr(given, "_fields")

@@ -192,13 +192,13 @@ def test_strided_slices_of_symbolic_sizes(bounds: Any) -> None:
 
 #: No size reaches it: to the end.
 OPEN = 2**63 - 1
-BOUNDS = [
+EXPRESSIONS = [
     (0, "k"), ("k", OPEN), ("k - 2", "n - 1"), ("-k", "n"), (1, "n - k"), ("k", "k + 2"), ("n - 1", "k - n"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("stride", [1, 2, -1, -3])
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("bounds", EXPRESSIONS, ids=str)
 def test_strided_slices_with_expressions_as_bounds(bounds: Any, stride: int) -> None:
     """What the type tells of the result's size, and what only the run does."""
     cut = built(
