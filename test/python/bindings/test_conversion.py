@@ -13,6 +13,7 @@ from chains import body_of, chain, op_names, to
 from misbehaving import MISBEHAVIOURS, SOURCE
 from relax_mlir.bindings.conversion import UPDATED, Conversion, Decline
 from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.bindings.legality import describe_operation
 from relax_mlir.bindings.mlir import ir
 
 import relax_mlir as rx
@@ -307,6 +308,15 @@ func.func @f() -> tensor<1000xf32> {
     with pytest.raises(RelaxError) as caught:
         conversion.run(code)
     assert "no operands; value = dense<...> : tensor<4xf32>" in caught.value.diagnostics[0].message
+
+
+def test_long_attributes_are_cut_behind_their_beginning() -> None:
+    code = rx.Module.parse("func.func @f() { return }")
+    with code.operation.context:
+        for length, shown in ((78, "x" * 78), (79, "x" * 76 + "...")):
+            code.operation.attributes["name"] = ir.StringAttr.get("x" * length)
+            told = describe_operation(code.operation).replace('"', "")
+            assert told == f"no operands; name = {shown}", f"of a text of {length} and two quotes"
 
 
 def test_what_keeps_coming_back_is_named() -> None:
