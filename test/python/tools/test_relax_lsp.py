@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pygls")
+pytest.importorskip("pygls", reason="pygls is not installed: relax-mlir[lsp]")
 
 from lsprotocol.types import TextDocumentItem
 from pygls.workspace import Workspace
