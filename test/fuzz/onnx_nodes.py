@@ -90,6 +90,7 @@ UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("Cast", _is_no_integer, "a float that the integer type does not have: the standard leaves it open"),
     ("BitShift", _shifts_far, "a shift by all bits or more"),
     ("Pow", _odd_power, "an integer to a negative or fractional power, or with another type's rounding"),
+    ("QuantizeLinear", _has_nan, "the integer for NaN: the standard does not say"),
     ("ArgMax ArgMin TopK Unique", _has_nan, "the order of NaN: the standard does not say"),
     ("ReduceMax ReduceMin Max Min Clip MaxPool GlobalMaxPool Relu", _has_nan, "onnxruntime's vector code loses NaN"),
     ("Softmax LogSoftmax Hardmax", _has_nan, "onnxruntime gives NaN to other elements too"),

@@ -137,26 +137,20 @@ def lp_pool(node: Node) -> Any:
     """The p-norm of each window: its mean of powers times its size, so padding with 0 does not matter."""
     windows, dtype, power = _pool_windows(node), node.value(0).dtype, _power(node)
     if node.int("ceil_mode", 0):
-        windows = _covering(node, windows)
+        windows = _covering(windows)
     data, pads = padded(node, _raised(node.tensor(0), power, dtype), windows, 0, dtype)
     means = _pooled(node, "avg", data, windows, pads, count_include_pad=True, ceil_mode=False)
     return _root(relax["multiply"](means, const(math.prod(windows.kernel), dtype)), power, dtype)
 
 
-def _covering(node: Node, windows: Windows) -> Windows:
-    """The windows with so much padding behind that none reaches over the end."""
-    sizes = spatial_sizes(node)
-    if not windows.is_fixed or not all(isinstance(size, int) for size in sizes):
-        raise node.fail("with 'ceil_mode' the sizes must be known before the model runs", "ceil_mode")
-    after = []
-    for axis, (size, low, high) in enumerate(
-        zip(_numbers(sizes), _numbers(windows.before), _numbers(windows.after), strict=True)
-    ):
-        stride = windows.strides[axis]
-        over = -(size + low + high - windows.reaches[axis]) % stride
-        # A window that would start behind the data is none.
-        starts_behind = size + low + high - windows.reaches[axis] + over >= size + low
-        after.append(high if starts_behind else high + over)
+def _covering(windows: Windows) -> Windows:
+    """With so much padding behind that what 'ceil_mode' adds fits in, and none starts behind the data."""
+    if not windows.is_fixed:
+        return windows  # 'auto_pad' leaves no window over the end
+    after = [
+        min(high + stride - 1, max(reach - 1, high))
+        for high, stride, reach in zip(_numbers(windows.after), windows.strides, windows.reaches, strict=True)
+    ]
     return windows._replace(after=tuple(after))
 
 

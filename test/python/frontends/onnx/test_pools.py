@@ -46,9 +46,25 @@ def test_auto_pad_of_symbolic_sizes(op: str, mode: str, stride: int) -> None:
 @pytest.mark.parametrize("op", _POOLS)
 def test_windows_over_the_end(op: str) -> None:
     settings: dict[str, Any] = {"strides": [2, 3], "kernel_shape": [3, 4], "pads": [1, 2, 2, 1], "ceil_mode": 1}
-    compare(op, real(2, 3, 9, 10), symbolic=op != "LpPool", **settings)
+    compare(op, real(2, 3, 9, 10), **settings)
     if op == "AveragePool":
         compare(op, real(2, 3, 9, 10), count_include_pad=1, **settings)
+
+
+@pytest.mark.parametrize("op", ("MaxPool", "LpPool"))
+@pytest.mark.parametrize("taps, stride, pads", [(2, 3, (0, 0)), (3, 3, (1, 2)), (2, 4, (1, 1)), (3, 2, (2, 1))])
+def test_no_window_starts_behind_the_data(op: str, taps: int, stride: int, pads: tuple[int, int]) -> None:
+    """Whatever the size is, which only the run tells."""
+    settings: dict[str, Any] = {"kernel_shape": [taps], "strides": [stride], "pads": list(pads), "ceil_mode": 1}
+    main = rx.compile(rx.from_onnx(one_node(op, {"x": real(1, 1, 5)}, opset=22, **settings)))["main"]
+    fold, padding = (numpy.max, -numpy.inf) if op == "MaxPool" else (numpy.linalg.norm, 0)
+    for size in range(4, 11):
+        x = real(1, 1, size)
+        row = numpy.pad(x[0, 0], (pads[0], pads[1] + stride), constant_values=padding)
+        last = -(-(size + sum(pads) - taps) // stride)
+        starts = [at * stride for at in range(last + 1) if at * stride < size + pads[0]]
+        expected = [fold(row[start : start + taps]) for start in starts]
+        numpy.testing.assert_allclose(array(main(x))[0, 0], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("ceil_mode, storage_order", list(itertools.product((0, 1), (0, 1))))
