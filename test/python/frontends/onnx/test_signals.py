@@ -85,16 +85,35 @@ def test_one_side_to_a_real_signal(length: int | None) -> None:
             numpy.testing.assert_allclose(prepared.run(inputs)[0][..., 0], expected, rtol=1e-4, atol=1e-6)
 
 
-def test_axis_of_the_run() -> None:
+def transform(x: Any, n: int, axis: int, kind: dict[str, int]) -> Any:
+    """What numpy gives, with the parts as the last dimension."""
+    if kind.get("inverse"):
+        return numpy.fft.irfft(x[..., 0] + 1j * x[..., 1], n=n, axis=axis)[..., None]
+    if kind.get("onesided"):
+        made = numpy.fft.rfft(x[..., 0], n=n, axis=axis)
+    else:
+        made = numpy.fft.fft(x[..., 0] + 1j * x[..., 1], n=n, axis=axis)
+    return numpy.stack([made.real, made.imag], -1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind"),
+    [
+        ((2, 3, 5), {"onesided": 0}),
+        ((None, None, None), {"onesided": 1}),
+        ((None, None, None), {"onesided": 1, "inverse": 1}),
+    ],
+)
+def test_axis_of_the_run(sizes: tuple[int | None, ...], kind: dict[str, int]) -> None:
     """From one compilation along any axis, with more elements than there are."""
-    x, axis, length = real(2, 3, 5, 2), numpy.array(0), numpy.array(6)
-    model = one_node("DFT", {"x": x, "n": length, "axis": axis}, opset=20, symbolic=False, onesided=0)
-    prepared = rx.OnnxBackend.prepare(model)
+    parts = 1 if kind == {"onesided": 1} else 2
+    x, axis, length = real(2, 3, 5, parts), numpy.array(0), numpy.array(6)
+    model = one_node("DFT", {"x": x, "n": length, "axis": axis}, opset=20, symbolic=False, **kind)
+    prepared = rx.OnnxBackend.prepare(model, shapes={"x": (*sizes, parts)})
     for place in (0, 1, 2, -2, -4):
         made = prepared.run([x, length, numpy.array(place)])[0]
-        along = place % 4
-        expected = numpy.fft.fft(x[..., 0] + 1j * x[..., 1], n=6, axis=along)
-        numpy.testing.assert_allclose(made, numpy.stack([expected.real, expected.imag], -1), rtol=1e-4, atol=1e-5)
+        expected = transform(x, 6, place % 4, kind)
+        numpy.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-5, err_msg=f"axis {place}")
 
 
 @pytest.mark.parametrize(
