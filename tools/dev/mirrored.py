@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which tests mirror a product file: by folder and name, or the files that import it; nearest first."""
+"""Which tests mirror a product file: by folder and name, by what imports it, by words; nearest first."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+
+from nearness import Nearness
 
 #: The folders of the package.
 PRODUCT = ("bindings", "dialects", "frontends", "passes", "relax_mlir", "runtime", "targets", "tools")
@@ -26,30 +29,47 @@ ELSEWHERE = {
 }
 #: Words that many files share say nothing.
 _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}
-_NEAREST, _BESIDE = 12, 40
-_TOGETHER = 6  # in one process
+_BESIDE = 32  # tests that do not have the file's name
+_ANYWHERE = 3  # of these so many are the nearest by their words, wherever they stand
+_MEANT = 1.5  # what counts more than words
+_TOGETHER = 8  # in one process
 
 
 def mirrored_tests(repository: Path, file: str) -> list[list[str]]:
     """Groups of pytest files and lit tests, which are run one group after the other."""
     path = Path(file)
-    tests = sorted(_tests(repository))
+    nearness, text = _nearness(repository), f"{path.stem} {(repository / path).read_text()}"
     users = _importers(repository, path)
-    groups = [
-        [test for test in tests if _same_place(path, test) and _same_name(path.stem, test)],
-        [test for test in tests if _mentions(repository / test, path)],
-        [test for test in tests if any(_same_place(each, test) and _same_name(each.stem, test) for each in users)],
-        sorted((test for test in tests if _elsewhere(path, test)), key=lambda test: not _same_name(path.stem, test)),
-        [test for test in tests if _same_place(path, test) and _same_folder_name(path, test)],
-        [test for test in tests if _same_place(path, test)],
+
+    def is_meant(test: str) -> bool:
+        """By what it imports or is called."""
+        return (
+            _mentions(repository / test, path)
+            or _elsewhere(path, test)
+            or _same_place(path, test)
+            and _same_folder_name(path, test)
+            or any(_same_place(each, test) and _same_name(each.stem, test) for each in users)
+        )
+
+    words = {test: nearness.of(test, text) for test in _tests(repository)}
+    meant = {test for test in words if is_meant(test)}
+    near = sorted(words, key=lambda test: (-words[test] * (_MEANT if test in meant else 1), test))
+    named = [test for test in near if _same_place(path, test) and _same_name(path.stem, test)]
+    beside = [
+        test
+        for number, test in enumerate(near)
+        if test not in named and (number < _ANYWHERE or test in meant or _same_place(path, test))
     ]
-    seen: set[str] = set()
-    found = []
-    for number, group in enumerate(groups):
-        new = [test for test in group if test not in seen][: _NEAREST if number < 3 else _BESIDE]
-        seen.update(new)
-        found += [new[start : start + _TOGETHER] for start in range(0, len(new), _TOGETHER)]
-    return found
+    return [*_in_groups(named), *_in_groups(beside[:_BESIDE])]
+
+
+def _in_groups(tests: list[str]) -> list[list[str]]:
+    return [tests[start : start + _TOGETHER] for start in range(0, len(tests), _TOGETHER)]
+
+
+@lru_cache(maxsize=1)
+def _nearness(repository: Path) -> Nearness[str]:
+    return Nearness({test: f"{Path(test).stem} {(repository / test).read_text()}" for test in _tests(repository)})
 
 
 def _tests(repository: Path) -> Iterator[str]:

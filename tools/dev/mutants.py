@@ -28,7 +28,7 @@ from mirrored import PRODUCT, mirrored_tests
 from mutations import Mutation, difference, mutations_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# A command of tests that takes longer does not end, or does not run in seconds, as what mirrors a file has to.
+# A command of tests that takes so much longer than the budget does not end.
 _LONGEST_CPU_S = 120
 
 
@@ -58,31 +58,36 @@ class Copy:
                 (front_door / name).symlink_to(self.root / name)
         self._baselines: dict[tuple[str, ...], Run] = {}
 
-    def run(self, tests: Sequence[str], cpu_s: float) -> Run:
-        """The tests, pytest's and lit's, until one fails."""
+    def run(self, tests: Sequence[str], spend_s: float, nearest_to: str = "") -> Run:
+        """The tests, pytest's and lit's, until one fails; none of pytest's starts when the time is spent.
+
+        Those that are nearest to `file:line` run first.
+        """
         before, output = _cpu_s(), ""
-        for command in self._commands(tests):
-            done = self._run(command, cpu_s)
+        for command in self._commands(tests, spend_s, nearest_to):
+            done = self._run(command, spend_s + _LONGEST_CPU_S)
             output += done.output
             if not done.passed:
                 return Run(False, _cpu_s() - before, output)
         return Run(True, _cpu_s() - before, output)
 
-    def _commands(self, tests: Sequence[str]) -> list[list[str]]:
-        python = [test for test in tests if test.endswith(".py")]
-        lit = [test for test in tests if not test.endswith(".py")]
+    def _commands(self, tests: Sequence[str], spend_s: float, nearest_to: str) -> list[list[str]]:
+        python = [test for test in tests if not test.endswith(".mlir")]
+        lit = [test for test in tests if test.endswith(".mlir")]
         commands = []
         if lit:
             commands.append([str(Path(sys.executable).with_name("lit")), "-j1", "-sv", "--no-progress-bar", *lit])
         if python:
-            options = ["-q", "-x", "-p", "no:cacheprovider", "--no-header"]
+            # Verbose: where a test ends the process, the last line tells which one it was.
+            options = ["-vv", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short", "-p", "nearest_first"]
+            options += ["--spend", str(spend_s), "--nearest-to", nearest_to]
             commands.append([sys.executable, "-m", "pytest", *options, *python])
         return commands
 
     def _run(self, command: Sequence[str], cpu_s: float) -> Run:
         environment = {
             **os.environ,
-            "PYTHONPATH": str(self._package),
+            "PYTHONPATH": os.pathsep.join([str(self._package), str(self.root / "tools" / "dev")]),
             "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would not be seen
         }
         limit = int(cpu_s)
@@ -125,16 +130,15 @@ class Verdict(NamedTuple):
 def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> Verdict:
     """Runs the groups of mirrored tests until one notices, or the budget is spent."""
     source = (REPOSITORY / file).read_bytes()
+    nearest_to = f"{file}:{mutation.line(source)}"
     ran: list[str] = []
     spent = 0.0
     for group in mirrored_tests(copy.root, file):
-        if ran and spent >= budget_s:
-            break
         left = list(group)
-        while left:
+        while left and (not ran or spent < budget_s):
             (copy.root / file).write_bytes(mutation.applied(source))
             try:
-                done = copy.run(left, _LONGEST_CPU_S)
+                done = copy.run(left, max(budget_s - spent, 1), nearest_to)
             finally:
                 (copy.root / file).write_bytes(source)
             spent += done.cpu_s
@@ -144,15 +148,17 @@ def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> 
             failing = _failing_test(done.output, left)
             if copy.baseline(failing).passed:
                 return Verdict(True, _first_failure(done.output), [*ran, *failing], spent)
-            left = [test for test in left if test not in failing]  # it fails, or takes too long, without a bug
+            # It fails, or takes too long, without a bug.
+            left = [test for test in left if not any(each.startswith(test) for each in failing)]
     return Verdict(False, "", ran, spent)
 
 
 def _failing_test(output: str, tests: list[str]) -> list[str]:
-    """The file of the first failure; all of them where nothing tells."""
-    found = re.search(r"^(?:FAILED|ERROR) ([^\s:]+)|^FAIL: [\w-]+ :: (\S+)", output, re.MULTILINE)
-    name = (found[1] or f"test/{found[2]}") if found else ""
-    return [name] if name in tests else tests
+    """The first test that failed, or that ended the process; all of them where nothing tells."""
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+?)(?: - |$)|^FAIL: [\w-]+ :: (\S+)", output, re.MULTILINE)
+    started = re.findall(r"^(test/\S+?\.py::\S+)", output, re.MULTILINE)
+    name = (failed[1] or f"test/{failed[2]}") if failed else started[-1] if started else ""
+    return [name] if any(name.startswith(test) for test in tests) else tests
 
 
 def _first_failure(output: str) -> str:

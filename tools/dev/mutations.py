@@ -19,6 +19,10 @@ class Mutation(NamedTuple):
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.text.encode() + source[self.end :]
 
+    def line(self, source: bytes) -> int:
+        """Where it starts, counted from one."""
+        return source.count(b"\n", 0, self.start) + 1
+
 
 _COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not",
