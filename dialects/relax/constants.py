@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.errors import RelaxError
+from ...bindings.handles import building
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, DType
 from ..core.codec import TypeProblem, decode, element_type
@@ -71,6 +72,11 @@ def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> 
     except (AttributeProblem, TypeProblem) as problem:
         raise RelaxError(f"relax.const: {problem}") from None
     location = loc or ir.Location.current or ir.Location.unknown(context)
+    handles = building.get()
+    is_followed = handles is not None and ip is None and handles.context_id == id(context)
+    if is_followed and loc is None:
+        # Past this function.
+        location = handles.line(location, 2)
     with context, location:
         attribute = elements_attribute(array, element)
         # Upstream's constants are folded and shared by upstream's passes, but they are signless.
@@ -78,7 +84,7 @@ def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> 
         created = ir.Operation.create(
             name, results=[attribute.type], attributes={"value": attribute}, loc=location, ip=ip
         )
-    return created.result
+    return handles.result(created.result, attribute.type, name) if is_followed else created.result
 
 
 def _context(loc: Any, ip: Any) -> Any:

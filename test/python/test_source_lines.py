@@ -25,7 +25,7 @@ def lines(module: rx.Module) -> list[str]:
     found: list[str] = []
 
     def visit(op: Any) -> Any:
-        if op.name.startswith("relax."):
+        if op.name.startswith(("relax.", "arith.")):
             found.append(str(op.location))
         return rx.ir.WalkResult.ADVANCE
 
@@ -46,6 +46,17 @@ def test_operators_have_the_callers_line() -> None:
     numbers = [first, first + 2, first + 2, first + 5]
     assert lines(module) == [f'loc("{FILE}":{number}:0)' for number in numbers]
     assert lines(module.copy()) == lines(module)
+
+
+def test_constants_have_the_callers_line() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((2,))]) as f:
+        first = here() + 1
+        signed = relax.const([1.0, 2.0])
+        unsigned = relax.const([1, 2], "uint8")
+        own = relax.const(3.0, loc=rx.ir.Location.file("net.py", 7, 1))
+        f.returns(signed, unsigned, own)
+    assert lines(module) == [f'loc("{FILE}":{first}:0)', f'loc("{FILE}":{first + 1}:0)', 'loc("net.py":7:1)']
 
 
 def test_the_line_is_the_programs_not_the_packages() -> None:

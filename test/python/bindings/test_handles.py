@@ -135,6 +135,16 @@ def test_what_a_pass_erases_says_so() -> None:
     assert [operand == a for operand in y.owner.operands] == [True, True]
 
 
+def test_a_constant_that_a_pass_erases_says_so() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((2,))]) as f:
+        unused = relax.const([1.0, 2.0])
+        f.returns(*f)
+    rx.Pipeline("func.func(canonicalize)").run(module)
+    with pytest.raises(rx.RelaxError, match=r"a value of 'arith.constant' was erased by pass canonicalize"):
+        str(unused.type)
+
+
 def test_an_erased_value_is_no_operand() -> None:
     module, (_, a, b, _) = twice_exp()
     rx.Pipeline("cse").run(module)
