@@ -17,6 +17,7 @@ from ..bindings.plugins import announced_plugins, load_plugin
 from ..bindings.suggest import suggest
 from ..bindings.upstream_dialects import UPSTREAM_DIALECTS
 from .context import create_context
+from .core.cache import cache_of
 from .core.dialect import registered_dialects
 from .verification import check_functions
 
@@ -77,9 +78,17 @@ def _parse(
         else:
             module = ir.Operation.parse(source, source_name=name)
         # MLIR has verified the rest while parsing.
-        if not check_functions(module.operation):
+        if not check_functions(module.operation) or not _write_sizes_alike(module.operation):
             raise ir.MLIRError("verification failed", [])
         return module
+
+
+def _write_sizes_alike(module: Any) -> bool:
+    if not cache_of(module.context).canonical:
+        return True
+    from .core.substitute import canonicalize_types  # seldom needed
+
+    return canonicalize_types(module)
 
 
 def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:

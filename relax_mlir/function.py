@@ -10,7 +10,7 @@ from typing import Any
 from .bindings.errors import RelaxError
 from .bindings.handles import erased_error, erasing, is_foreign
 from .bindings.mlir import ir, parse_type
-from .dialects.core.codec import TypeProblem, decode, encode
+from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.function_attributes import ARGUMENT_NAME
 from .dialects.core.operands import as_value
 from .dialects.script.outline import signature
@@ -121,17 +121,13 @@ class FunctionBuilder:
 
     @staticmethod
     def _type(item: Any, context: Any) -> Any:
-        if isinstance(item, ir.Type):
-            return item
-        if isinstance(item, str):
+        if isinstance(item, (ir.Type, str)):
             try:
-                type_ = parse_type(item, context)
-                decode(type_)
+                return canonical_type(parse_type(item, context) if isinstance(item, str) else item)
             except TypeProblem as problem:
                 raise RelaxError(str(problem)) from None
             except ValueError:
                 raise RelaxError(f"'{item}' is not a type") from None
-            return type_
         if hasattr(item, "_fields"):
             try:
                 return encode(item, context)

@@ -13,7 +13,7 @@ from ...bindings.rewriting import is_rewriting
 from ...bindings.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
-from .codec import TypeProblem, encode
+from .codec import TypeProblem, canonical_type, encode
 from .infos import Info
 from .opdef import Call, OpDef, OperandDef, OpProblem
 from .operands import as_operand, as_value, operand_info
@@ -226,10 +226,12 @@ class _Build:
 
     def _stated_type(self, item: Any) -> Any:
         if isinstance(item, ir.Type):
-            return item
+            return canonical_type(item)
         if isinstance(item, str):
             try:
-                return parse_type(item, self.context)
+                return canonical_type(parse_type(item, self.context))
+            except TypeProblem:
+                raise
             except ValueError:
                 raise OpProblem(f"'{self.definition.explicit}': {item!r} is not a type") from None
         if hasattr(item, "_fields"):

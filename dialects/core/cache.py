@@ -27,11 +27,13 @@ class Table(dict[Any, Any]):
 class ContextCache:
     """The memo tables of one context, by what they remember."""
 
-    __slots__ = ("attributes", "encoded", "inferred", "infos", "resources", "verified")
+    __slots__ = ("attributes", "canonical", "encoded", "inferred", "infos", "resources", "verified")
 
     def __init__(self) -> None:
         self.infos = Table()
         self.encoded = Table()
+        #: The types that write their sizes in another way than this project does, and what it would write.
+        self.canonical = Table()
         self.attributes = Table()
         self.inferred = Table()
         self.verified = Table()

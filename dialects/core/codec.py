@@ -20,7 +20,28 @@ def decode(type_: Any) -> Info:
     """The info of an MLIR type. Raises TypeProblem for a malformed symbolic encoding or shape."""
     infos: Table = cache_of(type_.context).infos
     info = infos.get(type_)
-    return info if info is not None else infos.remember(type_, _decode(type_))
+    return info if info is not None else infos.remember(type_, _decode_and_compare(type_))
+
+
+def canonical_type(type_: Any) -> Any:
+    """The type with its sizes as this project writes them, which compares equal where the sizes are the same.
+
+    Raises TypeProblem.
+    """
+    decode(type_)
+    return cache_of(type_.context).canonical.get(type_, type_)
+
+
+def _decode_and_compare(type_: Any) -> Info:
+    info = _decode(type_)
+    has_sizes = isinstance(info, ShapeInfo) or (isinstance(info, TensorInfo) and _is_symbolic(type_))
+    if has_sizes and (canonical := encode(info, type_.context)) != type_:
+        cache_of(type_.context).canonical.remember(type_, canonical)
+    return info
+
+
+def _is_symbolic(tensor_type: Any) -> bool:
+    return isinstance(tensor_type, ir.RankedTensorType) and symbolic_encoding(tensor_type.encoding) is not None
 
 
 def _decode(type_: Any) -> Info:

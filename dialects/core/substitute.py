@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic sizes of whole functions: which names occur, and other sizes in their place."""
+"""Symbolic sizes of whole functions: which names occur, how they are written, and other sizes in their place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
-from .codec import TypeProblem, decode, encode, encode_dims
+from .codec import TypeProblem, canonical_type, decode, encode, encode_dims
 from .infos import Info, ShapeInfo, TensorInfo
 from .symbols import Dim, SymbolError, SymExpr, parse
 
@@ -56,6 +56,36 @@ def substitute(operation: Any, sizes: Mapping[str, Dim]) -> None:
                 if types[value.type] != value.type:
                     value.set_type(types[value.type])
             _substitute_attributes(inside, sizes)
+
+
+def canonicalize_types(module: Any) -> bool:
+    """Writes all sizes as inference writes them: types are compared as text, where `n+1` is not `n + 1`.
+
+    False, and it is reported where, if a type cannot be written otherwise.
+    """
+    for inside in _operations(module):
+        with _at(inside):
+            for value in _values(inside):
+                canonical = canonical_type(value.type)
+                if canonical != value.type and inside.name in _CONSTANTS:
+                    inside.location.emit_error(f"'{inside.name}' op is of {value.type}: write it as {canonical}")
+                    return False
+                if canonical != value.type:
+                    value.set_type(canonical)
+            if inside.name == "func.func":
+                _canonicalize_signature(inside)
+    return True
+
+
+#: Their elements have the type as well, and cannot be given another.
+_CONSTANTS = ("arith.constant", "relax.constant")
+
+
+def _canonicalize_signature(function: Any) -> None:
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    inputs, results = (list(map(canonical_type, types)) for types in (signature.inputs, signature.results))
+    type_ = ir.FunctionType.get(inputs, results, function.context)
+    function.attributes["function_type"] = ir.TypeAttr.get(type_, function.context)
 
 
 def substituted_type(type_: Any, sizes: Mapping[str, Dim]) -> Any:

@@ -32,6 +32,15 @@ def test_arguments_are_texts_infos_and_types_and_may_be_none() -> None:
     assert "func.func private @f" in str(module) and "func.func @g() {" in str(module)
 
 
+def test_sizes_are_written_in_one_way() -> None:
+    module = rx.Module()
+    with module.function("f", ['tensor<?xf32, #relax.sym<["1+n"]>>', rx.tensor(("n + 1",))]) as f:
+        x, y = f
+        cast = relax.match_cast(x, ty='tensor<?xf32, #relax.sym<["1 + n"]>>')
+        assert x.type == y.type == relax.exp(x).type == cast.type
+        f.returns()
+
+
 def test_locations_around_are_the_operations_locations() -> None:
     module = rx.Module()
     with (

@@ -44,3 +44,12 @@ module {
 // An array without elements may be as long as it likes.
 func.func private @empty(tensor<1099511627776x1099511627776x0xf32>)
 func.func private @unknown(tensor<1099511627776x1099511627776x?xf32>)
+
+// -----
+
+// Elements keep the type that they are written with.
+func.func @f() -> tensor<2xf32, #relax.sym<[2]>> {
+  // expected-error @+1 {{'arith.constant' op is of tensor<2xf32, #relax.sym<[2]>>: write it as tensor<2xf32>}}
+  %0 = arith.constant dense<1.0> : tensor<2xf32, #relax.sym<[2]>>
+  return %0 : tensor<2xf32, #relax.sym<[2]>>
+}
