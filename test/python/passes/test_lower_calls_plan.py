@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Properties of places in the arena: no two tensors that live at one time overlap, and no room is wasted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.symbols import sym
+from relax_mlir.passes.lower_calls import plan
+from relax_mlir.passes.lower_calls.memrefs import ALIGNMENT
+
+
+class Life(NamedTuple):
+    first: int
+    last: int
+    elements: int
+
+
+@st.composite
+def lives(draw: st.DrawFn, most: int = 300) -> list[Life]:
+    """One is made at each position at most, as operations are."""
+    places = draw(st.lists(st.integers(1, 30), min_size=1, max_size=12, unique=True))
+    return [Life(place, place + draw(st.integers(0, 12)), draw(st.integers(0, most))) for place in places]
+
+
+def buffers_of(found: list[Life], dtype: str = "f32") -> list[plan.Buffer]:
+    return [plan.Buffer(TensorInfo((each.elements,), dtype), each.first, each.last, ()) for each in found]
+
+
+def padded(size: int) -> int:
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+def most_alive(found: list[Life]) -> int:
+    return max(sum(each.first <= place <= each.last for each in found) for place in range(50))
+
+
+def live_together(one: plan.Buffer, other: plan.Buffer) -> bool:
+    return one.first <= other.last and other.first <= one.last
+
+
+@given(lives(), st.sampled_from(["f64", "f32", "i1", "i4"]))
+def test_what_lives_at_one_time_lies_apart(found: list[Life], dtype: str) -> None:
+    made, buffers = plan.Plan(), buffers_of(found, dtype)
+    plan._place_fixed(made, buffers)
+    ends = []
+    for each in buffers:
+        assert isinstance(each.size, int) and each.offset is not None and each.offset % ALIGNMENT == 0, each
+        ends.append(each.offset + padded(each.size))
+    assert made.fixed_bytes == max(ends), "the arena ends behind the last tensor"
+    for index, (one, end) in enumerate(zip(buffers, ends, strict=True)):
+        for other, other_end in zip(buffers[:index], ends[:index], strict=True):
+            shared = min(end, other_end) - max(one.offset or 0, other.offset or 0)  # bytes, if more than none
+            assert shared <= 0 or not live_together(one, other), f"{one} over {other}"
+
+
+@given(lives())
+def test_tensors_of_one_size_take_no_more_than_lives_at_one_time(found: list[Life]) -> None:
+    alike, made = [each._replace(elements=17) for each in found], plan.Plan()
+    plan._place_fixed(made, buffers_of(alike))
+    assert made.fixed_bytes == most_alive(alike) * padded(17 * 4)
+
+
+@pytest.mark.parametrize(
+    ("found", "offsets", "all_bytes"),
+    [
+        # The smallest gap that is large enough is taken, and what is left of it is a gap.
+        ([Life(1, 2, 64), Life(2, 9, 16), Life(3, 4, 32), Life(4, 9, 16)], [0, 256, 0, 128], 320),
+        (
+            [Life(1, 4, 64), Life(2, 9, 16), Life(3, 4, 32), Life(4, 9, 16), Life(5, 9, 32), Life(6, 9, 64)],
+            [0, 256, 320, 448, 320, 0],
+            512,
+        ),
+        # Gaps that touch are one.
+        ([Life(1, 3, 16), Life(2, 3, 16), Life(3, 9, 16), Life(4, 9, 32)], [0, 64, 128, 0], 192),
+        # One at the end grows.
+        ([Life(1, 9, 16), Life(2, 2, 16), Life(3, 9, 32)], [0, 64, 64], 192),
+    ],
+)
+def test_gaps(found: list[Life], offsets: list[int], all_bytes: int) -> None:
+    made, buffers = plan.Plan(), buffers_of(found)
+    plan._place_fixed(made, reversed(buffers))
+    assert [each.offset for each in buffers] == offsets
+    assert made.fixed_bytes == all_bytes
+
+
+@given(lives(most=1))
+def test_tensors_of_symbolic_size_take_turns(found: list[Life]) -> None:
+    """The drawn number tells which of two sizes it is."""
+    sizes, made = (sym("n"), sym("m")), plan.Plan()
+    buffers = [plan.Buffer(TensorInfo((sizes[life.elements],), "f32"), life.first, life.last, ()) for life in found]
+    plan._place_symbolic(made, buffers)
+    assert [made.slots[each.slot or 0] for each in buffers] == [each.size for each in buffers]
+    for index, one in enumerate(buffers):
+        for other in buffers[:index]:
+            assert one.slot != other.slot or not live_together(one, other), f"{one} over {other}"
+    for which, size in enumerate(sizes):
+        alike = [life for life in found if life.elements == which]
+        assert made.slots.count(4 * size) == (most_alive(alike) if alike else 0), size
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("i1", 1), ("i4", 1), ("u8", 1), ("bf16", 2), ("f32", 4), ("i64", 8)])
+def test_elements_take_whole_bytes(dtype: str, expected: int) -> None:
+    assert plan.storage_bytes(dtype) == expected
+    assert plan.Buffer(TensorInfo((3, 5), dtype), 1, 1, ()).size == 15 * expected
