@@ -21,6 +21,7 @@ _RESULTS = re.compile(rf"^[ \t]*({_NAMES}(?:[ \t]*,[ \t]*{_NAMES})*)[ \t]*=(?!=)
 _OUTSIDE: tuple[int, ...] = (-1,)
 _ONE_RESULT = re.compile(r"(%[\w.$-]+)(?::(\d+))?")
 _SYMBOL = re.compile(r'([\w.]+)"?[ \t]+(?:private[ \t]+|public[ \t]+|nested[ \t]+)?(@(?:"[^"\n]*"|[\w.$-]+))')
+_EQUALS = re.compile(r"\s*=")
 _DEFINING_WORDS = (".func", "func", "module", "global", ".dialect", ".operation", ".type", ".attribute")
 
 
@@ -116,7 +117,7 @@ class Document:
             line = self.text[self.text.rfind("\n", 0, token.begin) + 1 : token.begin]
             behind = self.text[token.end : token.end + 1]
             is_block = token.name[0] == "^" and not line.strip() and behind in ("(", ":")
-            is_alias = token.name[0] in "#!" and not line.strip() and re.match(r"\s*=", self.text[token.end :][:20])
+            is_alias = token.name[0] in "#!" and not line.strip() and _EQUALS.match(self.text, token.end)
             if is_block or is_alias:
                 yield Definition(*token, token.begin)
 

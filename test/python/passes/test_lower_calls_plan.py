@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.passes.lower_calls import plan
