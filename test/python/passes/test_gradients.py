@@ -15,6 +15,7 @@ from gradient_cases import USES, Use, relax
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_rules import without_new_gradients
+from relax_mlir.dialects.relax import const
 from relax_mlir.passes.gradient import registry
 from relax_mlir.passes.gradient.reverse import gradients, gradients_at
 
@@ -266,6 +267,35 @@ def test_refusals() -> None:
     assert "only in the layouts NCHW and OIHW, got NHWC" in refused(nhwc, (1, 4, 4, 1), (1, 1, 2, 2))
     unknown = lambda x, y: relax["concat"]([x, y])  # noqa: E731
     assert "sizes of its operands are only known when the program runs" in refused(unknown, (None, 2), (None, 2))
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "attributes", "expected"),
+    [
+        ("take", [(3, 2)], {}, "only along an axis"),
+        ("take", [(3, 2)], {"axis": 0, "mode": "clip"}, "only with indices that are in bounds (mode 'fast', not 'clip"),
+        ("gather_nd", [(2, 3)], {"batch_dims": 1}, "only without batch dimensions"),
+        ("scatter_nd", [(3, 2), (2, 2)], {"reduction": "update"}, "only with reduction 'add', not 'update'"),
+        ("scatter_elements", [(2, 1), (2, 1)], {"reduction": "mul"}, "only with reduction 'add', not 'mul'"),
+        ("nn.max_pool2d", [(1, 1, 5, 5)], {"pool_size": 2, "ceil_mode": True}, "no window reaches over the end"),
+        ("nn.max_pool2d", [(1, 1, 20, 20)], {"pool_size": [12, 11]}, "its window has 132 taps, more than 128"),
+        ("nn.avg_pool2d", [(1, 4, 4, 1)], {"layout": "NHWC"}, "only in the layout NCHW"),
+        ("einsum", [(2, 2)], {"subscripts": "ii->i"}, "'ii->i' have an ellipsis, or a label twice in an operand"),
+        ("einsum", [(2, 2)], {"subscripts": "...i->..."}, "have an ellipsis, or a label twice in an operand"),
+        ("prod", [(2, 2)], {"axis": [0, 1]}, "only along one axis"),
+        ("nn.pad", [(3,)], {"pad_width": [1, 1], "pad_mode": "reflect"}, "only with padding of mode 'constant', not 're"),
+    ],
+)  # fmt: skip
+def test_refused_forms(op: str, shapes: list[Any], attributes: dict[str, Any], expected: str) -> None:
+    def build(*tensors: Any) -> Any:
+        if op == "einsum":
+            return relax[op](list(tensors), **attributes)
+        has_indices = op.startswith(("take", "gather", "scatter"))
+        indices = [const(numpy.zeros((2, 1), "int64"))] if has_indices else []
+        return relax[op](tensors[0], *indices, *tensors[1:], **attributes)
+
+    message = refused(build, *shapes)
+    assert expected in message and f"'relax.{op}' cannot be differentiated" in message, message
 
 
 @pytest.mark.usefixtures("own_rules")
