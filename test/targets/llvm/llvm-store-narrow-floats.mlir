@@ -12,3 +12,18 @@ llvm.func @f(%p: !llvm.ptr, %m: vector<8xi1>, %v: vector<8xbf16>, %w: vector<8xf
   llvm.intr.masked.store %w, %p, %m {alignment = 4 : i32} : vector<8xf32>, vector<8xi1> into !llvm.ptr
   llvm.return
 }
+
+// CHECK-LABEL: llvm.func @put
+// CHECK-DAG: %[[VECTOR:.*]] = llvm.bitcast %arg0 : vector<8xbf16> to vector<8xi16>
+// CHECK-DAG: %[[ELEMENT:.*]] = llvm.bitcast %arg1 : bf16 to i16
+// CHECK: %[[FILLED:.*]] = llvm.insertelement %[[ELEMENT]], %[[VECTOR]][%arg4 : i64] : vector<8xi16>
+// CHECK: %[[FLOATS:.*]] = llvm.bitcast %[[FILLED]] : vector<8xi16> to vector<8xbf16>
+// CHECK: llvm.insertelement %arg1, %[[FLOATS]][%{{.*}} : i64] : vector<8xbf16>
+// CHECK: llvm.insertelement %arg3, %arg2[%arg4 : i64] : vector<8xf32>
+llvm.func @put(%v: vector<8xbf16>, %x: bf16, %w: vector<8xf32>, %y: f32, %i: i64) -> vector<8xbf16> {
+  %c = llvm.mlir.constant(2 : i64) : i64
+  %0 = llvm.insertelement %x, %v[%i : i64] : vector<8xbf16>
+  %1 = llvm.insertelement %x, %0[%c : i64] : vector<8xbf16>
+  %2 = llvm.insertelement %y, %w[%i : i64] : vector<8xf32>
+  llvm.return %1 : vector<8xbf16>
+}
