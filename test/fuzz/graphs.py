@@ -80,26 +80,43 @@ def evaluate(graph: Graph, run: Arrays, oracle: Oracle, noise: Noise | None = No
     return values
 
 
-class Noise:
-    """Relative errors of the size that an operator may make, on what it gets and gives: how results vary by them.
+class ErrorSizes(NamedTuple):
+    """How large the errors of operators are.
 
-    What an operator in `exact` does (moves, comparisons) brings no errors in. Those in `by_one` subtract from 1 or add
-    to it: their errors are relative to that.
+    What those in `exact` do (moves, comparisons) brings no errors in. Those in `by_one` subtract from 1 or add to it:
+    their errors are relative to that. Those of `by_largest` are relative to the result's largest element.
     """
 
-    def __init__(self, seed: int, exact: frozenset[str], by_one: frozenset[str], step_of: Callable[[Any], float]):
+    exact: frozenset[str]
+    by_one: frozenset[str]
+    by_largest: frozenset[str]
+
+
+class Noise:
+    """Relative errors of the size that an operator may make, on what it gets and gives: how results vary by them."""
+
+    def __init__(self, seed: int, sizes: ErrorSizes, step_of: Callable[[Any], float]):
         self._random = numpy.random.default_rng(seed)
-        self._exact, self._by_one, self._step_of = exact, by_one, step_of
+        self._sizes, self._step_of = sizes, step_of
 
     def before(self, node: Node, given: list[Any]) -> list[Any]:
-        if node.op in self._exact:
+        if node.op in self._sizes.exact:
             return given
         return [self._named(name, each) for name, each in zip(node.inputs, given, strict=True)]
 
     def after(self, node: Node, results: list[Any]) -> list[Any]:
-        if node.op in self._exact:
+        if node.op in self._sizes.exact:
             return results
-        return [self._shaken(each, 1.0 if node.op in self._by_one else 0.0) for each in results]
+        return [self._shaken(each, self._unit(node, each)) for each in results]
+
+    def _unit(self, node: Node, result: Any) -> float:
+        """What errors are relative to, beside the element itself."""
+        if node.op in self._sizes.by_one:
+            return 1.0
+        if node.op not in self._sizes.by_largest or not self._step_of(result.dtype):
+            return 0.0
+        wide = numpy.asarray(result, "float64")
+        return float(abs(wide[numpy.isfinite(wide)]).max(initial=0.0))
 
     def _named(self, name: Any, value: Any) -> Any:
         """What is given for a name, or for several of them; what says sizes and scales stays as it is."""

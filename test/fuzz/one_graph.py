@@ -16,7 +16,7 @@ import onnx_graphs
 import onnx_nodes
 import relax_graphs
 import relax_oracle
-from graphs import Arrays, Graph, Noise, Oracle, Undefined, evaluate
+from graphs import Arrays, ErrorSizes, Graph, Noise, Oracle, Undefined, evaluate
 
 import relax_mlir as rx
 
@@ -35,8 +35,7 @@ class Kind(NamedTuple):
     draw: Callable[[Random], Graph]
     build: Callable[[Graph], rx.Module]
     oracle: Oracle
-    exact: frozenset[str]
-    by_one: frozenset[str]
+    errors: ErrorSizes
     steps: agreement.Steps
     script: Callable[[Graph, str], str]
     preload: Callable[[], None]
@@ -84,7 +83,7 @@ def check(kind: str, graph: Graph) -> Outcome:
 def _shaken(chosen: Kind, graph: Graph, run: Arrays) -> list[Arrays]:
     """With noise. What is undefined only then is undetermined, as a whole."""
     return [
-        evaluate(graph, run, chosen.oracle, Noise(seed, chosen.exact, chosen.by_one, chosen.step_of))
+        evaluate(graph, run, chosen.oracle, Noise(seed, chosen.errors, chosen.step_of))
         for seed in range(agreement.SHAKES)
     ]
 
@@ -172,8 +171,7 @@ KINDS = {
         relax_graphs.draw,
         relax_graphs.build,
         relax_oracle.oracle,
-        relax_oracle.EXACT,
-        relax_oracle.BY_ONE,
+        ErrorSizes(relax_oracle.EXACT, relax_oracle.BY_ONE, relax_oracle.BY_LARGEST),
         agreement.STEPS,
         _relax_script,
         _relax_preload,
@@ -182,8 +180,7 @@ KINDS = {
         onnx_graphs.draw,
         onnx_drawing.build,
         onnx_nodes.oracle,
-        onnx_nodes.EXACT,
-        onnx_nodes.BY_ONE,
+        ErrorSizes(onnx_nodes.EXACT, onnx_nodes.BY_ONE, onnx_nodes.BY_LARGEST),
         agreement.ONNX_STEPS,
         _onnx_script,
         _onnx_preload,

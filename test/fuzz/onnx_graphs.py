@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
@@ -17,6 +15,7 @@ import onnx_nodes
 from drawing import Value
 from graphs import Graph, Undefined
 from onnx_drawing import OnnxDrawing, tensor_type
+from recipes import ONNX as recipe
 
 _LARGEST_SAMPLE = 2000
 
@@ -24,12 +23,7 @@ _LARGEST_SAMPLE = 2000
 def draw(random: Random) -> Graph:
     """A graph for whose inputs, in all calls, the oracle gives results."""
     drawing = OnnxDrawing(random)
-    wanted = random.choice((1, 2, 3, 4, 6, 8, 10))
-    for recipe in random.choices(list(RECIPES), list(RECIPES.values()), k=4 * wanted):
-        with contextlib.suppress(Undefined, onnx.defs.SchemaError):
-            recipe(drawing)
-        if len(drawing.nodes) >= wanted:
-            break
+    recipe.grow(drawing, onnx.defs.SchemaError)
     return drawing.graph(drawing.opset) if drawing.nodes else draw(random)
 
 
@@ -64,18 +58,6 @@ def samples() -> list[Sample]:
         and sum(each.size for each in case.inputs) <= _LARGEST_SAMPLE
         and not case.model.graph.node[0].domain
     ]
-
-
-Recipe = Callable[[OnnxDrawing], None]
-RECIPES: dict[Recipe, float] = {}
-
-
-def recipe(weight: float) -> Callable[[Recipe], Recipe]:
-    def register(function: Recipe) -> Recipe:
-        RECIPES[function] = weight
-        return function
-
-    return register
 
 
 @recipe(20)

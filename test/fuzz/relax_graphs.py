@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy
 import relax_oracle
 from drawing import DTYPES, Drawing, Value
 from graphs import Graph, Node, Undefined
+from recipes import RELAX as recipe
 from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, tensor
@@ -64,14 +64,8 @@ def draw(random: Random) -> Graph:
     """A graph whose oracle is defined for the inputs of all its calls."""
     drawing = RelaxDrawing(random)
     with drawing.builder as function:
-        wanted = random.choice((1, 2, 3, 4, 6, 8, 12))
-        recipes = random.choices(list(RECIPES), [RECIPES[each] for each in RECIPES], k=4 * wanted)
-        for recipe in recipes:
-            # The builder refuses what it cannot prove for symbols; its own tests say what it must take.
-            with contextlib.suppress(Undefined, rx.RelaxError):
-                recipe(drawing)
-            if len(drawing.nodes) >= wanted:
-                break
+        # The builder refuses what it cannot prove for symbols; its own tests say what it must take.
+        recipe.grow(drawing, rx.RelaxError)
         function.returns()
     if not drawing.nodes:
         return draw(random)
@@ -95,17 +89,6 @@ def build(graph: Graph) -> rx.Module:
 
 
 # ---- operators ----
-
-Recipe = Callable[[Drawing], None]
-RECIPES: dict[Recipe, float] = {}
-
-
-def recipe(weight: float) -> Callable[[Recipe], Recipe]:
-    def register(function: Recipe) -> Recipe:
-        RECIPES[function] = weight
-        return function
-
-    return register
 
 
 @recipe(3)
@@ -443,38 +426,6 @@ def _one_hot(d: Drawing) -> None:
     depth = d.random.choice((1, 3, 5))
     indices = d.constant(numpy.array([d.random.randrange(depth) for _ in range(4)], "int64"), "fixed")
     d.add("relax.one_hot", [indices], on_value=1.0, off_value=0.0, depth=depth)
-
-
-@recipe(1.5)
-def _convolution(d: Drawing) -> None:
-    x = d.some("f", rank=4)
-    channels, groups = x.sizes[1], 1
-    if isinstance(channels, int) and channels > 1 and d.random.random() < 0.3:
-        groups = channels
-    if not isinstance(channels, int):
-        raise Undefined("channels of no known number")
-    window = [d.random.choice((1, 2, 3)) for _ in range(2)]
-    outputs = groups * d.random.choice((1, 2)) if groups > 1 else d.random.choice((1, 3, 8))
-    weight = d.like(x, (outputs, channels // groups, *window))
-    padding = tuple(d.random.choice((0, 1, 1, 2)) for _ in range(4))
-    two = lambda choices: tuple(d.random.choice(choices) for _ in range(2))  # noqa: E731
-    d.add(
-        "relax.nn.conv2d", [x, weight], strides=two((1, 1, 2)), padding=padding, dilation=two((1, 1, 2)), groups=groups
-    )
-
-
-@recipe(0.7)
-def _pool(d: Drawing) -> None:
-    x = d.some("fi", rank=4)
-    window = tuple(d.random.choice((1, 2, 3)) for _ in range(2))
-    padding = tuple(d.random.randrange(min(window)) for _ in range(4))
-    d.add(
-        "relax.nn.max_pool2d",
-        [x],
-        pool_size=window,
-        strides=tuple(d.random.choice((1, 2)) for _ in range(2)),
-        padding=padding,
-    )
 
 
 @recipe(0.3)

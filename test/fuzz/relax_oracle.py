@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
+import relax_indexing
+import relax_networks
+import relax_windows
 import scipy.special
 from graphs import Node, Undefined, numpy_dtype, size_of
 
@@ -18,13 +21,15 @@ EXACT = frozenset(
     "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
     "left_shift right_shift maximum minimum floor_divide floor_mod mod nn.relu where clip astype reshape flatten "
     "permute_dims expand_dims squeeze broadcast_to flip repeat tile concat stack split strided_slice take "
-    "gather_elements gather_nd scatter_elements max min argmax argmin sort argsort topk tril triu full_like zeros_like "
-    "ones_like nn.pad one_hot meshgrid nonzero unique size shape_of shape_to_tensor nn.max_pool2d index_tensor "
-    "nn.batch_flatten nn.pixel_shuffle bitcast slice_scatter dynamic_strided_slice".split()
+    "gather_elements gather_nd scatter_elements max min argmax argmin sort argsort topk tril triu full_like "
+    "zeros_like ones_like nn.pad one_hot meshgrid nonzero unique size shape_of shape_to_tensor nn.max_pool1d "
+    "nn.max_pool2d nn.max_pool3d index_tensor nn.batch_flatten nn.pixel_shuffle bitcast slice_scatter "
+    "dynamic_strided_slice reverse_sequence index_put bucketize median eye_like vision.roi_pool".split()
 )
 BY_ONE = frozenset(
     f"relax.{name}" for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.gelu nn.gelu_tanh".split()
 )
+BY_LARGEST = frozenset("relax.image.resize2d relax.image.grid_sample relax.vision.roi_align".split())
 # floor and the like do what they do exactly, but an argument that is nearly an integer may fall on either side: what
 # comes before them has got its errors.
 
@@ -252,31 +257,6 @@ def _pad(x: Any, pad_width: Sequence[int], pad_mode: str = "constant", pad_value
     return numpy.pad(x, pairs, constant_values=pad_value)
 
 
-def _conv2d(x: Any, w: Any, strides: Any, padding: Any, dilation: Any, groups: int = 1) -> Any:
-    top, left, bottom, right = padding
-    if any(padding) and x.dtype.kind == "f" and not numpy.isfinite(w).all():
-        raise Undefined("0 times infinity where the padding lies: kernels leave it out")
-    wide = x.astype("float64") if x.dtype.kind == "f" else x
-    padded = numpy.pad(wide, ((0, 0), (0, 0), (top, bottom), (left, right)))
-    reach = [dilation[i] * (w.shape[2 + i] - 1) + 1 for i in range(2)]
-    if padded.shape[2] < reach[0] or padded.shape[3] < reach[1]:
-        raise Undefined("a window that is larger than the padded data")
-    windows = numpy.lib.stride_tricks.sliding_window_view(padded, reach, (2, 3))
-    windows = windows[:, :, :: strides[0], :: strides[1], :: dilation[0], :: dilation[1]]
-    parts = zip(numpy.split(windows, groups, 1), numpy.split(w, groups, 0), strict=True)
-    return numpy.concatenate([numpy.einsum("nchwij,ocij->nohw", *part) for part in parts], 1)
-
-
-def _max_pool2d(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
-    top, left, bottom, right = padding
-    least = -numpy.inf if x.dtype.kind == "f" else numpy.iinfo(x.dtype).min
-    padded = numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=least)
-    if padded.shape[2] < pool_size[0] or padded.shape[3] < pool_size[1]:
-        raise Undefined("a window that is larger than the padded data")
-    windows = numpy.lib.stride_tricks.sliding_window_view(padded, pool_size, (2, 3))
-    return windows[:, :, :: strides[0], :: strides[1]].max((4, 5))
-
-
 def _one_hot(indices: Any, on_value: float, off_value: float, depth: int, axis: int = -1) -> Any:
     places = numpy.arange(depth)
     hot = indices[..., None] == places
@@ -395,7 +375,7 @@ SCANS = {"relax.cumsum": _cumulative(numpy.cumsum), "relax.cumprod": _cumulative
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **FLOAT_UNARY, **FLOAT_BINARY, **ROUNDING, **UNARY, **ARITHMETIC, **COMPARISONS, **BITS, **LOGICAL, **REDUCTIONS,
-    **SEARCHES, **SCANS,
+    **SEARCHES, **SCANS, **relax_windows.FUNCTIONS, **relax_indexing.FUNCTIONS, **relax_networks.FUNCTIONS,
     "relax.logical_not": numpy.logical_not,
     "relax.bitwise_not": numpy.invert,
     "relax.ewise_fma": lambda x, y, z: x * y + z,
@@ -437,8 +417,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "relax.ones_like": numpy.ones_like,
     "relax.nn.pad": _pad,
     "relax.one_hot": _one_hot,
-    "relax.nn.conv2d": _conv2d,
-    "relax.nn.max_pool2d": _max_pool2d,
     "relax.nonzero": lambda x: numpy.array(numpy.nonzero(x)),
     "relax.size": lambda x: numpy.array(x.size),
     "relax.collapse_sum_to": lambda x, shape: _collapsed(x, shape),
