@@ -22,6 +22,9 @@ MODELS := build/models
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 TYPED_COPY := build/types
 
+# Many processes start in a run: compiling the package's Python code in each takes longer than their work.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: env env-dev models bench-models

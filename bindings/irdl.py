@@ -7,10 +7,12 @@ The module is built op by op rather than parsed, because IRDL's verifier refuses
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .mlir import ir
+from .mlir import ir, string_value
 
 
 class Operand(NamedTuple):
@@ -44,6 +46,7 @@ class ParamShape(NamedTuple):
 #: Values of one variadic operand must share a type in IRDL. Where other tools are to read the IR, a variadic
 #: operand stands for this many, each for a run of values of one type (see tools/opt/irdl_names.py).
 RUNS = 32
+_IRDL_NAME = re.compile(r"[a-z0-9_]+")
 
 
 def as_runs(values: Sequence[Operand]) -> list[Operand]:
@@ -93,6 +96,47 @@ def build_irdl_module(
                 for op in ops:
                     writer.operation(op, spell(op.name))
     return module
+
+
+class KeptDescription:
+    """A dialect's IRDL module as bytes: to read it into another context takes a third of building it there.
+
+    What is read is verified, so operations are spelled for the verifier, and get their names afterwards.
+    """
+
+    def __init__(self, module: Any, names: Iterable[str]) -> None:
+        """Of a module of operations `without_clashes`, built with `spell=irdl_name`; it gets its names."""
+        self._names = {irdl_name(name): name for name in names if irdl_name(name) != name}
+        stream = io.BytesIO()
+        module.operation.write_bytecode(stream)
+        self._code = stream.getvalue()
+        self._name(module)
+
+    def read(self, context: Any) -> Any:
+        """The module, ready to be loaded."""
+        with context:
+            module = ir.Module.parse(self._code)
+        self._name(module)
+        return module
+
+    def _name(self, module: Any) -> None:
+        for view in module.body.operations[0].regions[0].blocks[0]:
+            attributes = view.operation.attributes
+            name = self._names.get(string_value(attributes["sym_name"]))
+            if name is not None:
+                attributes["sym_name"] = ir.StringAttr.get(name, module.context)
+
+
+def is_verifiable(shapes: Iterable[OpShape | ParamShape]) -> bool:
+    """Whether IRDL's verifier allows what operations, types and their parts are called."""
+    return all(_IRDL_NAME.fullmatch(name) for shape in shapes for name in _names_in(shape))
+
+
+def _names_in(shape: OpShape | ParamShape) -> list[str]:
+    if isinstance(shape, ParamShape):
+        return [shape.name, *shape.parameters]
+    values = [each.name for each in (*shape.operands, *shape.results)]
+    return [irdl_name(shape.name), *values, *shape.attributes, *shape.regions]
 
 
 def _symbol(op_name: str, name: str) -> Any:

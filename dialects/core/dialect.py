@@ -10,7 +10,17 @@ from weakref import WeakKeyDictionary
 
 from ...bindings.callbacks import callback, fragile
 from ...bindings.errors import RelaxError
-from ...bindings.irdl import Operand, OpShape, ParamShape, as_runs, build_irdl_module, irdl_name, without_clashes
+from ...bindings.irdl import (
+    KeptDescription,
+    Operand,
+    OpShape,
+    ParamShape,
+    as_runs,
+    build_irdl_module,
+    irdl_name,
+    is_verifiable,
+    without_clashes,
+)
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
 from ...bindings.suggest import suggest
 from .attributes import AttrKind
@@ -55,6 +65,8 @@ class Dialect:
         self._classes_registered = False
         #: How many of the operators each context knows.
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        #: Of the operators from one number to another.
+        self._descriptions: dict[tuple[int, int], KeptDescription] = {}
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
         _DIALECTS[name] = self
 
@@ -118,19 +130,35 @@ class Dialect:
         self.ops[name] = definition
         return definition
 
-    def irdl_module(self, context: Any, *, readable: bool = False, known: int = 0) -> Any:
-        """The dialect in IRDL; `readable` writes what IRDL cannot say in a way that other tools accept.
+    def irdl_module(self, context: Any) -> Any:
+        """The dialect in IRDL, with what IRDL cannot say in a way that other tools accept."""
+        ops = [_op_shape(definition) for definition in self.ops.values()]
+        runs = [op._replace(operands=as_runs(op.operands), results=as_runs(op.results)) for op in ops]
+        return build_irdl_module(
+            self.name, *self._parametric(), [without_clashes(op) for op in runs], context, irdl_name
+        )
 
-        Where the context knows so many operators, it is the others.
-        """
-        types = [ParamShape(name, params) for name, params in self.types.items() if not known]
-        attributes = [ParamShape(name, params) for name, params in self.attributes.items() if not known]
-        ops = [_op_shape(definition) for definition in self._after(known)]
-        if readable:
-            ops = [
-                without_clashes(op._replace(operands=as_runs(op.operands), results=as_runs(op.results))) for op in ops
-            ]
-        return build_irdl_module(self.name, types, attributes, ops, context, irdl_name if readable else str)
+    def _description(self, context: Any, known: int) -> Any:
+        """What a context that knows so many operators is to load. It is built once, for all contexts."""
+        state = known, len(self.ops)
+        if state in self._descriptions:
+            return self._descriptions[state].read(context)
+        definitions = self._after(known)
+        ops = [_op_shape(definition) for definition in definitions]
+        types, attributes = self._parametric() if not known else ([], [])
+        if not is_verifiable([*types, *attributes, *ops]):
+            return build_irdl_module(self.name, types, attributes, ops, context)
+        ops = [without_clashes(op) for op in ops]
+        module = build_irdl_module(self.name, types, attributes, ops, context, irdl_name)
+        self._descriptions[state] = KeptDescription(module, [definition.name for definition in definitions])
+        return module
+
+    def _parametric(self) -> tuple[list[ParamShape], list[ParamShape]]:
+        """Its types and its attributes."""
+        return (
+            [ParamShape(name, parameters) for name, parameters in self.types.items()],
+            [ParamShape(name, parameters) for name, parameters in self.attributes.items()],
+        )
 
     def _after(self, known: int) -> list[Operator]:
         return list(self.ops.values())[known:]
@@ -141,7 +169,7 @@ class Dialect:
         known = self._known.get(context, 0)
         if known == len(self.ops) and context.is_dialect_loaded(self.name):
             return
-        load_irdl(self.irdl_module(context, known=known))
+        load_irdl(self._description(context, known))
         with context:
             for definition in self._after(known):
                 _attach_traits(definition)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from typing import Any
 
@@ -13,13 +14,19 @@ from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.dialects.core.infos import Info
 
 
+@functools.lru_cache(maxsize=1)
+def shared_context() -> Any:
+    """The context of all operators that tests build: to make one takes ten times as long as an operator."""
+    return create_context()
+
+
 def build_function(op_name: str, *operands: Any, **arguments: Any) -> Any:
     """A module with one function that applies the operator to function arguments of the given infos.
 
     An info becomes a function argument, a list of infos a list of arguments; anything else is passed as it is.
     The module has been verified.
     """
-    context = create_context()
+    context = shared_context()
     infos = [info for item in operands for info in (item if isinstance(item, list) else [item]) if _is_info(info)]
     with context, ir.Location.unknown():
         module = ir.Module.create()

@@ -120,7 +120,7 @@ def irdl_text(name: str) -> str:
         known = list(registered_dialects())
         problem = f"--dump-irdl: no dialect '{name}' is defined in Python{suggest(name, known)}"
         raise RelaxError(f"{problem} (known: {', '.join(known)})")
-    return str(dialect.irdl_module(create_context(), readable=True)) + "\n"
+    return str(dialect.irdl_module(create_context())) + "\n"
 
 
 def version_text() -> str:
