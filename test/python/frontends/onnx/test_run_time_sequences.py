@@ -33,6 +33,17 @@ def test_positions_at_run_time() -> None:
             compared.main(xs, floats(3), integer(where))
 
 
+def test_tensors_of_unknown_sizes_need_not_be_alike() -> None:
+    compared = Compared("""(float[n] x, float[n] y, int64 where) => (int64[1, a] at) {
+        of_x = NonZero (x)
+        of_y = NonZero (y)
+        both = SequenceConstruct (of_x, of_y)
+        at = SequenceAt (both, where)
+    }""")
+    for where in (0, 1):
+        compared(numpy.array([1, 0, 2], "float32"), numpy.array([0, 3, 0], "float32"), integer(where))
+
+
 def test_tensors_of_different_ranks_have_no_position_at_run_time() -> None:
     assert "1-D f32, 2-D f32" in refused(_PLACES.replace("float[n]", "float[]"), xs=[(2,), (2, 3)])
 
