@@ -62,6 +62,20 @@ def test_scales_of_half_precision(opset: int) -> None:
     numpy.testing.assert_array_equal(found, wide if opset < 23 else narrow)
 
 
+@pytest.mark.parametrize("count", [4, 1])
+def test_scales_of_half_precision_along_an_axis(count: int) -> None:
+    """Or of one element, which is for all of the data."""
+    inputs = {
+        "x": (rng.normal(size=(3, 4, 5)) * 20).astype("float16"),
+        "s": scale(count).astype("float16"),
+        "z": numpy.arange(count, dtype="uint8") * 40 + 20,
+    }
+    model = one_node("QuantizeLinear", inputs, opset=23, axis=1)
+    expected = numpy.rint(inputs["x"] / inputs["s"][:, None]) + inputs["z"][:, None].astype("float32")
+    found = numpy.from_dlpack(rx.compile(rx.from_onnx(model))["main"](*inputs.values()))
+    numpy.testing.assert_array_equal(found, numpy.clip(expected, 0, 255).astype("uint8"))
+
+
 def test_blocks() -> None:
     compare("QuantizeLinear", real(6, 8), {"s": scale(3, 8)}, axis=0, block_size=2)
     compare("QuantizeLinear", real(6, 8), {"s": scale(6, 4)}, axis=1, block_size=2, output_dtype=TensorProto.INT8)
