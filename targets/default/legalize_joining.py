@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...dialects.core.codec import decode
 from ...dialects.core.symbols import equal
+from ...dialects.relax import dialect as relax
 from ...passes.legalize import linalg, movement, size_checks, tensors
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -32,6 +34,9 @@ def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return operands[0]
     rank = len(builder.result_shape())
     joined = op.axis % rank
+    total = builder.result_shape()[joined]
+    if total is None or (len(operands) > _GROUP and not isinstance(total, int)):
+        return _concat_in_groups(op, operands, joined, builder)
 
     def write(*parameters: Any) -> Any:
         *parts, output = parameters
@@ -50,6 +55,33 @@ def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return output
 
     return builder.prim(write, pattern="injective")
+
+
+# How long bufferization takes grows with the cube of how many slices of unknown sizes a kernel writes.
+_GROUP = 16
+
+
+def _concat_in_groups(op: Any, operands: Sequence[Any], joined: int, builder: RuleBuilder) -> Any:
+    """Joins groups, and what they give, which takes another copy but compiles in linear time.
+
+    Where a sum of all sizes would be too large for an expression, those of the groups are read when the program runs.
+    """
+    stated = builder.result_infos[0]
+    step = _GROUP if len(operands) > _GROUP else 1
+    parts = []
+    for start in range(0, len(operands), step):
+        group = operands[start : start + step]
+        part = relax.ops["concat"](group, axis=op.axis) if len(group) > 1 else group[0]
+        parts.append(_with_new_size(part, joined, builder) if stated.shape[joined] is None else part)
+    whole = relax.ops["concat"](parts, axis=op.axis)
+    return whole if decode(whole.type) == stated else builder.cast(whole, stated)
+
+
+def _with_new_size(value: Any, axis: int, builder: RuleBuilder) -> Any:
+    info = decode(value.type)
+    sizes = list(info.shape)
+    (sizes[axis],) = builder.new_symbols(1)
+    return builder.cast(value, info.with_shape(sizes))
 
 
 @register_legalize("relax.stack")

@@ -7,7 +7,19 @@ from collections.abc import Sequence
 
 from ...core.infos import TensorInfo, describe
 from ...core.opdef import Call
-from ...core.symbols import Dim, ceildiv, dim_add, dim_floordiv, dim_max, dim_min, dim_mod, dim_mul, dim_sub, equal
+from ...core.symbols import (
+    Dim,
+    SymbolError,
+    ceildiv,
+    dim_add,
+    dim_floordiv,
+    dim_max,
+    dim_min,
+    dim_mod,
+    dim_mul,
+    dim_sub,
+    equal,
+)
 from .axes import normalize_axis
 from .sizes import Shape, most_precise
 from .slices import OPEN, slice_length
@@ -60,10 +72,19 @@ def concat(call: Call) -> TensorInfo:
     axis = normalize_axis(call, "axis", rank, call.axis)
     shape = _merged_shape(call, axis)
     assert shape is not None
-    total: Dim = 0
-    for info in call.tensors:
-        total = dim_add(total, None if info.shape is None else info.shape[axis])
+    total = _sum([None if info.shape is None else info.shape[axis] for info in call.tensors])
     return TensorInfo((*shape[:axis], total, *shape[axis + 1 :]), dtype)
+
+
+def _sum(sizes: Sequence[Dim]) -> Dim:
+    """Unknown where an expression would have to be larger than they may be."""
+    total: Dim = 0
+    try:
+        for size in sizes:
+            total = dim_add(total, size)
+    except SymbolError:
+        return None
+    return total
 
 
 def stack(call: Call) -> TensorInfo:

@@ -245,6 +245,23 @@ def test_joined_along_sizes_known_at_run_time_only(sizes: list[int], rows: int) 
     same_bits(ran("stack", *first, symbols=[("r", "a", 2), (None, "b", 2)], axis=-1), numpy.stack(first, -1))
 
 
+def test_joined_along_more_sizes_than_a_sum_can_name() -> None:
+    parts = [bits(1 + index % 3, 1, seed=index) for index in range(4)]
+    symbols = [(f"{'long_' * 210}{index}", 1) for index in range(4)]
+    same_bits(ran("concat", *parts, symbols=symbols, axis=0), numpy.concatenate(parts))
+
+
+def test_many_tensors_of_unknown_sizes_are_joined_in_groups() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((f"n{index}", 1)) for index in range(260)]) as f:
+        f.returns(rx.relax.concat(list(f.args), axis=0))
+    rx.Pipeline("relax-legalize-ops").run(module)
+    text = str(module)
+    # 17 groups; 16 of those, and what that gives with the last.
+    assert text.count('"relax.call_tir"(') == 17 + 1 + 1
+    assert max(line.count("%") for line in text.splitlines() if '"relax.call_tir"(' in line) == 1 + 16
+
+
 @settings(max_examples=6, deadline=None)
 @given(shapes, st.data())
 def test_joined(shape: tuple[int, ...], data: Any) -> None:
