@@ -22,8 +22,12 @@
 // RUN: not relax-opt %s --emit-bytecode --emit-bytecode-version=99 2>&1 | FileCheck %s --check-prefix=VERSION
 // RUN: not relax-opt %s --emit-bytecode-version=x 2>&1 | FileCheck %s --check-prefix=NO-NUMBER
 // RUN: not relax-opt %s --emit-bytecode --print-script 2>&1 | FileCheck %s --check-prefix=SCRIPT
+// RUN: not relax-opt %t.bc --no-implicit-module 2>&1 | FileCheck %s --check-prefix=MODULE
+// RUN: not relax-opt %t.bc --run-reproducer 2>&1 | FileCheck %s --check-prefix=REPRODUCER
 // VERSION: relax-opt: error: cannot write bytecode: unsupported version requested 99
 // NO-NUMBER: relax-opt: error: option --emit-bytecode-version expects a number from 0 to 2147483647, got 'x'
+// MODULE: error: --no-implicit-module needs text: MLIR reads bytecode into a module
+// REPRODUCER: error: --run-reproducer needs text
 // SCRIPT: relax-opt: error: --print-script and --emit-bytecode exclude each other
 
 func.func @f(%a: tensor<?x4xf32, #relax.sym<["n", 4]>>) -> (tensor<?x4xf32, #relax.sym<["n", 4]>>, tensor<?x4xf32, #relax.sym<["n", 4]>>) {

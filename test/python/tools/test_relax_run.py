@@ -20,6 +20,7 @@ from noise import without_noise
 from relax_mlir.tools.relax_run import run
 from relax_mlir.tools.run import benchmark, compare
 from relax_mlir.tools.run.inputs import random_array
+from relax_mlir.tools.run.outputs import write_folder
 
 import relax_mlir as rx
 
@@ -319,6 +320,16 @@ def test_input_files_that_are_damaged_anywhere(program: Path, folder: Path) -> N
     with zipfile.ZipFile("strange.npz", "w") as made:
         made.writestr("x", b"no array")
     assert "its 'x' is no array" in refused(program, "--input=strange.npz")
+
+
+def test_outputs_of_one_file_name(tmp_path: Path) -> None:
+    arrays = {name: numpy.ones(1) for name in ("a/b", "a.b", "a:b")}
+    with pytest.raises(rx.RelaxError, match=r"outputs 'a/b' and 'a:b' would both be 'a_b\.npy': --output writes one"):
+        write_folder(str(tmp_path / "made"), arrays)
+    assert not (tmp_path / "made").exists(), "it is told before anything is written"
+    del arrays["a:b"]
+    write_folder(str(tmp_path / "made"), arrays)
+    assert sorted(os.listdir(tmp_path / "made")) == ["a.b.npy", "a_b.npy"]
 
 
 def test_outputs_that_cannot_be_written(program: Path, folder: Path) -> None:
