@@ -26,7 +26,7 @@ TYPED_COPY := build/types
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
+.PHONY: help run test test-all test-processes conformance lint format typecheck bench fuzz mutants generate docs wheel clean distclean
 .PHONY: env env-dev models bench-models
 .DELETE_ON_ERROR:
 
@@ -41,8 +41,11 @@ test: env ## set everything up and run all tests
 	@status=0; \
 	$(BIN)/python tools/dev/check.py || status=1; \
 	$(LIT) test || status=1; \
-	$(BIN)/python -m pytest -n $(JOBS) || status=1; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal || status=1; \
 	exit $$status
+
+test-all: export RELAX_MLIR_DRAWS := all
+test-all: test ## the same with three times as many examples of properties that compile programs
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test

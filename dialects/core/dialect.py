@@ -61,6 +61,8 @@ class Dialect:
         self.types = dict(types or {})
         self.attributes = dict(attributes or {})
         self.ops: dict[str, Operator] = {}
+        #: Operators by their names in IRDL.
+        self._spelled: dict[str, str] = {}
         self._classes: list[type] = []
         self._classes_registered = False
         #: How many of the operators each context knows.
@@ -103,7 +105,7 @@ class Dialect:
         """Declares an operator (its arguments: opdef.OpDef). Calls build it."""
         if name in self.ops:
             raise RelaxError(f"operator {self.name}.{name} is declared twice")
-        clash = next((other for other in self.ops if irdl_name(other) == irdl_name(name)), None)
+        clash = self._spelled.get(irdl_name(name))
         if clash is not None:
             raise RelaxError(f"operator {self.name}.{name} cannot be told from {self.name}.{clash} in IRDL")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
@@ -128,6 +130,7 @@ class Dialect:
             doc=doc,
         )
         self.ops[name] = definition
+        self._spelled[irdl_name(name)] = name
         return definition
 
     def irdl_module(self, context: Any) -> Any:

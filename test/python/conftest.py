@@ -10,6 +10,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+# As many processes run tests as there are CPUs: threads of matrix products would wait for each other, and not idly.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
 # No test depends on how busy the machine is: what an example may take, on a clock, is nobody's business.
 settings.register_profile("relax_mlir", deadline=None)
 settings.load_profile("relax_mlir")

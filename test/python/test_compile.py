@@ -13,7 +13,8 @@ import pytest
 import scipy.special
 import tvm_ffi
 from compiling import array, built, compiled, floats
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import relax_mlir as rx
@@ -88,7 +89,7 @@ _UNARY = {"exp": numpy.exp, "negative": numpy.negative, "abs": numpy.abs, "tanh"
 _BINARY = {"add": numpy.add, "subtract": numpy.subtract, "maximum": numpy.maximum}
 
 
-@settings(max_examples=12, deadline=None)
+@draws(12)
 @given(st.data())
 def test_temporaries_do_not_disturb_each_other(data: Any) -> None:
     """Random graphs with tensors of several sizes, all of whose values may be returned."""

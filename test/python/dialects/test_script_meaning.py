@@ -14,7 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.script import print_script
 
@@ -211,7 +212,7 @@ def unused(names: Sequence[str], lines: Sequence[str]) -> list[int]:
 
 
 @given(st.lists(_scalar_nodes, min_size=4, max_size=14), st.lists(st.integers(-9, 9), min_size=4, max_size=4))
-@settings(max_examples=100, deadline=None)
+@draws(100)
 def test_scalars_and_memory(nodes: list[Node], memory: list[int]) -> None:
     program = ScalarProgram(Emitter(), list(memory))
     values = program.run(nodes, [3, -5])
@@ -382,7 +383,7 @@ def replaced(tensor: tuple[int, ...], offset: int, part: Sequence[int]) -> tuple
 
 
 @given(st.lists(_tensor_nodes, min_size=3, max_size=12))
-@settings(max_examples=100, deadline=None)
+@draws(100)
 def test_tensors_are_values(nodes: list[Node]) -> None:
     first, second = (1, 2, 3, 4), (-7, 0, 5, 9)
     tensors, scalars = run_tensors(nodes, ([first, second], [3, -5]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hypothesis import assume, given, settings
+from drawing import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.symbols import (
     Dim,
@@ -48,7 +49,7 @@ trees = st.recursive(
     max_leaves=10,
 )
 assignments = st.fixed_dictionaries({name: st.integers(0, 12) | st.integers(0, 1000) for name in NAMES})
-properties = settings(max_examples=400, deadline=None)
+properties = draws(400)
 
 
 def numeric(tree: Tree, values: Mapping[str, int]) -> int:
@@ -157,7 +158,7 @@ def test_equal_polynomials_are_the_same(a: Tree, b: Tree, c: Tree) -> None:
         assert "allowed" in str(error)
 
 
-@settings(max_examples=1000, deadline=None)
+@draws(1000)
 @given(st.text(alphabet="nm 0123+-*/%(),.é\n", max_size=40) | st.text(max_size=20))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
+from drawing import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from interpreter import DTYPES, Interpreter, function_of, run_function, same
 from relax_mlir.bindings.mlir import ir
@@ -365,7 +366,7 @@ STEPS: dict[str, Callable[[Graph], None]] = {
 }  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@draws(150, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_results_and_types_stay(data: Any) -> None:
     graph = Graph(data.draw)

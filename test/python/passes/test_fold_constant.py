@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.passes.canonicalize.folding import Evaluator
 from relax_mlir.passes.relax_fold_constant import FoldConstant
@@ -64,7 +65,7 @@ def quantized(draw: Any) -> tuple[list[Any], int]:
     return [any_integers(draw, dtype, *shape), scale, any_integers(draw, dtype, *slices)], axis
 
 
-@settings(max_examples=12, deadline=None)
+@draws(12)
 @given(quantized(), st.sampled_from(["float32", "float16"]))
 def test_dequantized_to_the_last_bit(case: Any, target: str) -> None:
     arrays, axis = case

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.legality import operations_in
 from relax_mlir.dialects.core.codec import decode
@@ -150,7 +151,7 @@ def shape_of(value: Any) -> tuple[Any, ...]:
     return tuple(dim if isinstance(dim, int) else str(dim) for dim in decode(value.type).shape)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(st.data())
 def test_random_graphs(data: Any) -> None:
     steps: list[Step] = []

@@ -11,8 +11,9 @@ from typing import Any
 import numpy
 import pytest
 from compiling import array
+from drawing import draws
 from gradient_cases import USES, Use, relax
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from own_rules import without_new_gradients
 from relax_mlir.dialects.relax import const
@@ -89,7 +90,7 @@ _ONES = ["exp", "sin", "tanh", "sigmoid", "square", "negative", "nn.gelu", "nn.s
 _TWOS = ["add", "multiply", "subtract", "maximum", "matmul", "divide"]
 
 
-@settings(max_examples=8, deadline=None)
+@draws(8)
 @given(st.data())
 def test_chains(data: st.DataObject) -> None:
     """Tensors are used several times, in any order, with a batch that is a symbol."""

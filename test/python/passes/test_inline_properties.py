@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
+from drawing import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from interpreter import function_of, run_function, same
 from relax_mlir.bindings.mlir import ir
@@ -80,7 +81,7 @@ def functions_in(module: rx.Module) -> list[str]:
     return [op.operation.attributes["sym_name"].value for op in module.body.operations]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@draws(80, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_results_stay(data: Any) -> None:
     module = rx.Module()

@@ -10,7 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from intrinsic_jit import NUMPY_TYPES, run_intrinsic
 from intrinsic_oracle import LONG, ORACLES, distance, samples
@@ -76,7 +77,7 @@ def test_integer_intrinsic(name: str, dtype: str) -> None:
 
 
 @given(st.lists(st.tuples(*[st.integers(-(2**31), 2**31 - 1)] * 2, st.integers(-31, 7)), min_size=1, max_size=20))
-@settings(max_examples=10, deadline=None)
+@draws(10)
 def test_q_multiply_shift(rows: list[tuple[int, int, int]]) -> None:
     x, y, s = (np.array(column, np.int32) for column in zip(*rows, strict=True))
     y = y >> 8

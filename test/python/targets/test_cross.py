@@ -13,8 +13,9 @@ import llvmlite.binding as llvm
 import ml_dtypes
 import numpy
 import pytest
+from drawing import draws
 from elf import read_object
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.execution import to_llvm_ir
@@ -109,7 +110,7 @@ def object_with(type_: str, values: list[int]) -> bytes:
     return bytes(machine.emit_object(code))
 
 
-@settings(max_examples=15, deadline=None)
+@draws(15)
 @given(st.sampled_from(sorted(BITS)), st.data())
 def test_constants_keep_their_bits(type_: str, data: Any) -> None:
     bits = BITS[type_][0]

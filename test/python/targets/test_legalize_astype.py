@@ -12,7 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME
@@ -205,7 +206,7 @@ def test_out_of_range() -> None:
     assert wide.tolist() == [0, 2**64 - 1, 0, 2**64 - 1, 0, 300, 0]
 
 
-@settings(max_examples=12, deadline=None)
+@draws(12)
 @given(st.lists(st.integers(0, 3), max_size=4))
 def test_shapes(shape: list[int]) -> None:
     values = numpy.random.default_rng(1).normal(scale=50, size=shape).astype("float32")

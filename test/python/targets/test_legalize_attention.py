@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -99,7 +100,7 @@ def test_doubles_are_computed_as_such() -> None:
 SYMBOLS = (("b", "q", "h", "d"), ("b", "k", "g", "d"), ("b", "k", "f", "e"))
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.integers(1, 2), st.integers(1, 6), st.integers(0, 6), st.sampled_from(HEADS), st.integers(1, 5))
 def test_symbolic_sizes(batch: int, queries: int, extra: int, heads: Any, size: int) -> None:
     """One kernel for all."""

@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy
 import pytest
 import scipy.signal
-from hypothesis import assume, given, settings
+from drawing import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -204,7 +205,7 @@ DYNAMIC = (("n", "c", "h", "w"), ("o", "c", "kh", "kw"))
 sizes = st.integers(1, 7)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.integers(0, 2), sizes, sizes, sizes, sizes, st.integers(1, 4), st.integers(1, 3))
 def test_symbolic_sizes(batch: int, inner: int, outer: int, height: int, width: int, kh: int, kw: int) -> None:
     """One kernel for all."""
@@ -272,7 +273,7 @@ def padded_cases(draw: Any) -> Case:
     return Case(data, (groups * outer, inner, *taps), attributes)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(padded_cases(), st.booleans())
 def test_taps_in_the_padding(case: Case, is_symbolic: bool) -> None:
     data, weight = normal(*case.data), normal(*case.weight, seed=4)
@@ -366,7 +367,7 @@ def short_rows(draw: Any) -> Case:
 _BORDER = st.tuples(st.integers(0, 1), st.integers(0, 1))
 
 
-@settings(max_examples=20, deadline=None)
+@draws(20)
 @given(short_rows(), st.booleans())
 def test_short_rows_are_joined(case: Case, is_symbolic: bool) -> None:
     data, weight = normal(*case.data), normal(*case.weight, seed=4)

@@ -13,8 +13,9 @@ import numpy
 import pytest
 import scipy.signal
 from compiling import array, built
+from drawing import draws
 from element_arrays import same_bits
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import called, dtype_name, run_built, run_op
 from relax_mlir.dialects.core.infos import ScalarInfo
@@ -108,7 +109,7 @@ def test_size(shape: tuple[int, ...]) -> None:
 # ---- matrices ----
 
 
-@settings(max_examples=15, deadline=None)
+@draws(15)
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(-6, 6) | st.sampled_from([2**63 - 1, -(2**63)]))
 def test_diagonals_known_at_run_time_only(rows: int, columns: int, k: int) -> None:
     inside = max(-7, min(k, 7))
@@ -165,7 +166,7 @@ def expected_hot(indices: Any, depth: int) -> Any:
 # ---- sequences ----
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.integers(-20, 20), st.integers(-20, 20), st.integers(-7, 7).filter(bool))
 def test_ranges_of_integers(start: int, end: int, step: int) -> None:
     expected = numpy.arange(start, end, step)
@@ -175,7 +176,7 @@ def test_ranges_of_integers(start: int, end: int, step: int) -> None:
     same_bits(with_run_time_scalars("arange", start, end, step, dtype="bfloat16"), expected.astype(ml_dtypes.bfloat16))
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(*[st.floats(-20, 20, width=32)] * 2, st.floats(0.25, 5, width=32), st.booleans())
 def test_ranges_of_floats(start: float, end: float, step: float, down: bool) -> None:
     step = -step if down else step

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 
@@ -159,7 +160,7 @@ def test_broadcasting_with_symbols(symbols: Any, shapes: Any) -> None:
     check("add", ran("add", *arrays, symbols=symbols), arrays[0] + arrays[1], "float32")
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(st.data())
 def test_broadcasting_as_numpy_does(data: Any) -> None:
     full = data.draw(st.lists(st.integers(0, 3), max_size=3), label="full")

@@ -11,7 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from layout_arrays import in_layout
 from onnx_oracle import run_onnx
@@ -66,7 +67,7 @@ def resized(x: Any, size: Sequence[int], **options: Any) -> Any:
     )[0]
 
 
-@settings(max_examples=15, deadline=None)
+@draws(15)
 @given(st.data())
 def test_interpolation_as_onnxruntime(data: Any) -> None:
     sizes = data.draw(st.tuples(*[st.integers(1, 6)] * 4), label="sizes")

@@ -10,8 +10,9 @@ import ml_dtypes
 import numpy
 import pytest
 from compiling import array, built
+from drawing import draws
 from element_arrays import same
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_built, run_op
@@ -25,7 +26,7 @@ DTYPES = (
 )
 INDEX_DTYPES = DTYPES[4:]
 NARROW = (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn)
-AS_DRAWN = settings(max_examples=40, deadline=None)
+AS_DRAWN = draws(40)
 
 
 def values(shape: Any, dtype: Any = "float32") -> Any:
@@ -152,7 +153,7 @@ BOUNDS = st.one_of(st.integers(-7, 7), st.sampled_from([2**63 - 1, -(2**63 - 1),
 STRIDES = st.integers(-3, 3).filter(bool)
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.data())
 def test_strided_slices_of_fixed_sizes(data: Any) -> None:
     shape = data.draw(st.tuples(st.integers(0, 5), st.integers(0, 5)), label="shape")

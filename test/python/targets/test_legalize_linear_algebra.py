@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 from relax_mlir.dialects.tir.prim_func import is_prim_func, op_pattern
@@ -106,7 +107,7 @@ def test_special_values() -> None:
 sizes = st.integers(0, 6)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(sizes, sizes, sizes, st.sampled_from([(1, 1), (1, 3), (3, 1), (2, 2), (0, 1), (0, 0)]))
 def test_symbolic_sizes(rows: int, length: int, columns: int, batch: tuple[int, int]) -> None:
     """One kernel for all: the batches broadcast at run time, so that no type tells the result's."""
@@ -186,7 +187,7 @@ def test_einsum_of(dtype: str) -> None:
     close(actual.astype("float64"), expected.astype("float64"), rtol=ROUNDING.get(dtype, 0), atol=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.data())
 def test_einsum_of_any_equation(data: Any) -> None:
     labels = st.lists(st.sampled_from("abcd"), max_size=3)
@@ -199,7 +200,7 @@ def test_einsum_of_any_equation(data: Any) -> None:
     close(ran("einsum", *arrays, subscripts=equation), numpy.einsum(equation, *arrays))
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.lists(st.integers(0, 4), min_size=4, max_size=4), st.booleans(), st.booleans())
 def test_einsum_with_symbols(lengths: list[int], first: bool, second: bool) -> None:
     """Diagonals are of one size, the others broadcast."""

@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -51,7 +52,7 @@ def nll(predictions: Any, targets: Any, weights: Any, reduction: str, ignored: i
     )[0]
 
 
-@settings(max_examples=20, deadline=None)
+@draws(20)
 @given(st.data())
 def test_nll_as_onnxruntime(data: Any) -> None:
     reduction = data.draw(st.sampled_from(REDUCTIONS), label="reduction")

@@ -12,8 +12,9 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from drawing import draws
 from element_arrays import same_bits
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from prim_jit import run_op
 from relax_mlir.passes.legalize.rules import all_rules
@@ -84,7 +85,7 @@ def name_of(case: Any) -> str:
 
 
 @pytest.mark.parametrize("case", DYNAMIC, ids=name_of)
-@settings(max_examples=12, deadline=None)
+@draws(12)
 @given(sizes=st.fixed_dictionaries({name: st.integers(0, 5) for name in "abc"}))
 def test_sizes_known_at_run_time_only(case: Case, sizes: dict[str, int]) -> None:
     name, symbols, attributes, reference = case
@@ -113,7 +114,7 @@ def test_every_element_type(name: str, attributes: Any, reference: Any, dtype: A
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
 
-@settings(max_examples=6, deadline=None)
+@draws(6)
 @given(shapes, st.data())
 def test_permuted_and_flipped(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape, dtype="int16")
@@ -124,7 +125,7 @@ def test_permuted_and_flipped(shape: tuple[int, ...], data: Any) -> None:
         same_bits(ran("flip", x, axis=signed[0]), numpy.flip(x, signed[0]))
 
 
-@settings(max_examples=6, deadline=None)
+@draws(6)
 @given(shapes, st.data())
 def test_repeated_and_tiled(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape, dtype="uint8")
@@ -149,7 +150,7 @@ def factored(draw: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return grouped(), grouped()
 
 
-@settings(max_examples=10, deadline=None)
+@draws(10)
 @given(factored())
 def test_reshaped(pair: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     old, new = pair
@@ -159,7 +160,7 @@ def test_reshaped(pair: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     same_bits(ran("reshape", x, shape=new, default_rules=True), x.reshape(new))
 
 
-@settings(max_examples=4, deadline=None)
+@draws(4)
 @given(shapes, st.data())
 def test_sizes_of_one(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape)
@@ -232,7 +233,7 @@ def test_what_no_broadcast_can_have_made() -> None:
 # ---- several tensors ----
 
 
-@settings(max_examples=15, deadline=None)
+@draws(15)
 @given(st.lists(st.integers(0, 4), min_size=3, max_size=3), st.integers(0, 3))
 def test_joined_along_sizes_known_at_run_time_only(sizes: list[int], rows: int) -> None:
     parts = [bits(rows, size, 2, seed=index) for index, size in enumerate(sizes)]
@@ -262,7 +263,7 @@ def test_many_tensors_of_unknown_sizes_are_joined_in_groups() -> None:
     assert max(line.count("%") for line in text.splitlines() if '"relax.call_tir"(' in line) == 1 + 16
 
 
-@settings(max_examples=6, deadline=None)
+@draws(6)
 @given(shapes, st.data())
 def test_joined(shape: tuple[int, ...], data: Any) -> None:
     count = data.draw(st.integers(1, 4))
@@ -299,7 +300,7 @@ def numpys_split(x: Any, sections: Any, axis: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("sections", [2, 3, 4, (2,), (0, 1, 1, 5), ()], ids=str)
-@settings(max_examples=8, deadline=None)
+@draws(8)
 @given(st.integers(0, 9), st.integers(0, 2))
 def test_split_at_run_time(sections: Any, size: int, rows: int) -> None:
     x = bits(rows, size)
@@ -310,7 +311,7 @@ def test_split_at_run_time(sections: Any, size: int, rows: int) -> None:
             same_bits(part, want)
 
 
-@settings(max_examples=6, deadline=None)
+@draws(6)
 @given(shapes.filter(len), st.data())
 def test_split(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape, dtype="int8")

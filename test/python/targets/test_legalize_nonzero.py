@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 
@@ -47,13 +48,13 @@ def test_a_scalar_is_a_row_of_one(value: float) -> None:
     check(numpy.array(value))
 
 
-@settings(max_examples=8, deadline=None)
+@draws(8)
 @given(st.lists(st.integers(0, 4), max_size=4), st.integers(0, 100))
 def test_static_shapes(shape: list[int], seed: int) -> None:
     check(numpy.asarray(sparse("int32", tuple(shape), seed)))
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(st.lists(st.booleans(), max_size=50))
 def test_every_size(flags: list[bool]) -> None:
     check(numpy.array(flags, "bool"), symbols=[("n",)])

@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -61,7 +62,7 @@ def test_layer_norm(dtype: Any) -> None:
         close(actual, expected, dtype, scale=8)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(st.data())
 def test_layer_norm_along_any_axes(data: Any) -> None:
     """The parameters' dimensions are in the order of `axes`, which need not ascend."""

@@ -9,7 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -37,7 +38,7 @@ def padded(x: Any, widths: Sequence[int], mode: str, value: Any = 0) -> Any:
     return numpy.pad(x, pairs, MODES[mode], **options) if x.ndim else x
 
 
-@settings(max_examples=20, deadline=None)
+@draws(20)
 @given(st.data())
 def test_as_numpy(data: Any) -> None:
     mode = data.draw(st.sampled_from(sorted(MODES)), label="mode")
@@ -47,7 +48,7 @@ def test_as_numpy(data: Any) -> None:
     numpy.testing.assert_array_equal(ran("pad", x, pad_width=widths, pad_mode=mode), padded(x, widths, mode))
 
 
-@settings(max_examples=15, deadline=None)
+@draws(15)
 @given(st.data())
 def test_negative_widths_remove(data: Any) -> None:
     mode = data.draw(st.sampled_from(sorted(MODES)), label="mode")
@@ -111,7 +112,7 @@ def test_nothing_to_pad_with(mode: str) -> None:
         ran("pad", numbered((1, 0, 3)), pad_width=(0, 0, 2, 1, 0, 5), pad_mode=mode, symbols=[("a", "b", "c")])
 
 
-@settings(max_examples=10, deadline=None)
+@draws(10)
 @given(st.integers(1, 3), st.tuples(*[st.integers(0, 3)] * 4))
 def test_pixel_shuffle(factor: int, shape: Any) -> None:
     batch, channels, height, width = shape

@@ -10,7 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from layout_arrays import in_layout
 from onnx_oracle import run_onnx
@@ -93,7 +94,7 @@ def as_onnx(attributes: dict[str, Any]) -> dict[str, Any]:
     return {names.get(key, key): int(value) if key == "ceil_mode" else value for key, value in attributes.items()}
 
 
-@settings(max_examples=20, deadline=None)
+@draws(20)
 @given(st.data())
 def test_as_onnxruntime(data: Any) -> None:
     spatial = data.draw(st.integers(1, 3), label="spatial")
@@ -230,7 +231,7 @@ def means(x: Any, sizes: Sequence[int]) -> Any:
     return result
 
 
-@settings(max_examples=12, deadline=None)
+@draws(12)
 @given(st.data())
 def test_adaptive(data: Any) -> None:
     spatial = data.draw(st.integers(1, 3))

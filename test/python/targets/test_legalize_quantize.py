@@ -9,7 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import called, run_op
@@ -137,7 +138,7 @@ def test_zero_points_of_32_bits(zero_point: int) -> None:
     same(run("dequantize", whole, scale, point, out_dtype="float32"), dequantized(whole, scale, point, "float32"))
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.data())
 def test_along_axes(data: Any) -> None:
     """One function takes all shapes of a rank."""

@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy
 import pytest
 from compiling import array, built
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 
@@ -94,7 +95,7 @@ def test_booleans() -> None:
         numpy.testing.assert_array_equal(ran(name, x, axis=1), REFERENCES[name](x, axis=1), err_msg=name)
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.data())
 def test_axes_as_numpy_takes_them(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=4), label="shape"))

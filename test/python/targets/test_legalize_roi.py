@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -34,7 +35,7 @@ def aligned(data: Any, rois: Any, **attributes: Any) -> Any:
     return run_onnx("RoiAlign", data, rois[:, 1:].copy(), places, coordinate_transformation_mode=shift, **attributes)[0]
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.integers(0, 1000), st.integers(1, 9), st.integers(1, 9))
 def test_means(seed: int, height: int, width: int) -> None:
     random = numpy.random.default_rng(seed)
@@ -123,7 +124,7 @@ def test_narrow_types_are_rounded_once(dtype: Any, tolerance: float) -> None:
 # ---- maxima of parts ----
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.integers(0, 1000), st.integers(1, 9), st.integers(1, 9))
 def test_maxima(seed: int, height: int, width: int) -> None:
     random = numpy.random.default_rng(seed)

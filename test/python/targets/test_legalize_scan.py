@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 
@@ -51,7 +52,7 @@ def test_integers_wrap_around(name: str, dtype: str) -> None:
     numpy.testing.assert_array_equal(actual, REFERENCES[name](x, axis=1, dtype=dtype), strict=True)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(st.data())
 def test_any_axis(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=4), label="shape"))

@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from drawing import draws
 from element_arrays import same
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_built, run_op
@@ -19,7 +20,7 @@ import relax_mlir as rx
 INTS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 FLOATS = ("float16", "float32", "float64")
 NARROW = (ml_dtypes.bfloat16, ml_dtypes.float8_e5m2)
-AS_DRAWN = settings(max_examples=30, deadline=None)
+AS_DRAWN = draws(30)
 
 #: What numpy does at places one after the other; updates alone replace.
 AT = {

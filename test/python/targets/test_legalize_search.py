@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 
@@ -62,7 +63,7 @@ def test_two_element_types(dtypes: Any) -> None:
     same(bucketized(x, boundaries), numpy.searchsorted(boundaries.astype("float64"), x.astype("float64")))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     st.lists(st.one_of(st.integers(-4, 4), st.just(numpy.nan), st.just(numpy.inf)), max_size=9),
     st.lists(st.lists(st.one_of(st.integers(-5, 5), st.just(numpy.nan)), min_size=3, max_size=3), max_size=3),

@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 
@@ -45,7 +46,7 @@ def test_symbolic_sizes(name: str, dtype: Any) -> None:
             check(name, actual, x, 1)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(st.data())
 def test_any_axis(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4), label="shape"))

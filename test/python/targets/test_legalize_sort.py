@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from drawing import draws
 from element_arrays import same_bits, several
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -64,7 +65,7 @@ def test_types_of_positions(dtype: str) -> None:
     same_bits(ran("argsort", data, dtype=dtype), numpy.argsort(data, kind="stable").astype(dtype))
 
 
-@settings(max_examples=6, deadline=None)
+@draws(6)
 @given(st.data())
 def test_every_axis_of_static_shapes(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=4), label="shape"))
@@ -74,7 +75,7 @@ def test_every_axis_of_static_shapes(data: Any) -> None:
     same_bits(ran("sort", array, axis=axis), numpy.sort(array, axis))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.lists(st.integers(-3, 3), max_size=100))
 def test_every_size(numbers: list[int]) -> None:
     data = numpy.array(numbers, "int64")
@@ -103,7 +104,7 @@ def test_topk_of_every_type(dtype: Any, largest: bool) -> None:
         same_bits(values, numpy.take_along_axis(data, expected, 1), shape)
 
 
-@settings(max_examples=7, deadline=None)
+@draws(7)
 @given(st.integers(0, 12), st.integers(-1, 14), st.booleans())
 def test_topk_of_every_k(size: int, k: int, largest: bool) -> None:
     data = several("int8", (2, size))

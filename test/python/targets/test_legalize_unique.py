@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from drawing import draws
 from element_arrays import several
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op
 
@@ -97,7 +98,7 @@ def test_a_scalar(is_sorted: bool) -> None:
     check(ran(numpy.array(2.5), sorted=is_sorted, **ALL), reference(numpy.array(2.5)))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.lists(st.integers(-4, 4), max_size=60), st.booleans())
 def test_every_size(numbers: list[int], is_sorted: bool) -> None:
     data = numpy.array(numbers, "int8")

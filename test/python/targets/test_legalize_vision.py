@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx
 from prim_jit import run_op
@@ -34,7 +35,7 @@ def limits(most: int, iou: float, score: float) -> tuple[Any, ...]:
     return numpy.array(most), numpy.array([iou], "float32"), numpy.array([score], "float32")
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(
     st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 40)),
     st.integers(0, 10),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
@@ -69,7 +70,7 @@ def cases(draw: Any) -> Any:
 
 
 @given(cases(), st.booleans(), st.sampled_from([16, 32, 64]))
-@settings(max_examples=30, deadline=None)
+@draws(30)
 def test_two_dimensions(case: Any, is_dynamic: bool, vector_bytes: int) -> None:
     batch, (outputs, inputs), spatial, kernel, sizes, stride, dilation = case
     x = Shaped(("n", inputs, "h", "w") if is_dynamic else (batch, inputs, *spatial), "f32")

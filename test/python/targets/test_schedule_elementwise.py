@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduled import Shaped, prim_func, random_array, run, scheduled_text
 
@@ -56,7 +57,7 @@ def additions(draw: Any) -> Any:
 
 
 @given(additions(), st.sampled_from(sorted(NUMPY)), st.booleans(), st.sampled_from([16, 32, 64]))
-@settings(max_examples=40, deadline=None)
+@draws(40)
 def test_addition_with_broadcast_and_transposed_inputs(
     case: Any, dtype: str, is_dynamic: bool, vector_bytes: int
 ) -> None:
@@ -96,7 +97,7 @@ DYNAMIC = Shaped(("n", "m"), "f32")
 
 @pytest.mark.parametrize("vector_bytes", [16, 64])
 @given(st.tuples(st.sampled_from(SIZES), st.sampled_from(SIZES)))
-@settings(max_examples=40, deadline=None)
+@draws(40)
 def test_one_dynamic_kernel_takes_every_size(vector_bytes: int, shape: tuple[int, int]) -> None:
     body = generic([(DYNAMIC, "d0, d1"), (DYNAMIC, "d0, d1")], DYNAMIC, sum_body("f32"))
     x, y = random_array(shape, "f4", 1), random_array(shape, "f4", 2)

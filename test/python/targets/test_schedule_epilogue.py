@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduled import Shaped, prim_func, random_array, run, scheduled_text
 
@@ -56,7 +57,7 @@ def bias_and_relu(sums: Shaped, bias: Shaped, residual: Shaped, out: Shaped, tar
 @pytest.mark.parametrize("is_dynamic", [False, True])
 @pytest.mark.parametrize("second", ["kn", "nk"])
 @given(st.tuples(*[st.sampled_from(SIZES)] * 3))
-@settings(max_examples=12, deadline=None)
+@draws(12)
 def test_bias_relu_and_residual_of_a_product(is_dynamic: bool, second: str, sizes: tuple[int, int, int]) -> None:
     m, n, k = sizes
     letters: dict[str, Any] = {"m": "m", "n": "n", "k": "k"} if is_dynamic else {"m": m, "n": n, "k": k}

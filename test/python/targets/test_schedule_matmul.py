@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduled import Shaped, prim_func, random_array, run, scheduled_text
 
@@ -67,7 +68,7 @@ sizes = st.sampled_from(SIZES)
     st.lists(st.sampled_from([1, 2, 3]), max_size=2), sizes, sizes, sizes,
     st.sampled_from(sorted(TYPES)), st.booleans(), st.sampled_from([16, 32, 64]),
 )  # fmt: skip
-@settings(max_examples=30, deadline=None)
+@draws(30)
 def test_known_sizes(
     batch: list[int], m: int, n: int, k: int, dtype: str, is_transposed: bool, vector_bytes: int
 ) -> None:
@@ -77,7 +78,7 @@ def test_known_sizes(
 @pytest.mark.parametrize("is_transposed", [False, True])
 @pytest.mark.parametrize(("dtype", "vector_bytes"), [("f32", 64), ("f16", 32)])
 @given(sizes, sizes, sizes)
-@settings(max_examples=40, deadline=None)
+@draws(40)
 def test_one_dynamic_kernel_takes_every_size(
     is_transposed: bool, dtype: str, vector_bytes: int, m: int, n: int, k: int
 ) -> None:
@@ -94,7 +95,7 @@ def test_many_rows_and_long_sums_go_by_panels(m: int, n: int, k: int, is_dynamic
 
 @pytest.mark.parametrize("is_transposed", [False, True])
 @given(sizes, sizes)
-@settings(max_examples=20, deadline=None)
+@draws(20)
 def test_one_row_of_any_length(is_transposed: bool, n: int, k: int) -> None:
     names = [(1, "k"), ("n", "k") if is_transposed else ("k", "n"), (1, "n")]
     check((), 1, n, k, "f32", is_transposed=is_transposed, names=names, vector_bytes=64)

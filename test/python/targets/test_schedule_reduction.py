@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduled import Shaped, executable, prim_func, random_array, run, scheduled_text
 
@@ -48,7 +49,7 @@ def reductions(draw: Any) -> tuple[tuple[int, ...], list[int]]:
 
 
 @given(reductions(), st.sampled_from(sorted(KINDS)), st.booleans(), st.booleans(), st.sampled_from([16, 32, 64]))
-@settings(max_examples=40, deadline=None)
+@draws(40)
 def test_floats(case: Any, kind: str, is_dynamic: bool, keeps: bool, vector_bytes: int) -> None:
     shape, axes = case
     combine, start, function = KINDS[kind]
@@ -84,7 +85,7 @@ def test_integers(combine: str, axis: int) -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("vector_bytes", [16, 64])
 @given(st.tuples(st.sampled_from(SIZES), st.sampled_from(SIZES)))
-@settings(max_examples=30, deadline=None)
+@draws(30)
 def test_one_dynamic_kernel_takes_every_size(axis: int, vector_bytes: int, shape: tuple[int, int]) -> None:
     x, out = Shaped(("n", "m"), "f32"), Shaped((("m", "n")[axis],), "f32")
     text = prim_func([x], [out], reduction(x, out, [axis], "addf", "0.0"), "comm_reduce")

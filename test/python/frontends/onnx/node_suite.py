@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
+import tempfile
 import warnings
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
@@ -16,6 +20,7 @@ import relax_mlir as rx
 
 # Two steps of bfloat16, as in ONNX's own runner.
 _BFLOAT16_RTOL = 2**-6
+_KEPT = Path(__file__).resolve().parents[4] / "build" / "node-suite"
 
 
 class Case(NamedTuple):
@@ -45,6 +50,20 @@ def cases(*operators: str, all: bool = False) -> list[Case]:
 
 @lru_cache(maxsize=1)
 def _node_cases() -> list[Case]:
+    """Package onnx computes them for ten seconds, so they are kept, by versions and this file's content."""
+    made_by = hashlib.blake2b(Path(__file__).read_bytes(), digest_size=8).hexdigest()
+    kept = _KEPT / f"onnx-{onnx.__version__}-numpy-{numpy.__version__}-{made_by}.pickle"
+    if kept.exists():
+        return list(pickle.loads(kept.read_bytes()))
+    made = _made_cases()
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
+        pickle.dump(made, file)
+    Path(file.name).replace(kept)  # at once: other processes read it meanwhile
+    return made
+
+
+def _made_cases() -> list[Case]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its data has overflows and NaNs on purpose
         found = loader.load_model_tests(kind="node")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import onnx
 import pytest
-from hypothesis import given, settings
+from drawing import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from sequence_models import Compared, compiled, floats, integer, plain, refused, same, truth
 
@@ -59,7 +60,7 @@ def test_lengths_of_parts_at_run_time() -> None:
             compared.main(floats(6, 2), numpy.array(wrong))
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(size=st.integers(0, 9), length=st.integers(1, 4))
 def test_parts_of_one_length(size: int, length: int) -> None:
     """How many there are only the run tells."""
