@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from relax_mlir.dialects.core import symbols
 from relax_mlir.dialects.core.symbols import (
+    MAX_TEXT,
     Dim,
     Size,
     SymbolError,
@@ -201,6 +202,14 @@ def test_refused(text: str) -> None:
 def test_long_text_is_no_nesting() -> None:
     assert parse("-" * 4000 + "n") == sym("n")
     assert parse("+".join(["(n)"] * 100)) == 100 * sym("n")
+
+
+def test_the_longest_expression() -> None:
+    longest = "n" * MAX_TEXT
+    assert str(sym(longest)) == longest == str(parse(longest))
+    for act in (sym, parse, lambda text: sym(text[:-2]) + 1000):
+        with pytest.raises(SymbolError, match=rf"expression is \d+ characters long, at most {MAX_TEXT} are allowed"):
+            act(longest + "n")
 
 
 def test_long_division_gives_up_early() -> None:
