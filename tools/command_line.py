@@ -50,6 +50,10 @@ COMMON_OPTIONS = {
 }  # fmt: skip
 
 
+#: The options of all tools after which there is nothing else to do.
+INFORMATION = ("help", "version", "print-completion")
+
+
 class Arguments:
     """A parsed command line: each option's value by its name, and what is no option."""
 

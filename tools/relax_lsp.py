@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per option reads best
 """relax-lsp: a language server for MLIR files with relax and tir operators.
 
 Exit codes: 0, and 1 for any error. It loads no MLIR itself, so it needs no guard.
@@ -12,11 +13,22 @@ from typing import TextIO
 
 from .. import __version__
 from ..bindings.errors import RelaxError
-from .command_line import Arguments, help_text, reporting_errors, write_text
-from .completion import completion_script
-from .lsp.options import HELP_HEAD, OPTIONS, parse
+from .command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, reporting_errors, write_text
+from .information import information
 
 _NAME = "relax-lsp"
+
+OPTIONS: dict[str, Option] = {
+    "stdio": Option("flag", "Server", "changes nothing, for editors that pass it: standard input and output are what is spoken on", default=False),
+    "load-plugin": Option("list", "Server", "import this Python module or file first; the dialects that it registers are known then", "module"),
+    **COMMON_OPTIONS,
+}  # fmt: skip
+
+HELP_HEAD = (
+    "relax-lsp: tells editors about MLIR files with relax and tir operators, by the language server protocol",
+    "",
+    "usage: relax-lsp [options]        (an editor starts it)",
+)
 
 
 def main() -> None:
@@ -33,9 +45,10 @@ def run(
     """Runs the tool on its arguments (without the program's name) and returns the exit code."""
 
     def work() -> int:
-        arguments = parse(argv)
-        if any(arguments[name] for name in ("help", "version", "print-completion")):
-            write_text(stdout or sys.stdout, _information(arguments))
+        arguments = _parse(argv)
+        told = information(arguments, _NAME, HELP_HEAD, OPTIONS, has_mlir=False)
+        if told is not None:
+            write_text(stdout or sys.stdout, told)
             return 0
         try:
             from .lsp.server import serve
@@ -47,13 +60,12 @@ def run(
     return reporting_errors(_NAME, work, stderr or sys.stderr, [RelaxError], "--traceback" in argv)
 
 
-def _information(arguments: Arguments) -> str:
-    """The text of --help and the like."""
-    if arguments["help"]:
-        return help_text(HELP_HEAD, OPTIONS)
-    if arguments["version"]:
-        return f"relax-mlir {__version__}\n"
-    return completion_script(arguments["print-completion"], _NAME, OPTIONS)
+def _parse(argv: Sequence[str]) -> Arguments:
+    """Raises RelaxError that names the argument at fault."""
+    arguments = parse_arguments(argv, OPTIONS)
+    if arguments.files:
+        raise RelaxError(f"relax-lsp takes no files, its editor names them; got {', '.join(arguments.files)}")
+    return arguments
 
 
 if __name__ == "__main__":

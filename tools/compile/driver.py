@@ -20,8 +20,8 @@ from ...passes.legalize.target_options import ChosenTarget, parse_target
 from ...runtime.artifact import Artifact, write_artifact
 from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
-from ..command_line import Arguments, help_text, parse_shapes, terminal_width, write_text
-from ..completion import completion_script
+from ..command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..information import information
 from ..opt.files import is_special, refuse_overwriting, write_whole
 from ..opt.guard import tell_long_stages
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
@@ -58,8 +58,9 @@ class Driver:
             raise
 
     def _run(self, arguments: Arguments, cache: DiskCache | None, program: CachedProgram | None) -> int:
-        if arguments["help"] or arguments["version"] or arguments["print-completion"] is not None:
-            write_text(self.stdout, _information(arguments))
+        told = information(arguments, "relax-compile", HELP_HEAD, OPTIONS, has_mlir=True)
+        if told is not None:
+            write_text(self.stdout, told)
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)
@@ -291,14 +292,3 @@ def _operators_text() -> str:
     rows = [(f"{each.domain}.{each.name}".lstrip("."), str(each.since), each.place) for each in all_converters()]
     width = max(len(name) for name, _, _ in rows)
     return "".join(f"{name:<{width}}  {since:>3}  {place}\n" for name, since, place in rows)
-
-
-def _information(arguments: Arguments) -> str:
-    """The text of --help and the like."""
-    if arguments["help"]:
-        return help_text(HELP_HEAD, OPTIONS)
-    if arguments["version"]:
-        from ..opt.listing import version_text
-
-        return version_text()
-    return completion_script(arguments["print-completion"], "relax-compile", OPTIONS)

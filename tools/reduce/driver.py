@@ -13,8 +13,8 @@ from ... import Module
 from ...bindings.errors import RelaxError
 from ...bindings.plugins import load_plugin
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
-from ..command_line import Arguments, help_text, write_text
-from ..completion import completion_script
+from ..command_line import Arguments, write_text
+from ..information import information
 from ..opt.files import is_special, write_beside, write_whole
 from ..opt.guard import announce, renamed_on_death
 from .failure import Failure
@@ -31,8 +31,9 @@ class Driver:
 
     def run(self, arguments: Arguments) -> int:
         """The exit code. Raises RelaxError."""
-        if any(arguments[name] for name in ("help", "version", "print-completion")):
-            write_text(self.stdout, _information(arguments))
+        told = information(arguments, "relax-reduce", HELP_HEAD, OPTIONS, has_mlir=True)
+        if told is not None:
+            write_text(self.stdout, told)
             return 0
         self._is_verbose = arguments["v"]
         for name in arguments["load-plugin"] or ():
@@ -105,14 +106,3 @@ def _kept(path: str, text: str) -> Iterator[str | None]:
             yield kept
     finally:
         os.unlink(kept)
-
-
-def _information(arguments: Arguments) -> str:
-    """The text of --help and the like."""
-    if arguments["help"]:
-        return help_text(HELP_HEAD, OPTIONS)
-    if arguments["version"]:
-        from ..opt.listing import version_text
-
-        return version_text()
-    return completion_script(arguments["print-completion"], "relax-reduce", OPTIONS)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from ... import __version__
 from ...bindings.errors import RelaxError
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load, tensor
 from ...runtime.noise import clock_cost, notes_on_calls
-from ..command_line import Arguments, help_text, parse_shapes, write_text
-from ..completion import completion_script
+from ..command_line import Arguments, parse_shapes, write_text
+from ..information import information
 from ..opt.files import refuse_overwriting
 from ..opt.guard import announce
 from . import benchmark, compare, outputs
@@ -33,8 +32,9 @@ class Driver:
     def run(self, argv: Sequence[str]) -> int:
         """The exit code. Raises EXPECTED_ERRORS."""
         arguments = parse(argv)
-        if arguments["help"] or arguments["version"] or arguments["print-completion"] is not None:
-            write_text(self.stdout, _information(arguments))
+        told = information(arguments, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False)
+        if told is not None:
+            write_text(self.stdout, told)
             return 0
         shapes: Any = parse_shapes(arguments["shape"], unknown=False)
         _check_numpy()
@@ -97,15 +97,6 @@ class Driver:
         found = compare.differences(results, compare.reference_outputs(model, inputs), arguments["tolerance"])
         write_text(self.stdout, compare.report(found))
         return 0 if all(each.is_close for each in found) else 1
-
-
-def _information(arguments: Arguments) -> str:
-    """The text of --help and the like."""
-    if arguments["help"]:
-        return help_text(HELP_HEAD, OPTIONS)
-    if arguments["version"]:
-        return f"relax-mlir {__version__}\n"
-    return completion_script(arguments["print-completion"], "relax-run", OPTIONS)
 
 
 def _files_read(arguments: Arguments) -> list[str]:
