@@ -76,7 +76,7 @@ op(
         "pooled_size": _POOLED_SIZE,
         "spatial_scale": _SPATIAL_SCALE,
         "sample_ratio": Int(-1, doc="samples in each direction; 0 or less: chosen by the region's size"),
-        "aligned": Bool(False, doc="whether positions are shifted by half a pixel"),
+        "aligned": Bool(False, doc="regions may be less than one element wide; positions are not shifted"),
         "layout": Str("NCHW", choices=("NCHW", "NHWC")),
         "mode": Str(
             "avg",

@@ -35,10 +35,13 @@ def _like_first(node: Node, found: Any) -> Value:
 def gather(node: Node) -> Value:
     import numpy
 
-    data = elements(node, 0)
-    if data.ndim == 0:
+    data, indices, axis = elements(node, 0), _indices(node, 1), node.int("axis", 0)
+    if not -data.ndim <= axis < data.ndim:
         raise NotKnown
-    return _like_first(node, numpy.take(data, _indices(node, 1), node.int("axis", 0)))
+    size = data.shape[axis]
+    if ((indices < -size) | (indices >= size)).any():
+        raise NotKnown  # the program refuses it
+    return _like_first(node, numpy.take(data, indices, axis))
 
 
 def slice_(node: Node) -> Value:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
-import onnx_nodes
 from drawing import Drawing
-from graphs import Node, Undefined
+from graphs import Undefined
+from onnx_oracle import run_onnx
 from recipes import RELAX as recipe
 
 
@@ -25,11 +25,13 @@ def _along(parameter: Any, x: Any, axis: int) -> Any:
     )
 
 
-def _onnx(op: str, arrays: Sequence[Any], **attributes: Any) -> Any:
+def _onnx(op: str, *arrays: Any, **attributes: Any) -> Any:
     """What onnxruntime gives, of float32."""
-    given = [each.astype("float32") if each.dtype.kind == "f" else each for each in arrays]
-    (result,) = onnx_nodes.oracle(Node(op, ("",) * len(given), ("y",), attributes, 21), given, {})
-    return result
+    given = [each.astype("float32") if each is not None and each.dtype.kind == "f" else each for each in arrays]
+    try:
+        return run_onnx(op, *given, **attributes)[0]
+    except Exception as error:  # whatever it raises: it gives nothing
+        raise Undefined(f"{op}: {str(error)[:200]}") from None
 
 
 def _divisor(d: Drawing, size: int | str) -> int:
@@ -226,8 +228,7 @@ def _resize(
     given = {"mode": mode, "coordinate_transformation_mode": coordinate_transformation_mode}
     if mode == "nearest":
         given["nearest_mode"] = rounding_method
-    node = Node("Resize", ("x", "", "", "s"), ("y",), given, 19)
-    return onnx_nodes.oracle(node, [x.astype("float32"), None, None, numpy.array([*x.shape[:2], *size])], {})[0]
+    return _onnx("Resize", x, None, None, numpy.array([*x.shape[:2], *size]), **given)
 
 
 @recipe(0.6)
@@ -250,7 +251,7 @@ def _grid_sample(x: Any, grid: Any, method: str, padding_mode: str, align_corner
     if padding_mode == "reflection" and 1 in x.shape[2:]:
         raise Undefined("nothing to mirror at: onnxruntime divides by zero")
     given = {"mode": _MODES.get(method, method), "padding_mode": padding_mode, "align_corners": int(align_corners)}
-    return _onnx("GridSample", [x, numpy.moveaxis(grid, 1, -1).copy()], **given)
+    return _onnx("GridSample", x, numpy.moveaxis(grid, 1, -1).copy(), **given)
 
 
 @recipe(0.4)
@@ -269,9 +270,13 @@ def _draw_samples(d: Drawing) -> None:
 def _roi_align(data: Any, rois: Any, pooled_size: Any, spatial_scale: float, sample_ratio: int, aligned: bool) -> Any:
     if not numpy.isfinite(data).all() or 0 in data.shape:
         raise Undefined("interpolation between infinities, or of nothing")
+    # ONNX shifts what is aligned by half an element, as its importers do before, and relax does not.
+    corners = rois[:, 1:] + 0.5 / spatial_scale * aligned
     return _onnx(
         "RoiAlign",
-        [data, rois[:, 1:].copy(), rois[:, 0].astype("int64")],
+        data,
+        corners,
+        rois[:, 0].astype("int64"),
         output_height=pooled_size[0],
         output_width=pooled_size[1],
         spatial_scale=spatial_scale,
@@ -283,7 +288,7 @@ def _roi_align(data: Any, rois: Any, pooled_size: Any, spatial_scale: float, sam
 def _roi_pool(data: Any, rois: Any, pooled_size: Any, spatial_scale: float) -> Any:
     if numpy.isnan(data).any() or 0 in data.shape:
         raise Undefined("onnxruntime loses NaN")
-    return _onnx("MaxRoiPool", [data, rois], pooled_shape=list(pooled_size), spatial_scale=spatial_scale)
+    return _onnx("MaxRoiPool", data, rois, pooled_shape=list(pooled_size), spatial_scale=spatial_scale)
 
 
 @recipe(0.5)

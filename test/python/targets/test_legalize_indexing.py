@@ -220,18 +220,6 @@ def test_strided_slices_of_every_element_type(dtype: Any) -> None:
     same(ran("strided_slice", x, axes=(0,), begin=(1,), end=(5,)), x[1:5])
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "f16"])
-def test_long_slices_of_narrow_floats(dtype: str) -> None:
-    """Vectors of elements that are no neighbours: nothing of compiler-rt is called."""
-    end = 2**63 - 1
-    cut = built(
-        [rx.tensor(("n",), dtype)], lambda x: relax.strided_slice(x, axes=[0], begin=[1], end=[end], strides=[3])
-    )
-    for n in (2, 500):
-        x = values((n,), ml_dtypes.bfloat16 if dtype == "bf16" else "float16")
-        same(rx.runtime.to_numpy(cut["main"](rx.runtime.tensor(x))), x[1::3])
-
-
 def test_a_promise_that_bounds_are_inside_is_checked() -> None:
     inbound = {"axes": (0,), "begin": (1,), "end": (4,), "assume_inbound": True, "symbols": [("n", 2)]}
     same(ran("strided_slice", values((6, 2)), **inbound), values((6, 2))[1:4])

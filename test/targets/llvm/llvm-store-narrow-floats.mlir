@@ -14,16 +14,30 @@ llvm.func @f(%p: !llvm.ptr, %m: vector<8xi1>, %v: vector<8xbf16>, %w: vector<8xf
 }
 
 // CHECK-LABEL: llvm.func @put
-// CHECK-DAG: %[[VECTOR:.*]] = llvm.bitcast %arg0 : vector<8xbf16> to vector<8xi16>
-// CHECK-DAG: %[[ELEMENT:.*]] = llvm.bitcast %arg1 : bf16 to i16
+// CHECK-DAG: %[[VECTOR:.*]] = llvm.bitcast %arg0 : vector<8xf16> to vector<8xi16>
+// CHECK-DAG: %[[ELEMENT:.*]] = llvm.bitcast %arg1 : f16 to i16
 // CHECK: %[[FILLED:.*]] = llvm.insertelement %[[ELEMENT]], %[[VECTOR]][%arg4 : i64] : vector<8xi16>
-// CHECK: %[[FLOATS:.*]] = llvm.bitcast %[[FILLED]] : vector<8xi16> to vector<8xbf16>
-// CHECK: llvm.insertelement %arg1, %[[FLOATS]][%{{.*}} : i64] : vector<8xbf16>
+// CHECK: llvm.shufflevector %{{.*}}, %{{.*}} [1, 0, 3, 2, 5, 4, 7, 6] : vector<8xi16>
 // CHECK: llvm.insertelement %arg3, %arg2[%arg4 : i64] : vector<8xf32>
-llvm.func @put(%v: vector<8xbf16>, %x: bf16, %w: vector<8xf32>, %y: f32, %i: i64) -> vector<8xbf16> {
-  %c = llvm.mlir.constant(2 : i64) : i64
-  %0 = llvm.insertelement %x, %v[%i : i64] : vector<8xbf16>
-  %1 = llvm.insertelement %x, %0[%c : i64] : vector<8xbf16>
+llvm.func @put(%v: vector<8xf16>, %x: f16, %w: vector<8xf32>, %y: f32, %i: i64) -> vector<8xf16> {
+  %0 = llvm.insertelement %x, %v[%i : i64] : vector<8xf16>
+  %1 = llvm.shufflevector %0, %0 [1, 0, 3, 2, 5, 4, 7, 6] : vector<8xf16>
   %2 = llvm.insertelement %y, %w[%i : i64] : vector<8xf32>
-  llvm.return %1 : vector<8xbf16>
+  llvm.return %1 : vector<8xf16>
+}
+
+// CHECK-LABEL: llvm.func @keep
+// CHECK: %[[FLOATS:.*]] = llvm.mlir.constant(1.500000e+00 : bf16) : bf16
+// CHECK: %[[CONSTANT:.*]] = llvm.bitcast %[[FLOATS]] : bf16 to i16
+// CHECK: %[[LOADED:.*]] = llvm.load %arg0 : !llvm.ptr -> i16
+// CHECK: llvm.cond_br %arg1, ^bb1(%[[LOADED]] : i16), ^bb1(%[[CONSTANT]] : i16)
+// CHECK: ^bb1(%[[CHOSEN:.*]]: i16):
+// CHECK: llvm.bitcast %[[CHOSEN]] : i16 to i16
+llvm.func @keep(%p: !llvm.ptr, %c: i1) -> i16 {
+  %0 = llvm.mlir.constant(1.5 : bf16) : bf16
+  %1 = llvm.load %p : !llvm.ptr -> bf16
+  llvm.cond_br %c, ^bb1(%1 : bf16), ^bb1(%0 : bf16)
+^bb1(%2: bf16):
+  %3 = llvm.bitcast %2 : bf16 to i16
+  llvm.return %3 : i16
 }

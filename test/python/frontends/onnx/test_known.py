@@ -210,6 +210,14 @@ def test_a_size_that_is_known_beside_one_that_is_not(pick: Any, constants: dict[
     assert _shape_of_result([*found, pick], others) == (None,)
 
 
+def test_an_index_behind_the_end_is_left_to_the_run() -> None:
+    """Which refuses it."""
+    nodes = [_SHAPE, _node("Gather", "shape place", "y")]
+    main = rx.compile(rx.from_onnx(_model(nodes, {"place": _I64([3])})))["main"]
+    with pytest.raises(IndexError, match="index 3 is out of range"):
+        main(numpy.zeros((1, 3, 1), "float32"))
+
+
 def test_negative_numbers_are_cut_towards_zero() -> None:
     """Quotients of integers, and floats that become integers: as numbers of the run, for each pair of signs."""
     nodes = [
