@@ -2,8 +2,8 @@
 """Keeps bf16 as integers of its width, and moves elements of vectors of f16 so.
 
 On CPUs without instructions for these types LLVM widens what is shuffled, put at a place that only the run tells,
-stored under a mask, or in use in several blocks, and calls compiler-rt to narrow it again, which nobody links. What
-computes bf16 has become integers already.
+stored under a mask, or in use in several blocks, and calls compiler-rt to narrow it again, which nobody links. Most of
+what computes bf16 has become integers already; the rest gets it where it computes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _MOVING = frozenset(
 )
 
 
-#: What has types of its own for what it gets.
-_CALLS = frozenset(("llvm.call", "llvm.return", "llvm.invoke"))
+#: They take integers as well.
+_RETYPED = _MOVING | {f"llvm.{name}" for name in "bitcast br cond_br load mlir.poison mlir.undef store switch".split()}
 #: Where elements of bf16 come from.
 _SOURCES = frozenset(("llvm.bitcast", "llvm.intr.masked.load", "llvm.load"))
 
@@ -44,43 +44,41 @@ class StoreNarrowFloats(Pass):
 
 def _convert_function(function: Any) -> None:
     inside = operations_in(function)
-    has_bf16 = any(each.name in _SOURCES and _is_bf16(each.results[0].type) for each in inside)
-    if has_bf16 and not _passes_bf16(function, inside):
-        _retype_blocks(function)
-        for each in inside:
-            _retype(each)
+    if any(each.name in _SOURCES and _is_bf16(each.results[0].type) for each in inside):
+        _retype(function, inside)
     for each in inside:
         if each.name in _MOVING:
             with each.location, ir.InsertionPoint(each):
                 _move_integers(each)
 
 
-def _retype_blocks(function: Any) -> None:
-    for block in function.regions[0].blocks:
-        for argument in block.arguments:
-            argument.set_type(_bf16_as_integers(argument.type))
+def _retype(function: Any, inside: list[Any]) -> None:
+    """Values of bf16 become integers, but for those that the function and its calls, constants and sums have."""
+    entry, *blocks = function.regions[0].blocks
+    others = [each for each in inside if each.name not in _RETYPED]
+    types = [[operand.type for operand in each.operands] for each in others]
+    moved = [result for each in inside if each.name in _RETYPED for result in each.results]
+    for value in (*moved, *(argument for block in blocks for argument in block.arguments)):
+        if _is_bf16(value.type):
+            value.set_type(_integers(value.type))
+    with function.location, ir.InsertionPoint.at_block_begin(entry):
+        _spread_integers(entry.arguments)
+    for each in others:
+        with each.location, ir.InsertionPoint.after(each):
+            _spread_integers(each.results)
+    for each, wanted in zip(others, types, strict=True):
+        with each.location, ir.InsertionPoint(each):
+            for index, type_ in enumerate(wanted):
+                if each.operands[index].type != type_:
+                    each.operands[index] = _bitcast(each.operands[index], type_)
 
 
-def _retype(op: Any) -> None:
-    """Values of bf16 become integers where they are."""
-    if op.name == "llvm.mlir.constant" and _is_bf16(op.results[0].type):
-        _retype_constant(op)
-        return
-    for result in op.results:
-        result.set_type(_bf16_as_integers(result.type))
-
-
-def _retype_constant(op: Any) -> None:
-    """What LLVM folds: elements are as they were."""
-    floats = op.results[0]
-    with op.location, ir.InsertionPoint.after(op):
-        integers = _bitcast(floats, _integers(floats.type))
-    floats.replace_all_uses_except(integers, integers.owner.operation)
-
-
-def _passes_bf16(function: Any, inside: list[Any]) -> bool:
-    passed = [value for op in inside if op.name in _CALLS for value in (*op.operands, *op.results)]
-    return any(_is_bf16(value.type) for value in (*function.regions[0].blocks[0].arguments, *passed))
+def _spread_integers(values: Any) -> None:
+    """Those who use what stays bf16 get integers."""
+    for value in values:
+        if _is_bf16(value.type):
+            integers = _bitcast(value, _integers(value.type))
+            value.replace_all_uses_except(integers, integers.owner.operation)
 
 
 def _move_integers(op: Any) -> None:
@@ -100,10 +98,6 @@ def _move_integers(op: Any) -> None:
 def _is_bf16(type_: Any) -> bool:
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
     return isinstance(element, ir.BF16Type)
-
-
-def _bf16_as_integers(type_: Any) -> Any:
-    return _integers(type_) if _is_bf16(type_) else type_
 
 
 def _is_narrow_vector(type_: Any) -> bool:

@@ -41,3 +41,18 @@ llvm.func @keep(%p: !llvm.ptr, %c: i1) -> i16 {
   %3 = llvm.bitcast %2 : bf16 to i16
   llvm.return %3 : i16
 }
+
+// CHECK-LABEL: llvm.func @compute
+// CHECK: %[[LOADED:.*]] = llvm.load %arg0 : !llvm.ptr -> i16
+// CHECK: %[[FLOAT:.*]] = llvm.bitcast %[[LOADED]] : i16 to bf16
+// CHECK: %[[WIDE:.*]] = llvm.fpext %[[FLOAT]] : bf16 to f64
+// CHECK: %[[ROUNDED:.*]] = llvm.fptrunc %[[WIDE]] : f64 to bf16
+// CHECK: %[[BITS:.*]] = llvm.bitcast %[[ROUNDED]] : bf16 to i16
+// CHECK: llvm.store %[[BITS]], %arg0 : i16, !llvm.ptr
+llvm.func @compute(%p: !llvm.ptr) {
+  %0 = llvm.load %p : !llvm.ptr -> bf16
+  %1 = llvm.fpext %0 : bf16 to f64
+  %2 = llvm.fptrunc %1 : f64 to bf16
+  llvm.store %2, %p : bf16, !llvm.ptr
+  llvm.return
+}
