@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..bindings.pass_manager import run_upstream
 from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
 from .core.registry import register_pass
@@ -27,7 +28,10 @@ class LowerCalls(Pass):
         add_globals(op, functions)
         mark_written_inputs(functions)
         for function in functions:
-            FunctionLowering(function).run()
+            lowered = FunctionLowering(function).run()
+            # What has no place in the arena is given back behind its last use: memory is held no longer than it is
+            # read, and what fails has little to give back.
+            run_upstream(lowered, ["optimize-allocation-liveness"])
 
 
 def graph_functions(module: Any) -> list[Any]:

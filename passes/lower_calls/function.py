@@ -7,7 +7,6 @@ it there. The types of the graph's function stay as attributes, for whoever call
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,13 +22,15 @@ from ..legalize import linalg
 from . import memrefs, scalars
 from .memrefs import Extent, as_value
 from .notes import PlanNotes
-from .plan import Buffer, Plan, dims_of, make_plan, storage_bytes
+from .plan import Buffer, Plan, dims_of, make_plan
 from .sizes import Sizes, plus, round_up
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
 #: On the allocation that holds a function's temporaries.
 ARENA = "relax.arena"
+#: On an allocation whose sizes make bytes that can be counted: that has been checked.
+COUNTED = "relax.counted"
 
 
 class FunctionLowering:
@@ -47,7 +48,6 @@ class FunctionLowering:
         self._outputs: list[Any] = []
         self._arena: Any = None
         self._slots: list[Extent] = []
-        self._checked: set[Any] = set()
         #: Memory to give back where a block ends, the innermost block last.
         self.owned: list[list[Any]] = []
 
@@ -89,8 +89,10 @@ class FunctionLowering:
             return memrefs.view(self._arena, buffer.offset, extents, element)
         if buffer.slot is not None:
             return memrefs.view(self._arena, self._slots[buffer.slot], extents, element)
-        memrefs.require_room(extents, element, memrefs.shape_text(info))
-        return self.own(memrefs.allocate(extents, element))
+        self.sizes.require_room(extents, element, memrefs.shape_text(info))
+        memref = self.own(memrefs.allocate(extents, element))
+        memref.owner.attributes[COUNTED] = ir.UnitAttr.get()
+        return memref
 
     def new_copy(self, memref: Any) -> Any:
         """Memory with the same elements, which somebody has to own."""
@@ -210,12 +212,9 @@ class FunctionLowering:
     def _require_room(self, buffer: Buffer) -> None:
         """An error at run time where sizes are absurd, also all slots together."""
         info = buffer.info
-        key = (frozenset(Counter(map(str, info.shape or ())).items()), storage_bytes(info.dtype))
-        if key not in self._checked:
-            self._checked.add(key)
-            element = memrefs.memref_type(info, self.context).element_type
-            most = memrefs.MOST_BYTES // (len(self.plan.slots) + 1)
-            memrefs.require_room(self.extents(info), element, memrefs.shape_text(info), most)
+        element = memrefs.memref_type(info, self.context).element_type
+        most = memrefs.MOST_BYTES // (len(self.plan.slots) + 1)
+        self.sizes.require_room(self.extents(info), element, memrefs.shape_text(info), most)
 
     # ---- blocks ----
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.errors import RelaxError
@@ -76,24 +76,6 @@ def storage_bytes(element: Any) -> int:
     return -(-bits // 8)
 
 
-def require_room(extents: Sequence[Extent], element: Any, shape: str, most: int = MOST_BYTES) -> None:
-    """Code that raises where a size is negative, or the bytes are that many: memory is not asked for such."""
-    count = byte_count(extents, element)
-    dynamic = [extent for extent in extents if not isinstance(extent, int)]
-    if not dynamic:
-        return
-    lowest = dynamic[0]
-    for extent in dynamic[1:]:
-        lowest = scalar.minimum(lowest, extent, "index")
-    there = scalar.compare(">=", lowest, linalg.constant_index(0), "index")
-    message = f"a size of the shape ({shape}) is negative: {{}}"
-    tir.ops["assert"](there, [linalg.as_i64(lowest)], kind="ValueError", message=message)
-    total = scalar.constant(float(count), ir.F64Type.get())
-    for extent in dynamic:
-        total = scalar.multiply(total, as_float(extent), "f64")
-    require_below(total, most, "MemoryError", f"a tensor of the shape ({shape}) needs {{}} bytes or more")
-
-
 def require_below(number: Any, limit: int, kind: str, message: str) -> None:
     """Code that raises where an f64 reaches a limit; the message has a place for it."""
     is_below, shown = below(number, limit)
@@ -133,12 +115,29 @@ def view(arena: Any, offset: Extent, extents: Sequence[Extent], element: Any) ->
 
 
 def dim(memref: Any, axis: int) -> Extent:
-    """A size of a memref: the number where its type has it."""
+    """A size of a memref: the number where its type has it, else the value that it was made with, else read here.
+
+    Sizes that are one value are known to be equal, and checked once.
+    """
     size = memref.type.shape[axis]
-    if size != ir.ShapedType.get_dynamic_size():
+    dynamic = ir.ShapedType.get_dynamic_size()
+    if size != dynamic:
         return size
+    if (made := defining_op(memref, "memref.cast")) is not None and isinstance(made.operands[0].type, ir.MemRefType):
+        return dim(made.operands[0], axis)
+    if (made := defining_op(memref, *_SIZES_FROM)) is not None:
+        sizes = list(made.operands)[_SIZES_FROM[made.operation.name](made.operation) :]
+        return sizes[memref.type.shape[:axis].count(dynamic)]
     operands = [memref, linalg.constant_index(axis)]
     return ir.Operation.create("memref.dim", results=[ir.IndexType.get()], operands=operands).result
+
+
+#: What makes memrefs of given sizes: the place of the first among the operands.
+_SIZES_FROM: dict[str, Callable[[Any], int]] = {
+    "memref.alloc": lambda op: 0,
+    "memref.view": lambda op: 2,
+    "memref.reinterpret_cast": lambda op: sum(list(op.attributes["operandSegmentSizes"])[:2]),
+}
 
 
 def cast(memref: Any, type_: Any) -> Any:

@@ -182,13 +182,8 @@ def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
     length = memrefs.dim(memref, 0)
     if not isinstance(length, int):
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
-    sizes = []
-    for axis in range(length):
-        size = linalg.as_index(loops.load(memref, axis))
-        positive = scalar.compare(">=", size, linalg.constant_index(0), "index")
-        message = f"the size of dimension {axis} is negative: {{}}"
-        tir.ops["assert"](positive, [linalg.as_i64(size)], kind="ValueError", message=message)
-        sizes.append(size)
+    sizes = [linalg.as_index(loops.load(memref, axis)) for axis in range(length)]
+    into.sizes.require_each_natural(sizes)
     into.set(op.results[0], sizes)
 
 

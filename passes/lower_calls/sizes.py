@@ -3,25 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
+from ...bindings.patterns import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
+from ...dialects.tir import dialect as tir
 from ..legalize import linalg, scalar
-from .memrefs import MOST_BYTES, Extent, as_float, as_value, require_below, times
+from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, require_below, times
 
 
 class Sizes:
     """What sizes are known at a point of a function. A region gets its own: what it computes is not known after it."""
 
-    def __init__(self, known: Mapping[str, Any] | None = None):
-        self._values = dict(known or {})
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        #: Index values that are 0 or more.
+        self._natural: set[Any] = set()
+        #: Bytes for each element of these sizes that are known to fit, as a part of those that may be asked for.
+        self._room: dict[frozenset[tuple[Any, int]], float] = {}
 
     def nested(self) -> Sizes:
-        return Sizes(self._values)
+        inside = Sizes()
+        inside._values, inside._natural, inside._room = dict(self._values), set(self._natural), dict(self._room)
+        return inside
 
     def define(self, size: SymExpr, value: Any) -> None:
         self._values.setdefault(str(size), value)
@@ -64,6 +74,47 @@ class Sizes:
                 term = scalar.multiply(term, positive, "f64")
             total = scalar.add(total, term, "f64")
         require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
+
+    def require_each_natural(self, extents: Sequence[Extent]) -> None:
+        """Code that raises where a size is negative, naming the first dimension that is."""
+        unproven = [(axis, extent) for axis, extent in enumerate(extents) if not self._is_natural(extent)]
+        if not unproven:
+            return
+        axes = [scalar.constant(axis, ir.IntegerType.get_signless(64)) for axis, _ in unproven]
+        which, size = axes[-1], unproven[-1][1]
+        for axis, (_, extent) in reversed(list(zip(axes[:-1], unproven[:-1], strict=True))):
+            is_negative = scalar.compare("<", extent, linalg.constant_index(0), "index")
+            which, size = scalar.select(is_negative, axis, which), scalar.select(is_negative, extent, size)
+        self._require_positive(size, "the size of dimension {} is negative: {}", which)
+        self._natural.update(extent for _, extent in unproven)
+
+    def _require_natural(self, extents: Sequence[Any], shape: str) -> None:
+        unproven = [extent for extent in extents if not self._is_natural(extent)]
+        if unproven:
+            lowest = functools.reduce(lambda one, other: scalar.minimum(one, other, "index"), unproven)
+            self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
+            self._natural.update(unproven)
+
+    def _is_natural(self, extent: Extent) -> bool:
+        return isinstance(extent, int) or extent in self._natural or defining_op(extent, "memref.dim") is not None
+
+    def _require_positive(self, size: Any, message: str, *shown: Any) -> None:
+        positive = scalar.compare(">=", size, linalg.constant_index(0), "index")
+        tir.ops["assert"](positive, [*shown, linalg.as_i64(size)], kind="ValueError", message=message)
+
+    def require_room(self, extents: Sequence[Extent], element: Any, shape: str, most: int = MOST_BYTES) -> None:
+        """Code that raises where a size is negative, or the bytes are that many: memory is not asked for such."""
+        bytes_ = byte_count(extents, element)
+        dynamic = [extent for extent in extents if not isinstance(extent, int)]
+        self._require_natural(dynamic, shape)
+        key = frozenset(Counter(dynamic).items())
+        if not dynamic or bytes_ / most <= self._room.get(key, 0.0):
+            return
+        self._room[key] = bytes_ / most
+        total = scalar.constant(float(bytes_), ir.F64Type.get())
+        for extent in dynamic:
+            total = scalar.multiply(total, as_float(extent), "f64")
+        require_below(total, most, "MemoryError", f"a tensor of the shape ({shape}) needs {{}} bytes or more")
 
     def _sum(self, size: int | SymExpr) -> Extent:
         if isinstance(size, int):

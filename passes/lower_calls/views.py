@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import Any
 
 from ...bindings.mlir import ir
@@ -28,7 +30,7 @@ def view(into: FunctionLowering, op: Any) -> None:
         into.sizes.compute(dim) if dim is not None and into.sizes.knows(dim) else shown[axis]
         for axis, dim in enumerate(info.shape)
     ]
-    _require_same_count(memref, extents, decode(source.type), info)
+    _require_same_count(into, memref, extents, decode(source.type), info)
     into.set(result, memrefs.reshape_if_needed(memref, extents, memrefs.is_same_shape(decode(source.type), info)))
 
 
@@ -58,19 +60,30 @@ def _squeezed(op: Any, rank: int) -> set[int]:
     return {axis for axis, dim in enumerate(known or ()) if dim == 1}
 
 
-def _require_same_count(memref: Any, extents: list[Extent], have: Info, want: TensorInfo) -> None:
+def _require_same_count(
+    into: FunctionLowering, memref: Any, extents: list[Extent], have: Info, want: TensorInfo
+) -> None:
     """An error at run time where a view would show other elements than those that are there."""
     known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
     if equal(known, product(want.shape or ())) is True:
         return
+    own = [memrefs.dim(memref, axis) for axis in range(memref.type.rank)]
+    if _factors(own) == _factors(extents):
+        return
     shape = memrefs.shape_text(want)
-    memrefs.require_room(extents, memref.type.element_type, shape)
-    there = as_value(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
+    into.sizes.require_room(extents, memref.type.element_type, shape)
+    there = as_value(memrefs.count(own))
     shown = as_value(memrefs.count(extents))
     same = scalar.compare("==", there, shown, "index")
     numbers = [linalg.as_i64(there), linalg.as_i64(shown)]
     message = f"{{}} elements cannot take the shape ({shape}), which has {{}}"
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)
+
+
+def _factors(extents: list[Extent]) -> tuple[int, Counter[Any]]:
+    """What is multiplied to count elements: numbers as their product, and values."""
+    numbers = [extent for extent in extents if isinstance(extent, int)]
+    return math.prod(numbers), Counter(extent for extent in extents if not isinstance(extent, int))
 
 
 def match_cast(into: FunctionLowering, op: Any) -> None:
@@ -122,6 +135,8 @@ def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent]
 
 
 def require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None:
+    if extent == expected:
+        return
     same = scalar.compare("==", as_value(extent), expected, "index")
     numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
     message = f"the size of dimension {axis}: expected {wanted}, got {{}}"

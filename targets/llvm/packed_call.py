@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from typing import Any
 
 from ...bindings.context import load_dialects
@@ -14,7 +13,7 @@ from . import abi
 from .llvm_text import PTR, FunctionText, has_symbol, merge, symbol, symbols_of, text_global
 from .packed_allocate import BORROWING
 from .packed_fail import fail, fail_type
-from .packed_support import CALL_GLOBAL, FAIL, FAIL_AT, FAIL_AT_DECLARED, SUPPORT
+from .packed_support import CALL_GLOBAL, FAIL, SUPPORT
 
 CONSTANT_TABLE = "__relax_constants"
 SET_CONSTANTS = "__relax_set_constants"
@@ -65,25 +64,6 @@ def add_raise(module: Any, kind: str, message: str) -> str:
     code.line(f"llvm.return {code.call(FAIL, arguments, 'i32')} : i32")
     merge(module, SUPPORT + code.render())
     return name
-
-
-def raise_at_text(kind: str, message: str) -> tuple[str, str]:
-    """As add_raise, but the function is `i32 (ptr where, i64, i64, i64)`: the text `where` begins the message.
-
-    Its name and its text, for add_raises_at: programs have many messages, and each addition looks at all symbols.
-    """
-    name = f"__relax_raise_at.{hashlib.sha256(f'{kind} {message}'.encode()).hexdigest()[:16]}"
-    numbers = [("%a", "i64"), ("%b", "i64"), ("%c", "i64")]
-    code = FunctionText(name, [("%where", PTR), *numbers], "i32", linkage="internal")
-    arguments = [(code.text(kind), PTR), (code.text(f"%s: {message}"), PTR), ("%where", PTR), *numbers]
-    code.line(f"llvm.return {code.call(FAIL_AT, arguments, 'i32')} : i32")
-    return name, code.render()
-
-
-def add_raises_at(module: Any, functions: Iterable[str]) -> None:
-    """Adds functions of raise_at_text, and what they call."""
-    support = FAIL_AT_DECLARED if has_symbol(module, FAIL_AT) else SUPPORT
-    merge(module, "\n".join([support, *functions]))
 
 
 def global_function_text(name: str) -> str:

@@ -20,7 +20,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize import linalg, scalar
 from ....passes.lower_calls import memrefs
-from ....passes.lower_calls.function import ARENA
+from ....passes.lower_calls.function import ARENA, COUNTED
 
 #: What a function takes of the stack at most, where it asks for it, and of small memory that it asks for elsewhere.
 MOST_STACK_BYTES, MOST_SMALL_BYTES = 16384, 1024
@@ -142,7 +142,10 @@ def _require_memory(op: Any) -> None:
         ).result
         there = scalar.compare("!=", address, linalg.constant_index(0), "index")
         shown = scalar.constant(count, ir.IntegerType.get_signless(64))
-        if dynamic:
+        if COUNTED in op.attributes:
+            for size in dynamic:
+                shown = scalar.multiply(shown, linalg.as_i64(size), "i64")
+        elif dynamic:
             there, shown = _with_sizes(there, float(count), dynamic)
         what = "temporaries" if ARENA in op.attributes else "a temporary"
         message = f"out of memory: no room for {what} of {{}} bytes"

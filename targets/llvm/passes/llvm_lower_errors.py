@@ -22,10 +22,9 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
-from ..llvm_text import PTR, merge, text_global
+from ..llvm_text import PTR, has_symbol, merge, text_global
 from ..memref_values import address_of, call, constant
-from ..packed_call import add_raises_at, raise_at_text
-from ..packed_support import MESSAGE_BYTES, RELEASE
+from ..packed_support import FAIL_AT, FAIL_AT_DECLARED, MESSAGE_BYTES, RELEASE, SUPPORT
 from .llvm_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
@@ -90,25 +89,19 @@ class _Program:
         self.module = module
         self.functions = functions
         self.failing = failing
-        #: The places that errors name, and the functions that raise them, by symbol: added all at once in the end.
-        self._places: dict[str, str] = {}
-        self._raises: dict[str, str] = {}
+        #: What errors say, by symbol: added all at once in the end.
+        self._texts: dict[str, str] = {}
 
     def text(self, content: str) -> Any:
-        name = f"__relax_where.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        self._places[name] = text_global(name, content)
+        """The address of a text that ends with a zero byte; equal ones share it."""
+        name = f"__relax_text.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        self._texts[name] = text_global(name, content)
         return address_of(name)
 
-    def function_raising(self, kind: str, message: str) -> str:
-        name, text = raise_at_text(kind, message)
-        self._raises[name] = text
-        return name
-
     def add_texts(self) -> None:
-        if self._places:
-            merge(self.module, "\n".join(self._places.values()))
-        if self._raises:
-            add_raises_at(self.module, self._raises.values())
+        if self._texts:
+            support = FAIL_AT_DECLARED if has_symbol(self.module, FAIL_AT) else SUPPORT
+            merge(self.module, "\n".join([support, *self._texts.values()]))
 
 
 @dataclass(eq=False)
@@ -275,12 +268,10 @@ class _FailingFunction:
 
     def _raise(self, op: Any) -> None:
         numbers = list(op.operands)[1:]
-        text = _cut(op.opview.message)
-        message = text.replace("%", "%%").replace("{}", "%lld")
-        kind = op.opview.kind
-        symbol = self._program.function_raising(kind, message)
+        message = _cut(op.opview.message).replace("%", "%%").replace("{}", "%lld")
+        texts = [self._program.text(op.opview.kind), self._program.text(f"%s: {message}"), self._place(op)]
         padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
-        call(symbol, [self._place(op), *padded], ir.IntegerType.get_signless(32))
+        call(FAIL_AT, [*texts, *padded], ir.IntegerType.get_signless(32))
 
 
 def _require_way_out(op: Any) -> None:

@@ -21,6 +21,21 @@ func.func @unknown(%n: index, %m: index, %v: f32) {
   return
 }
 
+// Sizes that have been checked are not checked again.
+// CHECK-LABEL: func.func @counted(
+// CHECK: %[[T:.*]] = memref.alloc(%arg0, %arg1)
+// CHECK-NEXT: %[[ADDRESS:.*]] = memref.extract_aligned_pointer_as_index %[[T]]
+// CHECK: %[[THERE:.*]] = arith.cmpi ne, %[[ADDRESS]]
+// CHECK-NOT: f64
+// CHECK: %[[ROWS:.*]] = arith.muli %{{.*}}, %{{.*}} : i64
+// CHECK: %[[BYTES:.*]] = arith.muli %[[ROWS]], %{{.*}} : i64
+// CHECK: "tir.assert"(%[[THERE]], %[[BYTES]])
+func.func @counted(%n: index, %m: index) {
+  %t = memref.alloc(%n, %m) {alignment = 64 : i64, relax.counted} : memref<?x?xf32>
+  memref.dealloc %t : memref<?x?xf32>
+  return
+}
+
 // Of known size: only whether it is there. The arena is named.
 // CHECK-LABEL: func.func @known(
 // CHECK: memref.alloc() {relax.arena} : memref<8192xi8>

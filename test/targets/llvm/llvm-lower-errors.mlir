@@ -13,7 +13,7 @@
 // CHECK: memref.dealloc %[[TEMP]]
 // CHECK: cf.br ^[[END]]
 // CHECK: ^[[FAIL]]:
-// CHECK: llvm.call @__relax_raise_at.{{.*}}(%arg2, {{.*}}) : (!llvm.ptr, i64, i64, i64) -> i32
+// CHECK: llvm.call @__relax_fail_at(%{{.*}}, %{{.*}}, %arg2, {{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32
 // CHECK: cf.br ^[[OUT]]
 func.func @take(%x: memref<?xf32>, %i: index) attributes {tir.prim_func, relax.operator = "relax.take"} {
   %c0 = arith.constant 0 : index
