@@ -1,10 +1,9 @@
 // RUN: relax-opt %s --llvm-store-narrow-floats | FileCheck %s
 
 // CHECK-LABEL: llvm.func @f
-// CHECK: llvm.intr.masked.load %arg0, %arg1, %{{.*}} {alignment = 2 : i32} : (!llvm.ptr, vector<8xi1>, vector<8xi16>) -> vector<8xi16>
-// CHECK: %[[LOADED:.*]] = llvm.bitcast %{{.*}} : vector<8xi16> to vector<8xbf16>
-// CHECK: %[[STORED:.*]] = llvm.bitcast %[[LOADED]] : vector<8xbf16> to vector<8xi16>
-// CHECK: llvm.intr.masked.store %[[STORED]], %arg0, %arg1 {alignment = 2 : i32} : vector<8xi16>, vector<8xi1> into !llvm.ptr
+// CHECK: %[[PASSED:.*]] = llvm.bitcast %arg2 : vector<8xbf16> to vector<8xi16>
+// CHECK: %[[LOADED:.*]] = llvm.intr.masked.load %arg0, %arg1, %[[PASSED]] {alignment = 2 : i32} : (!llvm.ptr, vector<8xi1>, vector<8xi16>) -> vector<8xi16>
+// CHECK: llvm.intr.masked.store %[[LOADED]], %arg0, %arg1 {alignment = 2 : i32} : vector<8xi16>, vector<8xi1> into !llvm.ptr
 // CHECK: llvm.intr.masked.store %arg3, %arg0, %arg1 {alignment = 4 : i32} : vector<8xf32>
 llvm.func @f(%p: !llvm.ptr, %m: vector<8xi1>, %v: vector<8xbf16>, %w: vector<8xf32>) {
   %0 = llvm.intr.masked.load %p, %m, %v {alignment = 2 : i32} : (!llvm.ptr, vector<8xi1>, vector<8xbf16>) -> vector<8xbf16>
