@@ -16,8 +16,9 @@ import pytest
 import tvm_ffi
 from compiling import array
 from relax_mlir.runtime import ArtifactError, Executable
-from relax_mlir.runtime.profile import SWITCH, Profile, profile_calls
+from relax_mlir.runtime.profile import SWITCH, Profile, _summary, profile_calls
 from relax_mlir.runtime.profile_text import profile_text
+from scipy.stats import trim_mean
 
 import relax_mlir as rx
 
@@ -99,6 +100,28 @@ def test_calls_in_loops_branches_and_functions(program: Executable) -> None:
     profile = program.profile("loops", ONES, 3, False, repeat=1, warmup=0)
     assert counts(profile) == {"inner": 2, "in loop": 3, "taken": 0, "not taken": 1}
     assert (profile.function, profile.repeat) == ("loops", 1)
+
+
+def test_numbers_that_runs_become() -> None:
+    """The slowest and the fastest quarter of the runs count for nothing but the spread."""
+    timed = [0.5, 0.1, 0.2, 0.3, 0.25, 9.0, 0.28, 0.26]
+    seconds = [[0.02, 0.01, 0.05, 0.06, 0.03, 8.0, 0.04, 0.02], [0.3, 0.05, 0.09, 0.1, 0.08, 0.9, 0.12, 0.11]]
+    calls = [[1, 1, 1, 2, 2, 7, 3, 3], [4] * 8]
+    counts = [[(calls[site][run], round(seconds[site][run] * 1e9)) for site in (0, 1)] for run in range(len(timed))]
+    sites = [{"name": name, "main": f"relax.{name}", "bytes": 64} for name in ("small", "large")]
+    plain = [each / 2 for each in timed]
+    profile = _summary("main", sites, plain, timed, counts)
+    kept = [3, 4, 6, 7]
+    large, small = profile.kernels
+    assert (large.kernel, small.kernel, small.main_operator, small.bytes) == ("large", "small", "relax.small", 64)
+    for kernel, every in ((small, seconds[0]), (large, seconds[1])):
+        assert kernel.seconds == pytest.approx(numpy.mean([every[run] for run in kept]))
+        assert (kernel.fastest_seconds, kernel.slowest_seconds) == pytest.approx((min(every), max(every)))
+        assert kernel.share == pytest.approx(kernel.seconds / profile.profiled_seconds)
+    assert (small.calls, large.calls, profile.repeat) == (3, 4, 8)
+    assert profile.profiled_seconds == pytest.approx(trim_mean(timed, 0.25))
+    assert profile.unprofiled_seconds == pytest.approx(trim_mean(plain, 0.25))
+    require_consistent(profile)
 
 
 def test_what_is_known_of_kernels(program: Executable) -> None:
