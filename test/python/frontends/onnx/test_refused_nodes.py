@@ -123,3 +123,14 @@ def test_shapes_that_are_no_mapping() -> None:
     model = helper.make_model(helper.make_graph([node], "g", [given], [helper.make_empty_tensor_value_info("y")]))
     with pytest.raises(rx.RelaxError, match="shapes: expected inputs' names with their shapes, got list"):
         rx.from_onnx(model, shapes=[("x", (2,))])  # type: ignore[arg-type]
+
+
+def test_nodes_that_cannot_be_imported_are_told_before_outputs_that_nothing_defines() -> None:
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, (2,))
+    results = [helper.make_empty_tensor_value_info(name) for name in ("y", "z")]
+    graph = helper.make_graph(
+        [helper.make_node("Normalizer", ["x"], ["y"], norm="L3", domain=ML)], "g", [given], results
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(ML, 3)])
+    with pytest.raises(rx.RelaxError, match="1 node of the model cannot be imported"):
+        rx.from_onnx(model)
