@@ -64,6 +64,14 @@ func.func @f(%i: i32) {
 
 // -----
 
+func.func @q_at_its_bounds(%i: i32) {
+  %0 = "tir.q_multiply_shift"(%i, %i, %i) {q = 1} : (i32, i32, i32) -> i32
+  %1 = "tir.q_multiply_shift"(%i, %i, %i) {q = 31} : (i32, i32, i32) -> i32
+  return
+}
+
+// -----
+
 func.func @f(%i: i32) {
   // expected-error @+1 {{'tir.q_multiply_shift' op attribute 'q' expects an integer, got 3.100000e+01 : f64}}
   %0 = "tir.q_multiply_shift"(%i, %i, %i) {q = 31.0} : (i32, i32, i32) -> i32
