@@ -51,6 +51,14 @@ lit_inprocess.configure(
         ),
         "FileCheck": lit_inprocess.Tool("lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")),
     },
-    # What relax-opt imports only when it is needed; loaded here it is loaded once for all tests.
-    preload=["relax_mlir.bindings.mlir", "relax_mlir.dialects.relax", "relax_mlir.dialects.tir"],
+    # What tools import only when it is needed; loaded here it is loaded once for all tests.
+    preload=[
+        "filecheck.main",
+        "numpy",
+        "relax_mlir.dialects.context",
+        "relax_mlir.targets.default.target",
+        "relax_mlir.targets.llvm.target",
+        "relax_mlir.tools.compile.driver",
+        "relax_mlir.tools.opt.driver",
+    ],
 )
