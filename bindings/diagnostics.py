@@ -41,6 +41,13 @@ def place_text(file: str, line: int, column: int) -> str:
     return f"{file}:{line}:{column}" if column or not line else f"{file}:{line}"
 
 
+def made_at(what: str, location: Any) -> str:
+    """`relax.take "node" at model.onnx:3:1`, as much of it as is known."""
+    file, line, column, node = locate(location)
+    place = f"at {place_text(file, line, column)}" if line else ""
+    return " ".join(part for part in (what, f'"{node}"' if node else "", place) if part)
+
+
 def from_mlir(diagnostic: Any) -> Diagnostic:
     """Copies what a handler gets, which MLIR frees after the handler returns."""
     file, line, column, name = locate(diagnostic.location)

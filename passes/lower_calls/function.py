@@ -23,10 +23,13 @@ from . import memrefs, scalars
 from .memrefs import Extent, as_value
 from .notes import PlanNotes
 from .plan import Buffer, Plan, dims_of, make_plan
+from .sites import maker
 from .sizes import Sizes, plus, round_up
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
+#: And where its results come from, for messages.
+MAKERS = "relax.result_makers"
 #: On the allocation that holds a function's temporaries.
 ARENA = "relax.arena"
 #: On an allocation whose sizes make bytes that can be counted: that has been checked.
@@ -137,12 +140,18 @@ class FunctionLowering:
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
             INPUTS: ir.ArrayAttr.get([ir.TypeAttr.get(argument.type) for argument in self._body.arguments]),
             RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in function_type.results]),
+            MAKERS: ir.ArrayAttr.get([ir.StringAttr.get(maker) for maker in self._makers()]),
             NAMES: ir.ArrayAttr.get([ir.StringAttr.get(name) for name in _input_names(self.function, len(inputs))]),
         }
         lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)
         lowered.regions[0].blocks.append(*types)
         self._arguments = list(lowered.regions[0].blocks[0].arguments)
         return lowered
+
+    def _makers(self) -> list[str]:
+        symbols = ir.SymbolTable(self.function.parent.operation)
+        last = self._body.operations[len(self._body.operations) - 1].operation
+        return [maker(value, symbols) for value in last.operands]
 
     def _parameter(self, info: Info) -> Any:
         if isinstance(info, TensorInfo):

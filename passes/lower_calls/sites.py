@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.diagnostics import origins
+from ...bindings.diagnostics import made_at, origins
 from ...bindings.mlir import ir, string_value
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
@@ -40,6 +40,16 @@ def call_site(op: Any, kernel: Any) -> Any:
     if moved is not None and moved < MOST_BYTES:
         site["bytes"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), moved)
     return ir.DictAttr.get(site)
+
+
+def maker(value: Any, symbols: Any) -> str:
+    """What a graph's value comes from, for messages: `relax.take "node" at model.onnx:3:1`; "" for an argument."""
+    if isinstance(value.owner, ir.Block):
+        return ""
+    op = value.owner.operation
+    name = str(op.opview.func) if op.name == "relax.call_tir" else ""
+    operators, _ = _operators(op, symbols[name].operation if name and name in symbols else None)
+    return made_at("+".join(operators), op.location)
 
 
 def _operators(op: Any, kernel: Any) -> tuple[list[str], str]:

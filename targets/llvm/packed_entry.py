@@ -23,7 +23,7 @@ from .packed_args import ArgumentChecks, Values, memref_values, row_major
 from .packed_call import CONSTANT_TABLE, SET_CONSTANTS
 from .packed_fail import fail, plain
 from .packed_lists import keep_if, make_array, make_list, support_text
-from .packed_support import RELEASE, SUPPORT
+from .packed_support import RELEASE, SUPPORT, cut
 from .signature import ListInfo, OptionalInfo, Result, Signature, single
 from .size_code import Sizes
 
@@ -160,8 +160,10 @@ class _Entry:
         shape = code.stack(8 * len(sizes))
         for index, size in enumerate(sizes):
             code.store(size, "i64", shape, 8 * index)
+        makers = self._signature.makers
+        made = f" ({cut(makers[position])})" if makers and makers[position] else ""
         arguments = [
-            (code.text(self._label(position)), PTR),
+            (code.text(self._label(position) + made), PTR),
             (code.constant(len(sizes), "i32"), "i32"),
             (code.constant(abi.dlpack_dtype(info.dtype), "i32"), "i32"),
             (code.constant(abi.element_bytes(info.dtype)), "i64"),

@@ -31,6 +31,14 @@ _LISTED_SIZES = 16  # of a shape in a message
 HIGHEST_RANK = 64
 #: What a message takes at most: entries keep their part of it under half of that.
 MESSAGE_BYTES = 2048
+_MOST_TEXT = (MESSAGE_BYTES - 100) // 2
+
+
+def cut(text: str) -> str:
+    """As much of a text as two of them, and numbers, have room for in a message; whole characters."""
+    data = text.encode()
+    return text if len(data) <= _MOST_TEXT else data[: _MOST_TEXT - 3].decode(errors="ignore") + "..."
+
 
 _DECLARATIONS = """
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32

@@ -56,6 +56,8 @@ class Signature:
     output_names: tuple[str, ...] = ()
     #: The inputs that a call may write to.
     written: frozenset[str] = frozenset()
+    #: Where the results come from, for messages, or none.
+    makers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name("function", self.name)

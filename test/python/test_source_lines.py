@@ -130,3 +130,15 @@ def test_verification_names_the_line() -> None:
     module.body.operations[0].regions[0].blocks[0].operations[0].attributes["axis"] = rx.ir.UnitAttr.get(module.context)
     with pytest.raises(rx.RelaxError, match=rf"^{FILE}:{line}: .* has no attribute 'axis'"):
         module.verify()
+
+
+def test_a_window_that_is_larger_than_the_data_says_where() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, 1, "h", "w"))]) as f:
+        f.returns(relax.nn.max_pool2d(f.args[0], pool_size=(5, 5))); line = here()  # fmt: skip  # noqa: E702
+    executable = rx.compile(module)
+    message = (
+        rf"main: result #0 [(]relax.nn.max_pool2d at {FILE}:{line}[)]: a size is negative .*shape [(]1, 1, -1, 5[)]"
+    )
+    with pytest.raises(ValueError, match=message):
+        executable["main"](numpy.ones((1, 1, 3, 9), "float32"))

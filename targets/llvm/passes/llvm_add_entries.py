@@ -16,7 +16,7 @@ from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.function import INPUTS, NAMES, RESULTS, input_symbols, is_sized
+from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
 from ....passes.lower_calls.written import WRITTEN
 from ..abi import EXPORT_PREFIX
 from ..grouping import given_outputs, passed_inputs
@@ -28,7 +28,7 @@ from .llvm_profile_kernels import PROFILE, profile_of
 #: On the module: for each entry what the manifest says of it, as JSON.
 ENTRIES = "relax.entries"
 #: Attributes that have served their purpose.
-_SPENT = (INPUTS, RESULTS, NAMES, NAME, WRITTEN, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
+_SPENT = (INPUTS, RESULTS, MAKERS, NAMES, NAME, WRITTEN, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
 _INTERNAL = "#llvm.linkage<internal>"
 
 
@@ -110,6 +110,7 @@ def signature_of(function: Any) -> Signature:
         given_outputs(function, results, outputs),
         _result_names(function),
         _written(function, passed),
+        tuple(string_value(each) for each in attributes[MAKERS]) if MAKERS in attributes else (),
     )
 
 

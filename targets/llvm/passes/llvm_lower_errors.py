@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.diagnostics import locate, place_text
+from ....bindings.diagnostics import made_at
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
@@ -24,14 +24,13 @@ from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..llvm_text import PTR, has_symbol, merge, text_global
 from ..memref_values import address_of, call, constant
-from ..packed_support import FAIL_AT, FAIL_AT_DECLARED, MESSAGE_BYTES, RELEASE, SUPPORT
+from ..packed_support import FAIL_AT, FAIL_AT_DECLARED, RELEASE, SUPPORT, cut
 from .llvm_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
 # On what can fail, and on what gives memory back for it: the number of the way out.
 _EXIT = "relax.exit"
-_MOST_TEXT = (MESSAGE_BYTES - 100) // 2
 
 
 @register_pass
@@ -268,7 +267,7 @@ class _FailingFunction:
 
     def _raise(self, op: Any) -> None:
         numbers = list(op.operands)[1:]
-        message = _cut(op.opview.message).replace("%", "%%").replace("{}", "%lld")
+        message = cut(op.opview.message).replace("%", "%%").replace("{}", "%lld")
         texts = [self._program.text(op.opview.kind), self._program.text(f"%s: {message}"), self._place(op)]
         padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
         call(FAIL_AT, [*texts, *padded], ir.IntegerType.get_signless(32))
@@ -283,21 +282,11 @@ def _require_way_out(op: Any) -> None:
 
 
 def _place_text(callee: Any, location: Any) -> str:
-    """`relax.take "node" at model.onnx:3:1`, as much of it as is known."""
-    file, line, column, node = locate(location)
     what = ""
     if callee is not None:
         operator = callee.attributes.get(OPERATOR)
         what = string_value(operator) if operator is not None else f"@{name_in_program(callee)}"
-    named = f'"{node}"' if node else ""
-    place = f"at {place_text(file, line, column)}" if line else ""
-    return _cut(" ".join(part for part in (what, named, place) if part) or "the program")
-
-
-def _cut(text: str) -> str:
-    """As much of a text as two of them, and numbers, have room for in a message; whole characters."""
-    data = text.encode()
-    return text if len(data) <= _MOST_TEXT else data[: _MOST_TEXT - 3].decode(errors="ignore") + "..."
+    return cut(made_at(what, location) or "the program")
 
 
 def _is_memory(value: Any) -> bool:
