@@ -212,6 +212,21 @@ def test_the_longest_expression() -> None:
             act(longest + "n")
 
 
+@pytest.mark.parametrize(
+    ("make", "most", "message"),
+    [
+        (lambda count: parse("+".join(f"n{each}" for each in range(count))), 256, "has 257 terms, at most 256"),
+        (lambda count: parse("0" * (count - 1) + "7"), 600, "integer of 601 digits, at most 600"),
+        (lambda bits: (1 << (bits - 1)) * sym("n"), 1990, "number of 1991 bits in an expression, at most 1990"),
+        (lambda count: parse(f"min({', '.join(f'n{each}' for each in range(count))})"), 32, "min of more than 32"),
+    ],
+)
+def test_the_largest_expressions(make: Callable[[int], Size], most: int, message: str) -> None:
+    make(most)
+    with pytest.raises(SymbolError, match=message):
+        make(most + 1)
+
+
 def test_long_division_gives_up_early() -> None:
     text = "*".join("a" * 300)  # the quotient would have millions of terms
     assert str(parse(f"({text})//(a - b - c - d)")) == f"({text})//(a - b - c - d)"
