@@ -16,6 +16,8 @@ sys.path.insert(0, str(TOOLS))
 
 import mutations  # noqa: E402
 from mirrored import mirrored_tests  # noqa: E402
+from nearest_first import function_around  # noqa: E402
+from nearness import Nearness, words_of  # noqa: E402
 
 
 def changed(source: str) -> dict[str, list[str]]:
@@ -75,7 +77,9 @@ def test_every_mutation_of_the_product_is_python() -> None:
     ("file", "expected"),
     [
         ("passes/relax_inline.py", "test/passes/relax-inline.mlir"),
+        ("passes/core/pipeline.py", "test/python/test_pipeline.py"),
         ("passes/fuse/block.py", "test/python/passes/test_fuse_tir.py"),
+        ("frontends/onnx/operators/microsoft_attention.py", "test/python/frontends/onnx/test_attention.py"),
         ("passes/legalize/windows.py", "test/python/targets/test_legalize_pool.py"),
         ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
         ("targets/default/intrinsics.py", "test/python/passes/test_lower_intrinsics.py"),
@@ -88,6 +92,17 @@ def test_every_mutation_of_the_product_is_python() -> None:
 def test_mirrored_tests_come_first(file: str, expected: str) -> None:
     groups = mirrored_tests(REPOSITORY, file)
     assert any(expected in group for group in groups[:3]), groups[:3]
+
+
+def test_the_nearest_tests_come_first() -> None:
+    """The cases of one test do not keep those of others waiting."""
+    texts = {"a": "convolution of tensors", "b": "sorting of tensors", "c": "tensors"}
+    nearness = Nearness(texts)
+    found = sorted(texts, key=lambda key: -nearness.of(key, "def sort(tensors): sorting"))
+    assert found[0] == "b"
+    assert {"group", "normalization", "groupnormalization", "group_norm"} <= words_of("GroupNormalization group_norm")
+    assert function_around("x = 1\n\n@mark\ndef f():\n    y = 2\n", 5) == "@mark\ndef f():\n    y = 2"
+    assert function_around("x = 1\n\ndef f():\n    y = 2\n", 1) == "x = 1"
 
 
 def test_a_bug_that_is_noticed_and_one_that_is_not(tmp_path: Path) -> None:

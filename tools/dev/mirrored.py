@@ -24,6 +24,7 @@ ELSEWHERE = {
     "targets/llvm/passes": ("test_compile",),
     "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics", "test_lower_intrinsics"),
     "targets/default": ("test_legalize", "test_intrinsics", "test_lower_intrinsics"),
+    "passes/core": ("test_pipeline", "test_instruments", "test_plugins", "relax_opt"),
     "relax_mlir": ("test_compile", "test_module", "test_function", "test_pipeline", "test_plugins"),
     "frontends/onnx": ("test_node_suite",),
 }
@@ -48,13 +49,13 @@ def mirrored_tests(repository: Path, file: str) -> list[list[str]]:
             or _elsewhere(path, test)
             or _same_place(path, test)
             and _same_folder_name(path, test)
-            or any(_same_place(each, test) and _same_name(each.stem, test) for each in users)
+            or any(_has_its_name(each, test) for each in users)
         )
 
     words = {test: nearness.of(test, text) for test in _tests(repository)}
     meant = {test for test in words if is_meant(test)}
     near = sorted(words, key=lambda test: (-words[test] * (_MEANT if test in meant else 1), test))
-    named = [test for test in near if _same_place(path, test) and _same_name(path.stem, test)]
+    named = [test for test in near if _has_its_name(path, test)]
     beside = [
         test
         for number, test in enumerate(near)
@@ -92,6 +93,11 @@ def _same_place(path: Path, test: str) -> bool:
     """In the folder that mirrors the file's, or in one around it that is no more than one level away from it."""
     folders, place = _folders(test), path.parent.parts
     return bool(folders) and place[: len(folders)] == folders and len(place) - len(folders) <= 1
+
+
+def _has_its_name(path: Path, test: str) -> bool:
+    """Tests of the whole stand in no folder."""
+    return _same_name(path.stem, test) and (_same_place(path, test) or not _folders(test))
 
 
 def _same_name(stem: str, test: str) -> bool:
