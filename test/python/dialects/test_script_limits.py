@@ -9,14 +9,15 @@ import pytest
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.script.attributes import attribute_text, value_text
 from relax_mlir.dialects.script.locations import location_name
-from relax_mlir.dialects.script.types import dims_text
+from relax_mlir.dialects.script.types import dims_text, type_text
 
 ITEMS = 16
 
 
 @pytest.fixture(autouse=True, scope="module")
 def context() -> Iterator[None]:
-    with ir.Context():
+    with ir.Context() as made:
+        made.allow_unregistered_dialects = True
         yield
 
 
@@ -60,6 +61,15 @@ def test_fused_names(count: int) -> None:
     location = ir.Location.fused([ir.Location.name(name) for name in [*names, names[0]]])  # one of them twice
     shown = names if count <= 3 else [*names[:3], "..."]
     assert location_name(location) == " + ".join(shown)
+
+
+@pytest.mark.parametrize("length", [59, 60, 61, 200])
+def test_long_texts(length: int) -> None:
+    name = "n" * length
+    type_ = f"!mine.{'n' * (length - 6)}"
+    for text, shown in ((name, location_name(ir.Location.name(name))), (type_, type_text(ir.Type.parse(type_)))):
+        assert len(text) == length, text
+        assert shown == (text if length <= 60 else text[:57] + "...")
 
 
 def test_locations_in_locations() -> None:
