@@ -73,8 +73,9 @@ def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> 
         raise RelaxError(f"relax.const: {problem}") from None
     location = loc or ir.Location.current or ir.Location.unknown(context)
     handles = building.get()
-    is_followed = handles is not None and ip is None and handles.context_id == id(context)
-    if is_followed and loc is None:
+    if handles is not None and (ip is not None or handles.context_id != id(context)):
+        handles = None
+    if handles is not None and loc is None:
         # Past this function.
         location = handles.line(location, 2)
     with context, location:
@@ -84,7 +85,7 @@ def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> 
         created = ir.Operation.create(
             name, results=[attribute.type], attributes={"value": attribute}, loc=location, ip=ip
         )
-    return handles.result(created.result, attribute.type, name) if is_followed else created.result
+    return created.result if handles is None else handles.result(created.result, attribute.type, name)
 
 
 def _context(loc: Any, ip: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
 from ...passes.legalize import linalg, movement, size_checks, tensors
@@ -67,6 +68,7 @@ def _concat_in_groups(op: Any, operands: Sequence[Any], joined: int, builder: Ru
     Where a sum of all sizes would be too large for an expression, those of the groups are read when the program runs.
     """
     stated = builder.result_infos[0]
+    assert isinstance(stated, TensorInfo) and stated.shape is not None
     step = _GROUP if len(operands) > _GROUP else 1
     parts = []
     for start in range(0, len(operands), step):
@@ -79,6 +81,7 @@ def _concat_in_groups(op: Any, operands: Sequence[Any], joined: int, builder: Ru
 
 def _with_new_size(value: Any, axis: int, builder: RuleBuilder) -> Any:
     info = decode(value.type)
+    assert isinstance(info, TensorInfo) and info.shape is not None
     sizes = list(info.shape)
     (sizes[axis],) = builder.new_symbols(1)
     return builder.cast(value, info.with_shape(sizes))

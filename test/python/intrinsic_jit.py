@@ -11,9 +11,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import relax_mlir.targets  # noqa: F401  # makes this project's targets known
-from relax_mlir.bindings.mlir import ROOT, ir, passmanager
+from relax_mlir.bindings.mlir import ROOT, ir
+from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
+from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
 
 NUMPY_TYPES = {
     "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32),
@@ -21,19 +24,14 @@ NUMPY_TYPES = {
     "i32": np.dtype(np.int32), "i64": np.dtype(np.int64), "index": np.dtype(np.int64),
 }  # fmt: skip
 
-_TO_LLVM = (
-    "builtin.module(convert-vector-to-scf{full-unroll=true},expand-strided-metadata,lower-affine,"
-    "convert-scf-to-cf,convert-vector-to-llvm,finalize-memref-to-llvm,convert-math-to-llvm,"
-    "convert-func-to-llvm,convert-arith-to-llvm,convert-cf-to-llvm,convert-index-to-llvm,reconcile-unrealized-casts)"
-)
-
 
 class Compiled:
     """A module's functions as machine code."""
 
     def __init__(self, module: Any):
-        with module.context:
-            passmanager.PassManager.parse(_TO_LLVM).run(module.operation)
+        # As the target does it: what LLVM itself makes of bf16 is calls of a library that nobody links.
+        run_upstream(module.operation, TO_LLVM)
+        StoreNarrowFloats().run(module.operation)
         engine = importlib.import_module(f"{ROOT}.execution_engine")
         self._engine = engine.ExecutionEngine(module, opt_level=2)
 
