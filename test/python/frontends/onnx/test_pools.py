@@ -10,6 +10,7 @@ import numpy
 import pytest
 from against_onnxruntime import Compared, one_node
 from compiling import array
+from fixed_inputs import with_constants
 from node_suite import Case, cases, check
 
 import relax_mlir as rx
@@ -99,6 +100,14 @@ def test_whole_images_and_other_norms() -> None:
 def test_maxima_put_back_into_symbolic_sizes() -> None:
     places = numpy.sort(rng.permutation(72)[:18]).reshape(1, 2, 3, 3).astype("int64")
     compare("MaxUnpool", real(1, 2, 3, 3), places, kernel_shape=[2, 2], strides=[2, 2])
+
+
+def test_what_a_constant_says_of_the_result_of_unpooling() -> None:
+    given = {"x": real(1, 2, 3, 3), "places": numpy.zeros((1, 2, 3, 3), "int64"), "shape": numpy.array([1, 2, 7, 8])}
+    model = one_node("MaxUnpool", given, opset=22, symbolic=False, kernel_shape=[2, 2], strides=[2, 2])
+    known = rx.from_onnx(with_constants(model, {"shape": given["shape"]}))
+    assert "-> tensor<1x2x7x8xf32>" in str(known)
+    assert "-> tensor<?x?x?x?xf32" in str(rx.from_onnx(model))
 
 
 @pytest.mark.parametrize("op", _POOLS)
