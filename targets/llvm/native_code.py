@@ -20,10 +20,13 @@ from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
 from .object_file import check_level
+from .support_unit import leave_out_support, support_unit
 from .unit_code import unit_object
 from .units import Unit, units_of
 
 _KIND = "kernels"
+#: Objects of the support unit that this process has made or found, by what they depend on.
+_supports: dict[str, bytes] = {}
 # Starting a process takes as long as compiling so many bytes of bytecode.
 _WORTH_A_PROCESS = 50_000
 # More are started when it is known how many units there are.
@@ -40,8 +43,10 @@ def native_code(module: Any, machine: CodeTarget, opt_level: int, options: CodeO
     check_level(opt_level)
     object_file.exported_functions(module)
     identity = _identity(machine, opt_level)
+    has_support = not options.one_object and leave_out_support(module)
     units = units_of(module, split=not options.one_object)
-    return _Making(units, machine, opt_level, options, identity).run()
+    making = _Making(units, machine, opt_level, options, identity)
+    return [*making.run(), *([making.support()] if has_support else [])]
 
 
 def prepare(jobs: int) -> None:
@@ -71,6 +76,16 @@ class _Making:
         else:
             self._make_here(missing)
         return [self._objects[unit] for unit in self._units]
+
+    def support(self) -> bytes:
+        """The object of the functions that are the same in every program, from this process or the cache."""
+        key, cache = self._key(Unit("", "", support_unit().code)), self._options.cache
+        kept = None if cache is None else cache.get(_KIND, key)
+        made = kept or _supports.get(key) or unit_object(support_unit().code, symbol="", **self._arguments)
+        if cache is not None and kept is None:
+            cache.put(_KIND, key, made)
+        _supports[key] = made
+        return made
 
     def _find(self) -> None:
         if self._options.cache is None:

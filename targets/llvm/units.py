@@ -84,7 +84,7 @@ def units_of(module: Any, *, split: bool = True) -> list[Unit]:
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
     operations = [view.operation for view in module.body]
-    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and _has_body(each)]
+    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
     _check(module, operations)
     names = {function.name: name_in_program(function.operation) for function in functions}
     places = {function.name: _place(function.operation.location) for function in functions}
@@ -92,7 +92,7 @@ def units_of(module: Any, *, split: bool = True) -> list[Unit]:
         run_upstream(module.operation, ["strip-debuginfo"])
     kernels = _kernels(functions) if split and all(each.name in _DIVISIBLE for each in operations) else []
     if not kernels:
-        return [Unit("", "", _bytecode(module))]
+        return [Unit("", "", bytecode(module))]
     splitter = _Splitter(module, operations)
     units: dict[str, Unit] = {}
     for kernel in kernels:
@@ -144,7 +144,7 @@ def _kernels(functions: Sequence[_Function]) -> list[_Function]:
     kernels = [
         function
         for function in own.values()
-        if _is_internal(function.operation) and not function.is_entangled and own.keys().isdisjoint(function.references)
+        if is_internal(function.operation) and not function.is_entangled and own.keys().isdisjoint(function.references)
     ]
     is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
     return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
@@ -170,9 +170,9 @@ class _Splitter:
                 ir.SymbolTable.replace_all_symbol_uses(before, after, function)
             function.detach_from_parent()
             unit.body.append(function)
-            _show(function)
+            show(function)
             function.attributes["sym_name"] = ir.StringAttr.get(KERNEL)
-            code = _bytecode(unit)
+            code = bytecode(unit)
             # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
             readable = re.sub(r"_\d+$", "", name)
             symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
@@ -191,7 +191,7 @@ class _Splitter:
         used = {name for each in self._module.body for name in _referred(each.operation)}
         for name in sorted(self._copied - used):
             self._symbols[name].erase()
-        return Unit("", "", _bytecode(self._module))
+        return Unit("", "", bytecode(self._module))
 
     def _add_references(self, unit: Any, names: Iterable[str]) -> dict[str, str]:
         """Puts copies of constants and declarations of all else into a unit; the constants' new names."""
@@ -204,16 +204,16 @@ class _Splitter:
                     op.clone().attributes["sym_name"] = ir.StringAttr.get(renamed[name])
                     self._copied.add(name)
                     continue
-                if _is_internal(op):
-                    _show(op)
-                _declaration(op)
+                if is_internal(op):
+                    show(op)
+                declaration(op)
         return renamed
 
     def _declare(self, function: Any, symbol: str) -> None:
         if symbol in self._symbols:
             return
         with ir.InsertionPoint.at_block_begin(self._module.body):
-            declared = _declaration(function)
+            declared = declaration(function)
             declared.attributes["sym_name"] = ir.StringAttr.get(symbol)
         self._symbols[symbol] = declared
 
@@ -231,7 +231,7 @@ def _referred(operation: Any) -> Iterator[str]:
     yield from found
 
 
-def _declaration(op: Any) -> Any:
+def declaration(op: Any) -> Any:
     """A declaration of a function or a global, where the insertion point is."""
     attributes = {attribute.name: attribute.attr for attribute in _attributes(op)}
     for name in ("value", "dso_local", "alignment", "section", "unnamed_addr"):
@@ -244,7 +244,7 @@ def _attributes(op: Any) -> list[Any]:
     return [op.attributes[index] for index in range(len(op.attributes))]
 
 
-def _show(op: Any) -> None:
+def show(op: Any) -> None:
     """Makes a function or global visible to the other units of the program, and to nobody else."""
     op.attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     # 1: hidden. Code then needs no detour to reach it.
@@ -257,17 +257,17 @@ def _is_copyable(op: Any) -> bool:
         op.name == "llvm.mlir.global"
         and "constant" in op.attributes
         and "value" in op.attributes
-        and _is_internal(op)
+        and is_internal(op)
         and not any(name in op.attributes for name in (*_ENTANGLING, "section", "thread_local_"))
     )
 
 
-def _is_internal(op: Any) -> bool:
+def is_internal(op: Any) -> bool:
     linkage = str(op.attributes["linkage"]) if "linkage" in op.attributes else ""
     return "internal" in linkage or "private" in linkage
 
 
-def _has_body(op: Any) -> bool:
+def has_body(op: Any) -> bool:
     return len(op.regions[0].blocks) > 0
 
 
@@ -281,7 +281,7 @@ def _place(location: Any) -> str:
     return ", ".join(names[:_SHOWN_ORIGINS]) + more
 
 
-def _bytecode(module: Any) -> bytes:
+def bytecode(module: Any) -> bytes:
     stream = io.BytesIO()
     module.operation.write_bytecode(stream, _BYTECODE_VERSION)
     return stream.getvalue()

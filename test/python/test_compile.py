@@ -13,7 +13,7 @@ import pytest
 import scipy.special
 import tvm_ffi
 from compiling import array, built, compiled, floats
-from drawing import draws
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 

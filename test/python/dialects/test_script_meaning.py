@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy
-from drawing import draws
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.script import print_script

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from drawing import draws
+from example_counts import draws
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.symbols import (

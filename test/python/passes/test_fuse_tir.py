@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import pytest
-from drawing import draws
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.legality import operations_in

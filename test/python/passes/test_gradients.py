@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 from compiling import array
-from drawing import draws
+from example_counts import draws
 from gradient_cases import USES, Use, relax
 from hypothesis import given
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from drawing import draws
+from example_counts import draws
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from interpreter import function_of, run_function, same

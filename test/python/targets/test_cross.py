@@ -13,8 +13,8 @@ import llvmlite.binding as llvm
 import ml_dtypes
 import numpy
 import pytest
-from drawing import draws
 from elf import read_object
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.context import new_context

@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from drawing import draws
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import run_op

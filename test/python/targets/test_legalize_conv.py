@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy
 import pytest
 import scipy.signal
-from drawing import draws
+from example_counts import draws
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx

@@ -13,8 +13,8 @@ import numpy
 import pytest
 import scipy.signal
 from compiling import array, built
-from drawing import draws
 from element_arrays import same_bits
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from prim_jit import called, dtype_name, run_built, run_op

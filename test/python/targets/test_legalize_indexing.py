@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy
 import pytest
 from compiling import array, built
-from drawing import draws
 from element_arrays import same
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx

@@ -12,8 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from drawing import draws
 from element_arrays import same_bits
+from example_counts import draws
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from prim_jit import run_op

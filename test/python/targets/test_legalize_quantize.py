@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from drawing import draws
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx_oracle import run_onnx

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from drawing import draws
+from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from scheduled import Shaped, executable, prim_func, random_array, run, scheduled_text
