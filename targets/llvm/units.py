@@ -17,7 +17,6 @@ from typing import Any
 
 from ...bindings.diagnostics import origins
 from ...bindings.errors import RelaxError
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
 from ...bindings.pass_manager import run_upstream
 from .passes.llvm_name_functions import PREFIX, name_in_program
@@ -64,13 +63,15 @@ class Unit:
         return f"kernel '{self.name}'" if self.name else "the graph's functions"
 
 
-@dataclass
+@dataclass(eq=False)
 class _Function:
     """A function with a body, and what it refers to in the order of first use."""
 
     operation: Any
     count: int = 0
     references: dict[str, None] = field(default_factory=dict)
+    #: The operations in it that name functions.
+    callers: list[Any] = field(default_factory=list)
     is_entangled: bool = False
 
     @property
@@ -93,7 +94,7 @@ def units_of(module: Any, *, split: bool = True) -> list[Unit]:
     kernels = _kernels(functions) if split and all(each.name in _DIVISIBLE for each in operations) else []
     if not kernels:
         return [Unit("", "", bytecode(module))]
-    splitter = _Splitter(module, operations)
+    splitter = _Splitter(module, operations, functions)
     units: dict[str, Unit] = {}
     for kernel in kernels:
         unit = splitter.take(kernel, names[kernel.name], places[kernel.name])
@@ -122,6 +123,8 @@ def _surveyed(operation: Any) -> _Function:
     def visit(op: Any) -> Any:
         name = op.name
         function.count += 1
+        if name in _CALLERS:
+            function.callers.append(op)
         if name in _REFERENCES:
             if _REFERENCES[name] in op.attributes:
                 function.references[str(op.attributes[_REFERENCES[name]].value)] = None
@@ -153,11 +156,13 @@ def _kernels(functions: Sequence[_Function]) -> list[_Function]:
 class _Splitter:
     """Moves kernels out of a module; what remains is the graph's unit."""
 
-    def __init__(self, module: Any, operations: Sequence[Any]) -> None:
+    def __init__(self, module: Any, operations: Sequence[Any], functions: Sequence[_Function]) -> None:
         self._module = module
+        self._functions = functions
         self._symbols = {_name(each): each for each in operations if "sym_name" in each.attributes}
         self._copied: set[str] = set()
         self._kernels: dict[str, str] = {}
+        self._taken: set[_Function] = set()
 
     def take(self, kernel: _Function, name: str, place: str) -> Unit:
         """The unit of a kernel, which leaves the module."""
@@ -178,17 +183,21 @@ class _Splitter:
             symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
             self._declare(function, symbol)
         self._kernels[old] = symbol
+        self._taken.add(kernel)
         return Unit(name, symbol, code, place)
 
     def rest(self) -> Unit:
         """The unit of what no kernel has taken, without the constants that only kernels read."""
         # Each replacement by upstream's function would look at the whole graph, for each kernel.
-        for op in operations_in(self._module.operation):
-            held = _CALLERS.get(op.name)
-            callee = str(op.attributes[held].value) if held is not None and held in op.attributes else ""
+        rest = [each for each in self._functions if each not in self._taken]
+        for op in [op for function in rest for op in function.callers]:
+            held = _CALLERS[op.name]
+            callee = str(op.attributes[held].value) if held in op.attributes else ""
             if callee in self._kernels:
                 op.attributes[held] = ir.FlatSymbolRefAttr.get(self._kernels[callee], self._module.context)
-        used = {name for each in self._module.body for name in _referred(each.operation)}
+        globals_ = [view.operation for view in self._module.body if view.operation.name != "llvm.func"]
+        used = {name for function in rest for name in function.references}
+        used.update(name for each in globals_ for name in _referred(each))
         for name in sorted(self._copied - used):
             self._symbols[name].erase()
         return Unit("", "", bytecode(self._module))
