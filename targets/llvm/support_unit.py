@@ -16,8 +16,8 @@ from .units import bytecode, declaration, has_body, is_internal, show
 class SupportUnit(NamedTuple):
     #: MLIR's bytecode.
     code: bytes
-    #: What it defines for the program's other units.
-    names: frozenset[str]
+    #: What it defines for the program's other units, by name, as a program has it.
+    texts: dict[str, str]
 
 
 @lru_cache(maxsize=1)
@@ -25,15 +25,19 @@ def support_unit() -> SupportUnit:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(SUPPORT + TENSORS)
         functions = [each for each in _functions(module) if is_internal(each)]
+        texts = {_name(function): str(function) for function in functions}
         for function in functions:
             show(function)
-        return SupportUnit(bytecode(module), frozenset(_name(function) for function in functions))
+        return SupportUnit(bytecode(module), texts)
 
 
 def leave_out_support(module: Any) -> bool:
-    """Declares in a module what the support unit defines. Whether the module needs that unit."""
-    names = support_unit().names
-    defined = [function for function in _functions(module) if _name(function) in names]
+    """Declares in a module what the support unit defines. Whether the module needs that unit: one whose functions a
+    stage of the user's has changed keeps them."""
+    texts = support_unit().texts
+    defined = [function for function in _functions(module) if _name(function) in texts]
+    if any(str(function) != texts[_name(function)] for function in defined):
+        return False
     with module.context, ir.Location.unknown():
         for function in defined:
             name = _name(function)

@@ -118,7 +118,7 @@ source = (mutants.REPOSITORY / file).read_bytes()
 noticed = mutants.Mutation("all wrong", 0, 0, "raise ImportError('broken')\\n")
 harmless = mutants.Mutation("nothing", 0, 0, "# a comment\\n")
 for mutation in (noticed, harmless):
-    verdict = mutants.try_mutation(copy, file, mutation, 0.0)
+    verdict = mutants.try_mutation(copy, file, mutation, 1.0)
     print(verdict.noticed, verdict.by, verdict.tests)
 print((mutants.REPOSITORY / file).read_bytes() == source == (copy.root / file).read_bytes())
 """

@@ -11,6 +11,7 @@ import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.targets.llvm import native_code
+from relax_mlir.targets.llvm.packed_support import SUPPORT
 from relax_mlir.targets.llvm.support_unit import leave_out_support, support_unit
 
 import relax_mlir as rx
@@ -57,16 +58,26 @@ def test_another_process_finds_it_in_the_cache(
     assert made.count(support_unit().code) == 1
 
 
+CALLER = """
+llvm.func internal @own(%any: !llvm.ptr) {
+  llvm.call @__relax_release(%any) : (!llvm.ptr) -> ()
+  llvm.return
+}"""
+
+
 def test_a_module_declares_what_it_needs_of_it() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
-        module = ir.Module.parse("""
-          llvm.func internal @__relax_release(%any: !llvm.ptr) { llvm.return }
-          llvm.func internal @own(%any: !llvm.ptr) {
-            llvm.call @__relax_release(%any) : (!llvm.ptr) -> ()
-            llvm.return
-          }""")
+        module = ir.Module.parse(SUPPORT + CALLER)
         assert leave_out_support(module)
         assert module.operation.verify()
         assert "llvm.func hidden @__relax_release(!llvm.ptr)" in str(module)
         assert "llvm.func internal @own" in str(module)
+        assert not leave_out_support(module), "what is declared already was replaced again"
+
+
+def test_functions_that_a_stage_has_changed_stay() -> None:
+    with new_context(("llvm",)), ir.Location.unknown():
+        module = ir.Module.parse("llvm.func internal @__relax_release(%any: !llvm.ptr) { llvm.return }" + CALLER)
+        before = str(module)
         assert not leave_out_support(module)
+        assert str(module) == before
