@@ -163,7 +163,6 @@ class _Run:
         if not self.conversion.patterns:
             return
         converter = self.types.mlir_converter()
-        frozen = self._patterns(converter)
         target = rewrite.ConversionTarget()
         config = rewrite.ConversionConfig()
         # Casts stay as they are: nobody could be asked for better ones.
@@ -171,6 +170,7 @@ class _Run:
         config.folding_mode = rewrite.DialectConversionFoldingMode.NEVER
         for _ in range(self.conversion.max_rounds):
             self._converted, self._declined, self._made = {}, {}, set()
+            frozen = self._patterns(converter)
             with self._call:
                 # Everything is unknown to the driver, so that it never fails: what is left is judged afterwards.
                 with Entrance() as entrance:
@@ -181,10 +181,11 @@ class _Run:
         raise self._endless()
 
     def _patterns(self, converter: Any) -> Any:
+        """For the operations that are there: most conversions have many more, and each takes time to add."""
         patterns = rewrite.RewritePatternSet(self.root.context)
-        for name, candidates in self.conversion.patterns.items():
-            rule = self.legality.rule(name)
-            if rule is not True:
+        for name in {operation.name: None for operation in self._operations()}:
+            candidates, rule = self.conversion.patterns.get(name), self.legality.rule(name)
+            if candidates and rule is not True:
                 is_legal = rule if callable(rule) else None
                 patterns.add_conversion(name, self._matcher(candidates, is_legal), converter)
         return patterns.freeze()

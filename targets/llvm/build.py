@@ -19,6 +19,7 @@ from .cross_object import emit_assembly
 from .native_code import native_code
 from .passes.llvm_add_entries import ENTRIES
 from .passes.llvm_place_constants import CONSTANTS
+from .support import define_support
 
 
 def build(
@@ -49,8 +50,14 @@ def build(
 
 def assembly(module: Any, target: ChosenTarget, *, opt_level: int) -> str:
     """The code of such a module as text, to be looked at."""
+    complete(module)
     _drop_notes(module.operation)
     return emit_assembly(module, code_target(target), opt_level)
+
+
+def complete(module: Any) -> None:
+    """Makes such a module whole in itself, to be looked at or compiled elsewhere."""
+    define_support(module)
 
 
 def _drop_notes(operation: Any) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ...bindings import execution
+from ...bindings.context import new_context
 from ...bindings.machine import bindings_identity, cpu_identity
+from ...bindings.mlir import ir
 from ...bindings.processes.pool import Call, process_pool
 from ...passes.core.facts import note_code
 from ...passes.legalize.code_options import CodeOptions
@@ -20,9 +22,9 @@ from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
 from .object_file import check_level
-from .support_unit import leave_out_support, support_unit
+from .support import UNIT, define_support, needs_support
 from .unit_code import unit_object
-from .units import Unit, units_of
+from .units import Unit, bytecode, units_of
 
 _KIND = "kernels"
 #: Objects of the support unit that this process has made or found, by what they depend on.
@@ -43,10 +45,12 @@ def native_code(module: Any, machine: CodeTarget, opt_level: int, options: CodeO
     check_level(opt_level)
     object_file.exported_functions(module)
     identity = _identity(machine, opt_level)
-    has_support = not options.one_object and leave_out_support(module)
+    if options.one_object:
+        define_support(module)
+    has_unit = needs_support(module)
     units = units_of(module, split=not options.one_object)
     making = _Making(units, machine, opt_level, options, identity)
-    return [*making.run(), *([making.support()] if has_support else [])]
+    return [*making.run(), *([making.support()] if has_unit else [])]
 
 
 def prepare(jobs: int) -> None:
@@ -79,9 +83,9 @@ class _Making:
 
     def support(self) -> bytes:
         """The object of the functions that are the same in every program, from this process or the cache."""
-        key, cache = self._key(Unit("", "", support_unit().code)), self._options.cache
+        key, cache = self._key(Unit("", "", _support_code())), self._options.cache
         kept = None if cache is None else cache.get(_KIND, key)
-        made = kept or _supports.get(key) or unit_object(support_unit().code, symbol="", **self._arguments)
+        made = kept or _supports.get(key) or unit_object(_support_code(), symbol="", **self._arguments)
         if cache is not None and kept is None:
             cache.put(_KIND, key, made)
         _supports[key] = made
@@ -139,6 +143,12 @@ class _Making:
         hashed.update(f"{unit.symbol}\n".encode())
         hashed.update(unit.code)
         return hashed.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _support_code() -> bytes:
+    with new_context(("llvm",)), ir.Location.unknown():
+        return bytecode(ir.Module.parse(UNIT))
 
 
 def _is_worth_processes(units: Sequence[Unit], jobs: int) -> bool:

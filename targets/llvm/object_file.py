@@ -10,14 +10,16 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.execution import compile_module
 from ...bindings.mlir import ir, string_value
+from .support import define_support
 
 
 def emit_object(module: Any, opt_level: int = 3) -> bytes:
-    """The object file of a module, position-independent: the same module gives the same bytes.
+    """The object file of a module, position-independent, with the functions that programs share in it.
 
-    Functions that the module only declares are found when the object is loaded. Raises RelaxError where the module
-    holds anything but the LLVM dialect, or defines no function.
+    The same module gives the same bytes. Other functions that it only declares are found when the object is loaded.
+    Raises RelaxError where it holds anything but the LLVM dialect, or defines no function.
     """
+    define_support(module)
     check_compilable(module, opt_level)
     return object_of_checked(module, opt_level)
 

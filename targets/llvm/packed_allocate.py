@@ -221,7 +221,4 @@ llvm.func internal @{ALLOCATE}(%label: !llvm.ptr, %rank: i32, %dtype: i32, %byte
 }}
 """
 
-ALLOCATION = _WRAP + _ALLOCATION
-BORROWING = _WRAP + _BORROWING
-#: Both, as one text.
 TENSORS = _WRAP + _ALLOCATION + _BORROWING

@@ -11,9 +11,9 @@ from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, string_value
 from . import abi
 from .llvm_text import PTR, FunctionText, has_symbol, merge, symbol, symbols_of, text_global
-from .packed_allocate import BORROWING
 from .packed_fail import fail, fail_type
-from .packed_support import CALL_GLOBAL, FAIL, SUPPORT
+from .packed_support import CALL_GLOBAL, FAIL
+from .support import DECLARATIONS
 
 CONSTANT_TABLE = "__relax_constants"
 SET_CONSTANTS = "__relax_set_constants"
@@ -31,7 +31,7 @@ def add_global_call(module: Any, name: str) -> str:
     if not name or not name.isascii() or not name.isprintable() or set(name) & set('"\\'):
         raise RelaxError(f"{name!r} cannot name a function: expected printable ASCII without quotes")
     load_dialects(module.context, ("llvm",))
-    merge(module, SUPPORT + global_function_text(name))
+    merge(module, DECLARATIONS + global_function_text(name))
     return f"{CALL_GLOBAL}.{name}"
 
 
@@ -44,7 +44,7 @@ def add_tensor_borrowing(module: Any) -> None:
     that failed, TVMFFIObjectDecRef, which leaves the error as it is.
     """
     load_dialects(module.context, ("llvm",))
-    merge(module, SUPPORT + BORROWING)
+    merge(module, DECLARATIONS)
 
 
 def add_raise(module: Any, kind: str, message: str) -> str:
@@ -62,7 +62,7 @@ def add_raise(module: Any, kind: str, message: str) -> str:
     code = FunctionText(name, [("%a", "i64"), ("%b", "i64"), ("%c", "i64")], "i32", linkage="internal")
     arguments = [(code.text(kind), PTR), (code.text(message), PTR), ("%a", "i64"), ("%b", "i64"), ("%c", "i64")]
     code.line(f"llvm.return {code.call(FAIL, arguments, 'i32')} : i32")
-    merge(module, SUPPORT + code.render())
+    merge(module, DECLARATIONS + code.render())
     return name
 
 
@@ -114,7 +114,7 @@ llvm.func internal @{_RELEASE_CONSTANTS}() {{
   llvm.return
 }}
 """
-    merge(module, SUPPORT + definitions + _set_constants(count))
+    merge(module, DECLARATIONS + definitions + _set_constants(count))
     add_at_unload(module, _RELEASE_CONSTANTS)
 
 

@@ -23,9 +23,10 @@ from .packed_args import ArgumentChecks, Values, memref_values, row_major
 from .packed_call import CONSTANT_TABLE, SET_CONSTANTS
 from .packed_fail import fail, plain
 from .packed_lists import keep_if, make_array, make_list, support_text
-from .packed_support import RELEASE, SUPPORT, cut
+from .packed_support import RELEASE, cut
 from .signature import ListInfo, OptionalInfo, Result, Signature, single
 from .size_code import Sizes
+from .support import DECLARATIONS
 
 
 def add_packed_entry(module: Any, signature: Signature, *, alignment: int = 1) -> None:
@@ -83,7 +84,7 @@ class _Entry:
         self._give(self._grouped(results))
         declared = f'llvm.func @"{self.kernel}"({", ".join(self._kernel_types)}) -> i32'
         table = f"llvm.mlir.global external @{CONSTANT_TABLE}() : {PTR}" if self._needs_constants else ""
-        return "\n".join([SUPPORT, support_text(signature.outputs), declared, table, code.render()])
+        return "\n".join([DECLARATIONS, support_text(signature.outputs), declared, table, code.render()])
 
     def _check_arity(self) -> None:
         code, names = self._code, [name for name, _ in self._signature.inputs]

@@ -13,12 +13,13 @@ from typing import Any
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from . import abi
 from .llvm_text import PTR, FunctionText, call_text, has_symbol, merge
-from .packed_allocate import ALLOCATE, ALLOCATION, BORROW, GIVE_BACK, TENSORS
+from .packed_allocate import ALLOCATE, BORROW, GIVE_BACK
 from .packed_args import ArgumentChecks
 from .packed_call import global_function_text
 from .packed_fail import fail
-from .packed_support import CALL_GLOBAL, RELEASE, SUPPORT
+from .packed_support import CALL_GLOBAL, RELEASE
 from .size_code import Sizes
+from .support import DECLARATIONS
 
 
 def result_bytes(info: Info | None) -> int:
@@ -39,7 +40,7 @@ def add_packed_call(
     if has_symbol(module, symbol):
         return symbol
     code = _call_text(symbol, name, arguments, result, text)
-    pieces = [SUPPORT, TENSORS, global_function_text(name)]
+    pieces = [DECLARATIONS, global_function_text(name)]
     if result is not None:
         pieces.append(_take_text(f"{symbol}.take", name, result))
     merge(module, "\n".join([*pieces, code]))
@@ -78,7 +79,7 @@ def add_give_tensor(module: Any, info: TensorInfo) -> str:
     )
     _copy(code, target, "%data", _bytes(code, sizes, element))
     code.line(f"llvm.return {code.constant(0, 'i32')} : i32")
-    merge(module, SUPPORT + ALLOCATION + code.render())
+    merge(module, DECLARATIONS + code.render())
     return symbol
 
 
@@ -99,7 +100,7 @@ def add_give_object(module: Any) -> str:
     code.line(f"llvm.br {done}")
     code.line(f"{done}:")
     code.line(f"llvm.return {code.constant(0, 'i32')} : i32")
-    merge(module, f"{SUPPORT}\nllvm.func @TVMFFIObjectIncRef({PTR}) -> i32\n{code.render()}")
+    merge(module, f"{DECLARATIONS}\nllvm.func @TVMFFIObjectIncRef({PTR}) -> i32\n{code.render()}")
     return symbol
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from ...dialects.core.infos import TensorInfo
 from . import abi
 from .llvm_text import PTR, FunctionText
-from .packed_allocate import ALLOCATE, ALLOCATION
+from .packed_allocate import ALLOCATE
 from .packed_call import global_function_text
 from .packed_support import CALL_GLOBAL, FAIL, RELEASE
-from .signature import Given, ListInfo, OptionalInfo, single
+from .signature import Given, ListInfo, OptionalInfo
 
 _MAKE_ARRAY = "ffi.Array"  # tvm-ffi's own function: an array of its arguments
 _CALL_MAKE_ARRAY = f"{CALL_GLOBAL}.{_MAKE_ARRAY}"
@@ -167,10 +167,8 @@ llvm.func internal @{_KEEP_IF}(%flag: !llvm.ptr, %any: !llvm.ptr) {{
 def support_text(outputs: Sequence[Given]) -> str:
     """The functions that the entry of a function with these results calls."""
     tells_at_run_time = any(_tells_at_run_time(info) for info in outputs)
-    allocates = tells_at_run_time or any(isinstance(info, TensorInfo) for info in single(outputs))
     makes_arrays = len(outputs) > 1 or any(isinstance(info, (ListInfo, OptionalInfo)) for info in outputs)
     pieces = [
-        ALLOCATION if allocates else "",
         global_function_text(_MAKE_ARRAY) if makes_arrays else "",
         _SEPARATE_TEXT if tells_at_run_time else "",
     ]

@@ -12,7 +12,6 @@ from .abi import ANY_PAYLOAD, DL_DTYPE, DL_RANK, DL_SHAPE, FIRST_OBJECT, OBJECT_
 FAIL = "__relax_fail"
 # fail_at(kind, format, where, a, b, c): as fail, with the text `where` before the numbers.
 FAIL_AT = "__relax_fail_at"
-FAIL_AT_DECLARED = f"llvm.func @{FAIL_AT}(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32\n"
 # fail_type(format, type index): the message names the type of the value that came; -1.
 FAIL_TYPE = "__relax_fail_type"
 # fail_dtype(format, tensor): the message names the element type that came; -1.

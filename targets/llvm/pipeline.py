@@ -9,6 +9,7 @@ from ...passes.core.stages import TARGET_PLACE, Stage
 from ...passes.legalize.target_options import ChosenTarget
 from .build import assembly as assembly
 from .build import build as build
+from .build import complete as complete
 from .code_target import code_target
 from .lowering_passes import TO_LLVM
 from .native_code import prepare as prepare

@@ -14,7 +14,7 @@ from typing import Any
 from . import abi
 from .llvm_text import PTR, FunctionText, merge
 from .packed_fail import fail, fail_type
-from .packed_support import SUPPORT
+from .support import DECLARATIONS
 
 #: `i64 ()`: a time to hand to END after the kernel; 0 where nobody asks.
 BEGIN = "__relax_profile_begin"
@@ -34,7 +34,7 @@ _MONOTONIC = 1  # CLOCK_MONOTONIC on Linux
 def add_profiler(module: Any, places: int) -> None:
     """Adds BEGIN, END, SWITCH, and a table for so many places."""
     functions = _FUNCTIONS.replace("@INLINING", "alwaysinline" if places <= _MOST_INLINED else "noinline")
-    merge(module, SUPPORT + _globals(places) + functions + _switch())
+    merge(module, DECLARATIONS + _globals(places) + functions + _switch())
 
 
 def _globals(places: int) -> str:

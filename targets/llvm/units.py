@@ -85,7 +85,7 @@ def units_of(module: Any, *, split: bool = True) -> list[Unit]:
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
     operations = [view.operation for view in module.body]
-    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
+    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and _has_body(each)]
     _check(module, operations)
     names = {function.name: name_in_program(function.operation) for function in functions}
     places = {function.name: _place(function.operation.location) for function in functions}
@@ -147,7 +147,7 @@ def _kernels(functions: Sequence[_Function]) -> list[_Function]:
     kernels = [
         function
         for function in own.values()
-        if is_internal(function.operation) and not function.is_entangled and own.keys().isdisjoint(function.references)
+        if _is_internal(function.operation) and not function.is_entangled and own.keys().isdisjoint(function.references)
     ]
     is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
     return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
@@ -175,7 +175,7 @@ class _Splitter:
                 ir.SymbolTable.replace_all_symbol_uses(before, after, function)
             function.detach_from_parent()
             unit.body.append(function)
-            show(function)
+            _show(function)
             function.attributes["sym_name"] = ir.StringAttr.get(KERNEL)
             code = bytecode(unit)
             # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
@@ -213,16 +213,16 @@ class _Splitter:
                     op.clone().attributes["sym_name"] = ir.StringAttr.get(renamed[name])
                     self._copied.add(name)
                     continue
-                if is_internal(op):
-                    show(op)
-                declaration(op)
+                if _is_internal(op):
+                    _show(op)
+                _declaration(op)
         return renamed
 
     def _declare(self, function: Any, symbol: str) -> None:
         if symbol in self._symbols:
             return
         with ir.InsertionPoint.at_block_begin(self._module.body):
-            declared = declaration(function)
+            declared = _declaration(function)
             declared.attributes["sym_name"] = ir.StringAttr.get(symbol)
         self._symbols[symbol] = declared
 
@@ -240,7 +240,7 @@ def _referred(operation: Any) -> Iterator[str]:
     yield from found
 
 
-def declaration(op: Any) -> Any:
+def _declaration(op: Any) -> Any:
     """A declaration of a function or a global, where the insertion point is."""
     attributes = {attribute.name: attribute.attr for attribute in _attributes(op)}
     for name in ("value", "dso_local", "alignment", "section", "unnamed_addr"):
@@ -253,7 +253,7 @@ def _attributes(op: Any) -> list[Any]:
     return [op.attributes[index] for index in range(len(op.attributes))]
 
 
-def show(op: Any) -> None:
+def _show(op: Any) -> None:
     """Makes a function or global visible to the other units of the program, and to nobody else."""
     op.attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     # 1: hidden. Code then needs no detour to reach it.
@@ -266,17 +266,17 @@ def _is_copyable(op: Any) -> bool:
         op.name == "llvm.mlir.global"
         and "constant" in op.attributes
         and "value" in op.attributes
-        and is_internal(op)
+        and _is_internal(op)
         and not any(name in op.attributes for name in (*_ENTANGLING, "section", "thread_local_"))
     )
 
 
-def is_internal(op: Any) -> bool:
+def _is_internal(op: Any) -> bool:
     linkage = str(op.attributes["linkage"]) if "linkage" in op.attributes else ""
     return "internal" in linkage or "private" in linkage
 
 
-def has_body(op: Any) -> bool:
+def _has_body(op: Any) -> bool:
     return len(op.regions[0].blocks) > 0
 
 

@@ -12,6 +12,7 @@ from relax_mlir.bindings.legality import operations_in
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.runtime import Executable
 from relax_mlir.targets.llvm.llvm_text import merge
+from relax_mlir.targets.llvm.support import define_support
 
 import relax_mlir as rx
 
@@ -86,6 +87,7 @@ class CountMemory(rx.Pass):
     address: int = 0
 
     def run(self, op: Any) -> None:
+        define_support(op)
         with op.context:
             for inside in operations_in(op):
                 for attribute in ("callee", "global_name"):

@@ -133,6 +133,8 @@ class Compilation:
             with self.progress.step(stage.name):
                 stage.run(module, self.target.name)
             self._save_ir(stage.name, module)
+        if self.emit == "llvm" and hasattr(code := code_module(self.target.name), "complete"):
+            code.complete(module.owner)
         if self.emit in ("relax", "tir", "llvm"):
             self._write(lambda: str(module).rstrip("\n") + "\n")
             return None

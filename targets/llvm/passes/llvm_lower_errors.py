@@ -22,9 +22,10 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
-from ..llvm_text import PTR, has_symbol, merge, text_global
+from ..llvm_text import PTR, merge, text_global
 from ..memref_values import address_of, call, constant
-from ..packed_support import FAIL_AT, FAIL_AT_DECLARED, RELEASE, SUPPORT, cut
+from ..packed_support import FAIL_AT, RELEASE, cut
+from ..support import DECLARATIONS
 from .llvm_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
@@ -99,8 +100,7 @@ class _Program:
 
     def add_texts(self) -> None:
         if self._texts:
-            support = FAIL_AT_DECLARED if has_symbol(self.module, FAIL_AT) else SUPPORT
-            merge(self.module, "\n".join([support, *self._texts.values()]))
+            merge(self.module, "\n".join([DECLARATIONS, *self._texts.values()]))
 
 
 @dataclass(eq=False)

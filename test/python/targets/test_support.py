@@ -11,8 +11,9 @@ import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.targets.llvm import native_code
+from relax_mlir.targets.llvm.packed_allocate import TENSORS
 from relax_mlir.targets.llvm.packed_support import SUPPORT
-from relax_mlir.targets.llvm.support_unit import leave_out_support, support_unit
+from relax_mlir.targets.llvm.support import DECLARATIONS, UNIT, define_support, needs_support
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -46,7 +47,7 @@ def test_it_is_compiled_once_for_a_level(made: list[bytes]) -> None:
             run = program(size, opt_level=opt_level, cache=False)
             with pytest.raises(ValueError, match=rf"expected size {size}, got 5: shape \(2, 5\)"):
                 run["main"](numpy.ones((2, 5), "float32"))
-    assert made.count(support_unit().code) == 2
+    assert made.count(native_code._support_code()) == 2
 
 
 def test_another_process_finds_it_in_the_cache(
@@ -55,29 +56,50 @@ def test_another_process_finds_it_in_the_cache(
     for size in (13, 17):
         monkeypatch.setattr(native_code, "_supports", {})
         program(size, cache=tmp_path)
-    assert made.count(support_unit().code) == 1
+    assert made.count(native_code._support_code()) == 1
+
+
+def functions(text: str) -> dict[str, tuple[str, str, bool]]:
+    """Type, attributes for LLVM, and whether it has a body, of each function of a text by name."""
+    with new_context(("llvm",)), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        found = {}
+        for op in [view.operation for view in module.body]:
+            if op.name == "llvm.func":
+                name = ir.StringAttr(op.attributes["sym_name"]).value
+                passed = str(op.attributes["passthrough"]) if "passthrough" in op.attributes else ""
+                found[name] = str(op.attributes["function_type"]), passed, len(op.regions[0].blocks) > 0
+        return found
+
+
+def test_what_is_declared_is_what_the_unit_defines() -> None:
+    defined, declared = functions(SUPPORT + TENSORS), functions(DECLARATIONS)
+    assert functions(UNIT) == defined
+    assert {name for name, (_, _, has_body) in defined.items() if has_body} > {"__relax_fail", "__relax_allocate"}
+    assert declared == {name: (*stated, False) for name, (*stated, _) in defined.items()}
 
 
 CALLER = """
-llvm.func internal @own(%any: !llvm.ptr) {
+llvm.func @own(%any: !llvm.ptr) {
   llvm.call @__relax_release(%any) : (!llvm.ptr) -> ()
   llvm.return
 }"""
 
 
-def test_a_module_declares_what_it_needs_of_it() -> None:
+def test_a_module_that_declares_functions_of_it_can_define_them() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
-        module = ir.Module.parse(SUPPORT + CALLER)
-        assert leave_out_support(module)
+        module = ir.Module.parse(DECLARATIONS + CALLER)
+        assert needs_support(module)
+        define_support(module)
         assert module.operation.verify()
-        assert "llvm.func hidden @__relax_release(!llvm.ptr)" in str(module)
-        assert "llvm.func internal @own" in str(module)
-        assert not leave_out_support(module), "what is declared already was replaced again"
+        assert "llvm.func internal @__relax_release(%arg0: !llvm.ptr)" in str(module)
+        assert not needs_support(module)
 
 
-def test_functions_that_a_stage_has_changed_stay() -> None:
+@pytest.mark.parametrize("own", ["llvm.func internal @__relax_release(%any: !llvm.ptr) { llvm.return }", ""])
+def test_functions_of_a_module_of_its_own_stay(own: str) -> None:
     with new_context(("llvm",)), ir.Location.unknown():
-        module = ir.Module.parse("llvm.func internal @__relax_release(%any: !llvm.ptr) { llvm.return }" + CALLER)
+        module = ir.Module.parse(own + (CALLER if own else CALLER.replace("__relax_release", "own")))
         before = str(module)
-        assert not leave_out_support(module)
+        define_support(module)
         assert str(module) == before
