@@ -45,7 +45,7 @@ test: env ## set everything up and run all tests
 	exit $$status
 
 test-all: export RELAX_MLIR_DRAWS := all
-test-all: test ## the same with three times as many examples of properties that compile programs
+test-all: test ## the same with all examples of tests that compile a program for each; `make test` draws a third
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test

@@ -89,11 +89,9 @@ def _is_opaque(operation: Any) -> bool:
 
 
 def _pattern(rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Any:
-    function = with_known_sizes(rule.function)
-
     def legalize(op: Any, operands: list[Any], _: Any) -> Any:
         builder = RuleBuilder(op, operands, prim_funcs)
-        values = function(op, operands, builder)
+        values = with_known_sizes(rule.function, op, operands, builder)
         if values is None:
             raise RelaxError(f"the rule {rule.label} of '{rule.op}' returned nothing: return values, or raise Decline")
         if notes is not None and not isinstance(values, Decline):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,25 +16,20 @@ from .builder import RuleBuilder
 from .rules import RuleFunction
 
 
-def with_known_sizes(rule: RuleFunction) -> RuleFunction:
-    """The rule sees operands without unknown sizes, and results of just the types that are inferred from them.
+def with_known_sizes(rule: RuleFunction, op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """What the rule gives. It sees operands without unknown sizes, and results of just the types inferred from them.
 
     Elsewhere the operation is made again with a new symbol for each unknown size, and its results are cast.
     """
-
-    @functools.wraps(rule)
-    def refined(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-        named = {value: _named(value, builder) for value in operands}
-        values = [named[value] for value in operands]
-        infos, attributes = builder.result_infos, call_of(op.definition, op.operation).attributes
-        if values == list(operands) and _inferred(op, values, attributes) == infos:
-            return rule(op, operands, builder)
-        made = op.definition(**by_name(op, values), **attributes)
-        results = made if isinstance(made, tuple) else [made]
-        pairs = zip(results, infos, strict=True)
-        return [value if decode(value.type) == info else builder.cast(value, info) for value, info in pairs]
-
-    return refined
+    named = {value: _named(value, builder) for value in operands}
+    values = [named[value] for value in operands]
+    infos, attributes = builder.result_infos, call_of(op.definition, op.operation).attributes
+    if values == list(operands) and _inferred(op, values, attributes) == infos:
+        return rule(op, operands, builder)
+    made = op.definition(**by_name(op, values), **attributes)
+    results = made if isinstance(made, tuple) else [made]
+    pairs = zip(results, infos, strict=True)
+    return [value if decode(value.type) == info else builder.cast(value, info) for value, info in pairs]
 
 
 def by_name(op: Any, values: Sequence[Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...dialects.core.infos import TensorInfo
 from . import abi
 from .llvm_text import PTR, FunctionText
 from .packed_allocate import ALLOCATE

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
+import example_counts
 import pytest
 from hypothesis import settings
 
@@ -17,6 +20,32 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # No test depends on how busy the machine is: what an example may take, on a clock, is nobody's business.
 settings.register_profile("relax_mlir", deadline=None)
 settings.load_profile("relax_mlir")
+
+# Where nearly every test compiles a program.
+_COMPILING = [Path(__file__).parent / folder for folder in ("targets", "frontends", "passes")]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the processes start that run tests: all of them draw the same."""
+    os.environ.setdefault(example_counts.SEED, str(random.SystemRandom().randrange(1_000_000)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not example_counts.ALL:
+        seed = f"{example_counts.SEED}={os.environ[example_counts.SEED]}"
+        terminalreporter.write_line(
+            f"a third of what compiles was drawn ({seed} draws it again, make test-all runs all)"
+        )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is not drawn, unless somebody names single tests."""
+    if example_counts.ALL or any("::" in argument for argument in config.args):
+        return
+    compiling = [item.nodeid for item in items if any(folder in item.path.parents for folder in _COMPILING)]
+    left_out = set(compiling) - example_counts.drawn(compiling)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
 
 
 @pytest.fixture(scope="session", autouse=True)

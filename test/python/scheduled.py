@@ -21,6 +21,7 @@ from relax_mlir.runtime import tensor as runtime_tensor
 from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
 from relax_mlir.targets.llvm.object_file import emit_object
 from relax_mlir.targets.llvm.packed_entry import add_packed_entry
+from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
 from relax_mlir.targets.llvm.signature import Signature
 
 _DIALECTS = (
@@ -73,6 +74,7 @@ def executable(
         Bufferize()(module.operation)
         _append_caller(module, (*inputs, *outputs))
         run_upstream(module.operation, ["func.func(convert-linalg-to-loops)", *TO_LLVM])
+        StoreNarrowFloats()(module.operation)
         signature = Signature(
             "main",
             tuple((f"x{index}", tensor(each.shape, each.dtype)) for index, each in enumerate(inputs)),

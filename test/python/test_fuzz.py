@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from example_counts import some
+
 FUZZER = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
-CASES = 1500
-MODELS = 150
+CASES = some(900)
+MODELS = some(120)
 
 
 def run_fuzzer(*arguments: str) -> subprocess.CompletedProcess[str]:
