@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import signal
@@ -12,6 +13,8 @@ from pathlib import Path
 import example_counts
 import pytest
 from hypothesis import settings
+
+import relax_mlir as rx
 
 # As many processes run tests as there are CPUs: threads of matrix products would wait for each other, and not idly.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -25,9 +28,19 @@ settings.load_profile("relax_mlir")
 _COMPILING = [Path(__file__).parent / folder for folder in ("targets", "frontends", "passes")]
 
 
+def _is_compiling(item: pytest.Item) -> bool:
+    return any(folder in item.path.parents for folder in _COMPILING)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Before the processes start that run tests: all of them draw the same."""
     os.environ.setdefault(example_counts.SEED, str(random.SystemRandom().randrange(1_000_000)))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests that name a level get it."""
+    is_optimized = not _is_compiling(item) or example_counts.is_optimized(item.nodeid)
+    inspect.unwrap(rx.compile).__kwdefaults__["opt_level"] = 2 if is_optimized else 0
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -42,7 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves out what is not drawn, unless somebody names single tests."""
     if example_counts.ALL or any("::" in argument for argument in config.args):
         return
-    compiling = [item.nodeid for item in items if any(folder in item.path.parents for folder in _COMPILING)]
+    compiling = [item.nodeid for item in items if _is_compiling(item)]
     left_out = set(compiling) - example_counts.drawn(compiling)
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
-from example_counts import opt_level
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
 from relax_mlir.runtime import Executable, tensor, to_numpy
 
@@ -73,8 +72,7 @@ def compiled(
     stages = rx.stages(target)
     if default_rules:
         stages = stages.insert_before("legalize", "default-rules", "relax-legalize-ops{target=default}")
-    level = opt_level((name, infos, literals, attributes))
-    return rx.compile(module, target=target, pipeline=stages, opt_level=level)
+    return rx.compile(module, target=target, pipeline=stages)
 
 
 def run_built(build: Callable[..., Any], *arguments: Any, symbols: Sequence[Sequence[str | int]] = ()) -> Any:
