@@ -332,7 +332,10 @@ def packed_functions() -> None:
     def refuse(x: Any) -> Any:
         raise KeyError("not today")
 
-    for function in (scale, negate_into, refuse):
+    def turned(x: Any) -> Any:
+        return tvm_ffi.from_dlpack(numpy.ascontiguousarray(numpy.from_dlpack(x).transpose(1, 2, 0)))
+
+    for function in (scale, negate_into, refuse, turned):
         tvm_ffi.register_global_func(f"test_compile.{function.__name__}", function, override=True)
 
 
@@ -368,6 +371,14 @@ def test_what_a_packed_function_returns_is_checked() -> None:
     numpy.testing.assert_allclose(array(executable["main"](floats(7))), 2 * floats(7))
     with pytest.raises(ValueError, match=r"test_compile.scale: result #0 .*expected.*7.*got 3|expected 7, got 3"):
         executable["main"](floats(3))
+
+
+def test_a_packed_function_returns_any_sizes() -> None:
+    unknown = rx.tensor((None, None, None))
+    executable = built([rx.tensor((2, "n", 3))], lambda x: relax.call_packed("test_compile.turned", [x], unknown))
+    for n in (1, 5):
+        x = floats(2, n, 3)
+        numpy.testing.assert_array_equal(array(executable["main"](x)), x.transpose(1, 2, 0))
 
 
 def test_a_packed_function_that_nobody_registered() -> None:

@@ -14,10 +14,33 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 TOOLS = REPOSITORY / "tools" / "dev"
 sys.path.insert(0, str(TOOLS))
 
+import mutants  # noqa: E402
 import mutations  # noqa: E402
 from mirrored import mirrored_tests  # noqa: E402
 from nearest_first import function_around  # noqa: E402
 from nearness import Nearness, words_of  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (
+            "FAILED test/python/test_a.py::test_b[(4, 6)-a - b] - AssertionError: x",
+            "test/python/test_a.py::test_b[(4, 6)-a - b]",
+        ),
+        ("FAILED test/python/test_a.py::test_b", "test/python/test_a.py::test_b"),
+        ("ERROR test/python/test_a.py - ImportError: broken", "test/python/test_a.py"),
+        ("FAIL: relax-mlir :: test_a.mlir (1 of 2)", "test/test_a.mlir"),
+        (
+            "test/python/test_a.py::test_c PASSED [ 50%]\ntest/python/test_a.py::test_b[1 2] ",
+            "test/python/test_a.py::test_b[1 2]",
+        ),
+    ],
+)
+def test_the_test_that_fails_is_known_by_its_name(line: str, name: str) -> None:
+    tests = ["test/python/test_a.py", "test/test_a.mlir"]
+    assert mutants._failing_test(f"something\n{line}\n", tests) == [name]
+    assert mutants._failing_test("killed", tests) == tests
 
 
 def changed(source: str) -> dict[str, list[str]]:

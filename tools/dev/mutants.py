@@ -28,6 +28,8 @@ from mirrored import PRODUCT, mirrored_tests
 from mutations import Mutation, difference, mutations_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# As pytest prints it: there may be spaces in the brackets; a file alone where its import fails.
+_TEST = r"test/\S+?\.py(?:::[^\s\[]+(?:\[.*?\])?)?"
 # A command of tests that takes so much longer than the budget does not end.
 _LONGEST_CPU_S = 120
 
@@ -156,8 +158,8 @@ def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> 
 
 def _failing_test(output: str, tests: list[str]) -> list[str]:
     """The first test that failed, or that ended the process; all of them where nothing tells."""
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+?)(?: - |$)|^FAIL: [\w-]+ :: (\S+)", output, re.MULTILINE)
-    started = re.findall(r"^(test/\S+?\.py::\S+)", output, re.MULTILINE)
+    failed = re.search(rf"^(?:FAILED|ERROR) ({_TEST})(?: - |$)|^FAIL: [\w-]+ :: (\S+)", output, re.MULTILINE)
+    started = re.findall(rf"^({_TEST})(?: |$)", output, re.MULTILINE)
     name = (failed[1] or f"test/{failed[2]}") if failed else started[-1] if started else ""
     return [name] if any(name.startswith(test) for test in tests) else tests
 

@@ -160,6 +160,23 @@ def test_operators_on_a_tensor_whose_size_depends_on_elements() -> None:
         numpy.testing.assert_array_equal(prepared.run([x])[0], numpy.concatenate([cut[half:], cut[:half]]))
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_expands_may_be_empty(is_first: bool) -> None:
+    """A size of 1 becomes the other, also where that is 0: the type says `n`."""
+    nodes = [helper.make_node("Shape", ["x"], ["s"])]
+    if is_first:
+        nodes.append(helper.make_node("Expand", ["one", "s"], ["y"]))
+        constants = {"one": numpy.float32([[5, 6]])}
+    else:
+        nodes.append(helper.make_node("Expand", ["x", "one"], ["y"]))
+        constants = {"one": _I64([1, 2])}
+    prepared = _prepared(nodes, ("n", 2), constants)
+    for count in (0, 1, 3):
+        x = numpy.arange(2 * count, dtype="float32").reshape(count, 2)
+        expected = numpy.broadcast_to(constants["one"], (count, 2)) if is_first else x
+        numpy.testing.assert_array_equal(prepared.run([x])[0], expected, strict=True)
+
+
 def test_a_reshape_to_sizes_of_the_run_is_more_than_a_type() -> None:
     """Both types are ?x?, but the shapes differ."""
     nodes = [
