@@ -107,3 +107,23 @@ func.func @column_and_row(%x: tensor<2x3xi32>) -> (tensor<2x3xi32>, tensor<2x3xi
   %3 = "relax.add"(%2, %whole) : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
   return %1, %3 : tensor<2x3xi32>, tensor<2x3xi32>
 }
+
+// Floats become integers up to the last one that fits.
+// CHECK-LABEL: func.func @limits(
+// CHECK-DAG: dense<9223372036854774784> : tensor<i64>
+// CHECK-DAG: dense<127> : tensor<i8>
+// CHECK-DAG: "relax.astype"(%{{.*}}) {{.*}} -> tensor<i64>
+// CHECK-DAG: "relax.astype"(%{{.*}}) {{.*}} -> tensor<i8>
+// CHECK-NOT: relax.astype
+// CHECK: return
+func.func @limits() -> (tensor<i64>, tensor<i64>, tensor<i8>, tensor<i8>) {
+  %last = arith.constant dense<9223372036854774784.0> : tensor<f64>
+  %next = arith.constant dense<9223372036854775808.0> : tensor<f64>
+  %small = arith.constant dense<127.9> : tensor<f32>
+  %large = arith.constant dense<128.0> : tensor<f32>
+  %0 = "relax.astype"(%last) {dtype = i64} : (tensor<f64>) -> tensor<i64>
+  %1 = "relax.astype"(%next) {dtype = i64} : (tensor<f64>) -> tensor<i64>
+  %2 = "relax.astype"(%small) {dtype = i8} : (tensor<f32>) -> tensor<i8>
+  %3 = "relax.astype"(%large) {dtype = i8} : (tensor<f32>) -> tensor<i8>
+  return %0, %1, %2, %3 : tensor<i64>, tensor<i64>, tensor<i8>, tensor<i8>
+}

@@ -1,5 +1,6 @@
 // RUN: relax-opt %s | relax-opt | FileCheck %s
 // RUN: relax-opt %s --emit-bytecode | relax-opt | FileCheck %s
+// RUN: relax-opt %s --canonicalize --cse | FileCheck %s
 
 // CHECK-LABEL: func.func @f
 func.func @f(%m: memref<?xf32>, %s: i32, %p: !llvm.ptr) {

@@ -256,6 +256,8 @@ def test_what_is_close() -> None:
         theirs[index] = value
         assert not compare.difference("y", ours, theirs, 0.1).is_close
         assert not compare.difference("y", theirs, ours, 0.1).is_close
+    far = compare.difference("y", numpy.float32([1, 2]), numpy.float32([1, numpy.nan]), 0.1)
+    assert far == compare.Difference("y", numpy.inf, numpy.inf, False), "NaN beside a number is as far as can be"
     assert compare.difference("y", ours, ours[:3], 1).reason == "ours is float32 (4,), the model's is float32 (3,)"
     assert compare.difference("y", ours, ours.astype("float64"), 1).reason
     assert compare.difference("y", ours[:0], ours[:0], 1).is_close

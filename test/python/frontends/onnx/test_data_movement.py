@@ -45,6 +45,13 @@ def test_with_symbolic_sizes(case: Case, are_lists_known: bool) -> None:
     node_suite.compare(list(prepared.run([given[name] for name in _input_names(model)])), case)
 
 
+def test_space_to_depth_and_back() -> None:
+    found = node_suite.cases("SpaceToDepth", "DepthToSpace")
+    assert len(found) >= 5
+    for case in found:
+        node_suite.check(case)
+
+
 def _input_names(model: onnx.ModelProto) -> list[str]:
     return [each.name for each in model.graph.input]
 
