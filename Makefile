@@ -13,6 +13,9 @@ SAMPLE := 40
 SEED := 1
 FILES :=
 
+# Of tests that compile a program for each of many examples `make test` runs a third: which, this number tells.
+DRAW := $(shell date +%s)
+
 # The models of bench/models and the environments that they need.
 MODELS := build/models
 
@@ -37,14 +40,15 @@ help: ## print this list
 run: env ## set everything up, show a module after each pass, draw with a compiled loop, read handwritten digits
 	@$(BIN)/python examples/run.py
 
-test: env ## set everything up and run all tests
+test: export RELAX_MLIR_DRAW = $(DRAW)
+test: env ## set everything up and run the tests
 	@status=0; \
 	$(BIN)/python tools/dev/check.py || status=1; \
 	$(LIT) test || status=1; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal || status=1; \
 	exit $$status
 
-test-all: export RELAX_MLIR_DRAWS := all
+test-all: DRAW :=
 test-all: test ## the same with all examples of tests that compile a program for each; `make test` draws a third
 
 test-processes: env ## the lit tests again, each command a process of its own

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import random
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,11 +31,6 @@ def _is_compiling(item: pytest.Item) -> bool:
     return any(folder in item.path.parents for folder in _COMPILING)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Before the processes start that run tests: all of them draw the same."""
-    os.environ.setdefault(example_counts.SEED, str(random.SystemRandom().randrange(1_000_000)))
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests that name a level get it."""
     is_optimized = not _is_compiling(item) or example_counts.is_optimized(item.nodeid)
@@ -44,17 +38,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not example_counts.ALL:
-        seed = f"{example_counts.SEED}={os.environ[example_counts.SEED]}"
-        terminalreporter.write_line(
-            f"a third of what compiles was drawn ({seed} draws it again, make test-all runs all)"
-        )
+    if example_counts.DRAW:
+        again = f"make test DRAW={example_counts.DRAW} draws it again, make test-all runs all"
+        terminalreporter.write_line(f"a third of what compiles was drawn: {again}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is not drawn, unless somebody names single tests."""
-    if example_counts.ALL or any("::" in argument for argument in config.args):
-        return
+    """Leaves out what is not drawn."""
     compiling = [item.nodeid for item in items if _is_compiling(item)]
     left_out = set(compiling) - example_counts.drawn(compiling)
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much of what compiles a program for each example `make test` runs: a third. `make test-all` runs all of it."""
+"""How much runs of what compiles a program for each example: all of it, or with RELAX_MLIR_DRAW a third.
+
+`make test` sets it to another number each time, which tells what is drawn; `make test-all` and pytest alone do not.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,14 @@ from typing import Any
 
 from hypothesis import settings
 
-# `make test-all` sets it.
-ALL = os.environ.get("RELAX_MLIR_DRAWS", "") == "all"
-#: What tells which ones: those of a run that failed are drawn again with it.
-SEED = "RELAX_MLIR_SEED"
+DRAW = os.environ.get("RELAX_MLIR_DRAW", "")
 _SHARE = 3
 _FEWEST = 5
 
 
 def some(count: int) -> int:
-    """So many with `make test-all`."""
-    return count if ALL else max(count // _SHARE, min(count, _FEWEST))
+    """So many where all run."""
+    return max(count // _SHARE, min(count, _FEWEST)) if DRAW else count
 
 
 def draws(count: int, **options: Any) -> settings:
@@ -30,11 +30,11 @@ def draws(count: int, **options: Any) -> settings:
 
 def is_optimized(test: str) -> bool:
     """Whether LLVM optimizes what a test compiles: it takes half of the time, and the results are the same."""
-    return ALL or random.Random(f"{os.environ[SEED]} {test}").random() < 1 / _SHARE
+    return not DRAW or random.Random(f"{DRAW} {test}").random() < 1 / _SHARE
 
 
 def drawn(names: Iterable[str]) -> set[str]:
-    """The names of tests to run: of a test with many sets of arguments some, other ones with each seed."""
+    """The names of tests to run: of a test with many sets of arguments some."""
     tests: dict[str, list[str]] = {}
     for name in names:
         tests.setdefault(name.partition("[")[0], []).append(name)
@@ -42,4 +42,4 @@ def drawn(names: Iterable[str]) -> set[str]:
 
 
 def _drawn(test: str, sets: list[str]) -> list[str]:
-    return random.Random(f"{os.environ[SEED]} {test}").sample(sets, some(len(sets)))
+    return random.Random(f"{DRAW} {test}").sample(sets, some(len(sets)))

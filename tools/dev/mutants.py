@@ -90,7 +90,7 @@ class Copy:
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(self._package), str(self.root / "tools" / "dev")]),
-            "RELAX_MLIR_DRAWS": "all",  # the budget says how many run, the nearest ones first
+            "RELAX_MLIR_DRAW": "",  # all: the budget says how many run, the nearest ones first
             "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would not be seen
         }
         limit = int(cpu_s)

@@ -95,6 +95,8 @@ _OLD: list[tuple[str, int, list[Any], dict[str, Any], list[Any]]] = [
      [numpy.array([[0, -2, 2, 3], [4, 5, -3, -4], [-1, 9, 10, 11]], "float32")]),
     ("OneHot", 9, [_I64([0, -1, 7]), _I64(3), numpy.float32([2, 5])], {"axis": 0},
      [numpy.float32([[5, 2, 2], [2, 2, 2], [2, 5, 2]])]),
+    ("OneHot", 11, [_I64([0, 2]), numpy.float32(3), numpy.float32([0, 1])], {},
+     [numpy.float32([[1, 0, 0], [0, 0, 1]])]),
     ("Flatten", 1, [_X], {"axis": 0}, [_X.reshape(1, 24)]),
     ("DepthToSpace", 1, [_X.reshape(1, 4, 2, 3)], {"blocksize": 2},
      [_X.reshape(2, 2, 2, 3).transpose(2, 0, 3, 1).reshape(1, 1, 4, 6)]),
