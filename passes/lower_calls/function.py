@@ -140,7 +140,7 @@ class FunctionLowering:
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
             INPUTS: ir.ArrayAttr.get([ir.TypeAttr.get(argument.type) for argument in self._body.arguments]),
             RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in function_type.results]),
-            MAKERS: ir.ArrayAttr.get([ir.StringAttr.get(maker) for maker in self._makers()]),
+            MAKERS: ir.ArrayAttr.get([ir.StringAttr.get(each) for each in self._makers()]),
             NAMES: ir.ArrayAttr.get([ir.StringAttr.get(name) for name in _input_names(self.function, len(inputs))]),
         }
         lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)

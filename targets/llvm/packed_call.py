@@ -36,7 +36,7 @@ def add_global_call(module: Any, name: str) -> str:
 
 
 def add_tensor_borrowing(module: Any) -> None:
-    """Adds the functions that pass memory to a global function as a tensor for the time of a call.
+    """Declares the functions that pass memory to a global function as a tensor for the time of a call.
 
     `@__relax_borrow_tensor` is `i32 (i32 rank, i32 dtype, ptr shape, ptr data, ptr out)`: dtype as abi.dlpack_dtype
     gives it, shape as i64s, data row-major; out receives the object (type index 70). `@__relax_give_back_tensor` is

@@ -7,7 +7,16 @@ The texts are formats of C's printf: what is not meant as one goes through `plai
 from __future__ import annotations
 
 from .llvm_text import PTR, FunctionText, call_text
-from .packed_support import FAIL, FAIL_DTYPE, FAIL_SHAPE, FAIL_TYPE
+from .packed_support import FAIL, FAIL_DTYPE, FAIL_SHAPE, FAIL_TYPE, MESSAGE_BYTES
+
+# Of a place, or what an operator says: a message has room for two of them, and numbers.
+_MOST_TEXT = (MESSAGE_BYTES - 100) // 2
+
+
+def cut(text: str) -> str:
+    """As much of a text as a message has room for, in whole characters."""
+    data = text.encode()
+    return text if len(data) <= _MOST_TEXT else data[: _MOST_TEXT - 3].decode(errors="ignore") + "..."
 
 
 def plain(text: str) -> str:

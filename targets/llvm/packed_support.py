@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that every compiled module carries for its entries, in the LLVM dialect: errors and look-ups.
+"""Functions that entries of all programs call, in the LLVM dialect: errors and look-ups (support.py).
 
-They are internal to the object and off the way of a call that succeeds.
+They are off the way of a call that succeeds.
 """
 
 from __future__ import annotations
@@ -30,14 +30,6 @@ _LISTED_SIZES = 16  # of a shape in a message
 HIGHEST_RANK = 64
 #: What a message takes at most: entries keep their part of it under half of that.
 MESSAGE_BYTES = 2048
-_MOST_TEXT = (MESSAGE_BYTES - 100) // 2
-
-
-def cut(text: str) -> str:
-    """As much of a text as two of them, and numbers, have room for in a message; whole characters."""
-    data = text.encode()
-    return text if len(data) <= _MOST_TEXT else data[: _MOST_TEXT - 3].decode(errors="ignore") + "..."
-
 
 _DECLARATIONS = """
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32

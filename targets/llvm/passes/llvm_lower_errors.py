@@ -24,7 +24,8 @@ from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..llvm_text import PTR, merge, text_global
 from ..memref_values import address_of, call, constant
-from ..packed_support import FAIL_AT, RELEASE, cut
+from ..packed_fail import cut
+from ..packed_support import FAIL_AT, RELEASE
 from ..support import DECLARATIONS
 from .llvm_name_functions import name_in_program
 

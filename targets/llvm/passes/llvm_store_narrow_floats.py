@@ -20,11 +20,9 @@ _MOVING = frozenset(
     f"llvm.{name}"
     for name in ("extractelement", "insertelement", "intr.masked.load", "intr.masked.store", "select", "shufflevector")
 )
-
-
-#: They take integers as well.
+# They take integers as well.
 _RETYPED = _MOVING | {f"llvm.{name}" for name in "bitcast br cond_br load mlir.poison mlir.undef store switch".split()}
-#: Where elements of bf16 come from.
+# Where elements of bf16 come from.
 _SOURCES = frozenset(("llvm.bitcast", "llvm.intr.masked.load", "llvm.load"))
 
 
