@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ...bindings.errors import RelaxError
 from ...bindings.suggest import suggest
@@ -33,8 +33,9 @@ class Stage:
     name: str
     passes: tuple[str | Pass, ...]
     doc: str = ""
-    #: Whether what each pass makes is verified. Where not, for passes known to be right, what the last one makes is.
-    verify_each: bool = True
+    #: What is verified: the module after "each" pass; for passes known to be right at the "end" of the stage, or,
+    #: where nothing in it is from outside, "later", by a stage that follows and before code is made.
+    verify: Literal["each", "end", "later"] = "each"
 
     def pipeline(self, target: str, **options: Any) -> Pipeline:
         items = [item.replace(TARGET_PLACE, target) if isinstance(item, str) else item for item in self.passes]
@@ -43,8 +44,8 @@ class Stage:
     def run(self, module: Any, target: str, instruments: Iterable[Instrument] = ()) -> None:
         """Lowers a module, in place, for a target of that name."""
         with timed(self.name):
-            self.pipeline(target, instruments=list(instruments), verify_each=self.verify_each).run(module)
-            if not self.verify_each:
+            self.pipeline(target, instruments=list(instruments), verify_each=self.verify == "each").run(module)
+            if self.verify == "end":
                 verify_ir(module.operation, f"stage {self.name} produced invalid IR")
 
 

@@ -35,4 +35,6 @@ TO_LLVM: tuple[str, ...] = (
     "convert-func-to-llvm",
     "convert-cf-to-llvm",
     "reconcile-unrealized-casts",
+    # What is taken out of descriptors that were just made: a third of a graph's operations.
+    "llvm.func(canonicalize{max-iterations=1 region-simplify=disabled})",
 )

@@ -7,36 +7,67 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...passes.legalize import linalg, scalar
+from ...passes.legalize import scalar
 from .llvm_text import PTR
+
+# An index of llvm.getelementptr that is an operand and no number.
+_FROM_OPERAND = -(1 << 31)
 
 
 def memref_at(pointer: Any, type_: Any, sizes: Sequence[Any]) -> Any:
-    """A memref of row-major memory at a pointer; `sizes` are i64 values, one for each dimension."""
-    rank = len(sizes)
-    array = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
-    struct = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{array})>")
-    value = ir.Operation.create("llvm.mlir.undef", results=[struct]).result
+    """A memref of row-major memory at a pointer; `sizes` are numbers or i64 values, one for each dimension."""
+    value = ir.Operation.create("llvm.mlir.poison", results=[_descriptor(type_)]).result
     value = _insert(value, pointer, 0)
     value = _insert(value, pointer, 1)
     value = _insert(value, constant(0), 2)
-    stride = constant(1)
-    for axis in reversed(range(rank)):
-        value = _insert(value, sizes[axis], 3, axis)
-        value = _insert(value, stride, 4, axis)
+    stride: Any = 1
+    for axis in reversed(range(len(sizes))):
+        size = sizes[axis]
+        value = _insert(value, _as_value(size), 3, axis)
+        value = _insert(value, _as_value(stride), 4, axis)
         if axis:
-            stride = scalar.multiply(stride, sizes[axis], "i64")
+            stride = _product(stride, size)
     cast = ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=[value])
     return cast.result
 
 
 def pointer_of(memref: Any) -> Any:
-    """Where the elements of a memref begin, an !llvm.ptr."""
-    address = ir.Operation.create(
-        "memref.extract_aligned_pointer_as_index", results=[ir.IndexType.get()], operands=[memref]
-    ).result
+    """Where the elements of a memref begin, an !llvm.ptr, without the offset of its layout."""
+    cast = ir.Operation.create(
+        "builtin.unrealized_conversion_cast", results=[_descriptor(memref.type)], operands=[memref]
+    )
+    attributes = {"position": ir.DenseI64ArrayAttr.get([1])}
     pointer = ir.Type.parse(PTR)
-    return ir.Operation.create("llvm.inttoptr", results=[pointer], operands=[linalg.as_i64(address)]).result
+    return ir.Operation.create(
+        "llvm.extractvalue", results=[pointer], operands=[cast.result], attributes=attributes
+    ).result
+
+
+def shifted(pointer: Any, bytes_: Any) -> Any:
+    """The address a number of bytes, an i64, behind a pointer."""
+    attributes = {
+        "rawConstantIndices": ir.DenseI32ArrayAttr.get([_FROM_OPERAND]),
+        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
+    }
+    return ir.Operation.create(
+        "llvm.getelementptr", results=[pointer.type], operands=[pointer, bytes_], attributes=attributes
+    ).result
+
+
+def _descriptor(type_: Any) -> Any:
+    """What a memref is in LLVM: two pointers, an offset, sizes and strides."""
+    array = f", array<{type_.rank} x i64>, array<{type_.rank} x i64>" if type_.rank else ""
+    return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{array})>", type_.context)
+
+
+def _product(first: Any, second: Any) -> Any:
+    if isinstance(first, int) and isinstance(second, int):
+        return first * second
+    return second if first == 1 else scalar.multiply(_as_value(first), _as_value(second), "i64")
+
+
+def _as_value(size: Any) -> Any:
+    return constant(size) if isinstance(size, int) else size
 
 
 def constant(value: int, width: int = 64) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from ...bindings.errors import RelaxError
 from ...bindings.execution import compile_module
 from ...bindings.mlir import ir, string_value
+from ...dialects.verification import verify_ir
 from .support import define_support
 
 
@@ -85,8 +86,7 @@ def _check_translatable(module: Any) -> None:
             f"operation '{foreign[0].name}' is not of the LLVM dialect: no native code can be made of it",
             location=str(foreign[0].location),
         )
-    if not module.verify():
-        raise RelaxError("the module is invalid: no native code can be made of it")
+    verify_ir(module, "the module is invalid: no native code can be made of it")
 
 
 def _read(path: Path) -> bytes:

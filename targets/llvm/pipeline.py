@@ -16,16 +16,21 @@ from .native_code import prepare as prepare
 
 
 def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
-    """Verified once, at its end: after each pass takes longer than the passes."""
-    return Stage(name, passes, doc, verify_each=False)
+    """A stage of passes that are ours: what they make is verified before code is made of it, not again and again."""
+    return Stage(name, passes, doc, verify="later")
+
+
+def _open_stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
+    """A stage that calls what others register: rules, intrinsics, schedules."""
+    return Stage(name, passes, doc, verify="end")
 
 
 STAGES = (
     _stage("fold", ("relax-fold-constant",), "what operators make of constants is a constant"),
-    _stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
+    _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage("fuse", ("relax-fuse-tir{epilogues=true}",), "calls of PrimFuncs become fewer"),
-    _stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
-    _stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
+    _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
+    _open_stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
     _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
     _stage(
@@ -42,6 +47,7 @@ STAGES = (
     ),
     _stage("memory", ("llvm-keep-arena",), "temporaries stay from call to call"),
     _stage("constants", ("llvm-place-constants",), "large constants leave the code; else they stay in it"),
+    _stage("calls", ("llvm-pass-pointers",), "kernels take pointers and sizes"),
     _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
     _stage("entries", ("llvm-add-entries",), "the functions that callers see"),
 )

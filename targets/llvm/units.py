@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...bindings.callbacks import enters
 from ...bindings.diagnostics import origins
 from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, string_value
 from ...bindings.pass_manager import run_upstream
+from ...dialects.verification import verify_ir
 from .passes.llvm_name_functions import PREFIX, name_in_program
 from .unit_code import KERNEL
 
@@ -79,6 +81,7 @@ class _Function:
         return _name(self.operation)
 
 
+@enters
 def units_of(module: Any, *, split: bool = True) -> list[Unit]:
     """Takes a module of the LLVM dialect apart. Whether it is split follows from the module alone.
 
@@ -90,7 +93,7 @@ def units_of(module: Any, *, split: bool = True) -> list[Unit]:
     names = {function.name: name_in_program(function.operation) for function in functions}
     places = {function.name: _place(function.operation.location) for function in functions}
     if not any(_DEBUG_SCOPE in str(function.operation.location) for function in functions):
-        run_upstream(module.operation, ["strip-debuginfo"])
+        run_upstream(module.operation, ["strip-debuginfo"], verify=False)
     kernels = _kernels(functions) if split and all(each.name in _DIVISIBLE for each in operations) else []
     if not kernels:
         return [Unit("", "", bytecode(module))]
@@ -107,8 +110,7 @@ def _check(module: Any, operations: Iterable[Any]) -> None:
     for op in operations:
         if not op.name.startswith("llvm."):
             raise _foreign(op)
-    if not module.operation.verify():
-        raise RelaxError("the module is invalid: no native code can be made of it")
+    verify_ir(module.operation, "the module is invalid: no native code can be made of it")
 
 
 def _foreign(op: Any) -> RelaxError:
@@ -229,6 +231,8 @@ class _Splitter:
 
 def _referred(operation: Any) -> Iterator[str]:
     """What an operation of the module refers to."""
+    if operation.name == "llvm.mlir.global" and not _has_body(operation):
+        return
     found: list[str] = []
 
     def visit(op: Any) -> Any:

@@ -396,10 +396,14 @@ def test_a_stage_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verify_each", "message"),
-    [(True, "pass test-break produced invalid IR"), (False, "stage break produced invalid IR")],
+    ("verify", "message"),
+    [
+        ("each", "pass test-break produced invalid IR"),
+        ("end", "stage break produced invalid IR"),
+        ("later", "the module is invalid: no native code can be made of it"),
+    ],
 )
-def test_what_a_stage_makes_is_verified(verify_each: bool, message: str) -> None:
+def test_what_a_stage_makes_is_verified(verify: Any, message: str) -> None:
     class Break(rx.Pass):
         """Says that functions take nothing."""
 
@@ -409,9 +413,9 @@ def test_what_a_stage_makes_is_verified(verify_each: bool, message: str) -> None
             for view in op.regions[0].blocks[0].operations:
                 view.operation.attributes["function_type"] = rx.ir.TypeAttr.get(rx.ir.FunctionType.get([], []))
 
-    stages = rx.stages().insert_after("legalize", "break", Break())
-    assert stages["break"].verify_each and not stages["legalize"].verify_each
-    changed = [replace(stage, verify_each=verify_each) if stage.name == "break" else stage for stage in stages]
+    stages = rx.stages().insert_after("entries", "break", Break())
+    assert stages["break"].verify == "each"
+    changed = [replace(stage, verify=verify) if stage.name == "break" else stage for stage in stages]
     with pytest.raises(rx.RelaxError, match=message):
         built([rx.tensor((4,))], relax.exp, pipeline=replace(stages, stages=tuple(changed)))
 

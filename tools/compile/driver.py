@@ -136,6 +136,7 @@ class Compilation:
         if self.emit == "llvm" and hasattr(code := code_module(self.target.name), "complete"):
             code.complete(module.owner)
         if self.emit in ("relax", "tir", "llvm"):
+            module.verify()
             self._write(lambda: str(module).rstrip("\n") + "\n")
             return None
         return self._write_code(module)

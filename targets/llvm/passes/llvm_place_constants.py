@@ -11,7 +11,7 @@ from ....bindings.mlir import ir, string_value
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..memref_values import address_of, constant, load, memref_at
+from ..memref_values import address_of, load, memref_at
 from ..packed_call import CONSTANT_TABLE, add_constant_table
 from .llvm_name_functions import name_in_program
 
@@ -61,6 +61,6 @@ def _load_address(op: Any, position: int) -> None:
         table = address_of(CONSTANT_TABLE)
         pointer = load(table, 8 * position, table.type)
         type_ = op.results[0].type
-        memref = memref_at(pointer, type_, [constant(size) for size in type_.shape])
+        memref = memref_at(pointer, type_, list(type_.shape))
     op.results[0].replace_all_uses_with(memref)
     op.erase()

@@ -12,7 +12,14 @@ from chains import body_of, create, op_names
 from misbehaving import MISBEHAVIOURS, SOURCE
 from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.bindings.patterns import UPDATED, Pattern, apply_greedy, apply_walk, defining_op
+from relax_mlir.bindings.patterns import (
+    UPDATED,
+    Pattern,
+    apply_greedy,
+    apply_walk,
+    counting_applications,
+    defining_op,
+)
 
 import relax_mlir as rx
 
@@ -44,6 +51,18 @@ def test_a_returned_operation_replaces(apply: Any) -> None:
     assert apply(code, [Pattern("relax.sin", replace_by("relax.cos"))])
     code.verify()
     assert op_names(code) == ["relax.cos", "relax.cos", "func.return"]
+
+
+@pytest.mark.parametrize("apply", DRIVERS)
+def test_applications_are_counted(apply: Any) -> None:
+    swap = Pattern("relax.sin", replace_by("relax.cos"), name="swap")
+    never = Pattern("relax.sin", lambda op, rewriter: None, name="never")
+    with counting_applications() as outer:
+        apply(module(), [never, swap])
+        with counting_applications() as inner:
+            apply(module(), [swap])
+    apply(module(), [swap])
+    assert dict(inner) == {"swap": 2} and dict(outer) == {"swap": 2}
 
 
 @pytest.mark.parametrize("apply", DRIVERS)

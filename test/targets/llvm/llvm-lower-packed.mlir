@@ -3,7 +3,8 @@
 // A tensor goes as pointer and sizes to a function that makes a tensor object of it; its status is checked.
 // CHECK-LABEL: func.func @call(
 // CHECK: %[[OUT:.*]] = llvm.alloca {{.*}} x i8
-// CHECK: memref.extract_aligned_pointer_as_index %arg0
+// CHECK: %[[ARRAY:.*]] = builtin.unrealized_conversion_cast %arg0 : memref<?xi8> to !llvm.struct
+// CHECK-NEXT: llvm.extractvalue %[[ARRAY]][1]
 // CHECK: %[[STATUS:.*]] = llvm.call @__relax_call.{{.*}}, %[[OUT]]) : (!llvm.ptr, i64, i64, !llvm.ptr) -> i32
 // CHECK: "tir.return_unless_ok"(%[[STATUS]])
 // CHECK: llvm.load %[[OUT]] : !llvm.ptr -> !llvm.ptr

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of a program call each other with pointers, and with the sizes that types do not tell.
+
+What upstream passes for a memref is a descriptor: 3 + 2 * rank values, most of which the callee knows from the type.
+A graph is little else than calls, so that these values are half of its code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir
+from ....bindings.patterns import defining_op
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.inline.call_graph import functions_in, is_private, symbol_name
+from ....passes.legalize import linalg
+from ....passes.lower_calls import memrefs
+from ..llvm_text import PTR
+from ..memref_values import memref_at, pointer_of, shifted
+
+# What makes memrefs, and nothing else: it goes where nobody needs the memref.
+_MAKERS = ("memref.cast", "memref.get_global", "memref.view")
+
+
+@register_pass
+@dataclass(frozen=True)
+class PassPointers(Pass):
+    """Passes pointers and unknown sizes to private functions in place of memrefs."""
+
+    name: ClassVar[str] = "llvm-pass-pointers"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
+
+    def run(self, op: Any) -> None:
+        inside = {function: operations_in(function) for function in functions_in(op)}
+        callees = {symbol_name(function): function for function in inside if _can_change(function)}
+        for each in [each for operations in inside.values() for each in operations if each.name == "func.constant"]:
+            callees.pop(str(each.attributes["value"].value), None)
+        with op.context:
+            for function, operations in inside.items():
+                caller = _Caller(function)
+                makers = [each for each in operations if each.name in _MAKERS]
+                for each in operations:
+                    if each.name == "func.call" and str(each.attributes["callee"].value) in callees:
+                        caller.convert(each)
+                _erase_unused(makers)
+            for function in callees.values():
+                _convert_function(function)
+
+
+def _can_change(function: Any) -> bool:
+    """Whether all callers of a function are known, and there is something to change."""
+    if not is_private(function) or not len(function.regions[0].blocks) or "arg_attrs" in function.attributes:
+        return False
+    return any(_is_row_major(argument.type) for argument in function.regions[0].blocks[0].arguments)
+
+
+def _is_row_major(type_: Any) -> bool:
+    """Whether a pointer and sizes are all of a memref."""
+    if not isinstance(type_, ir.MemRefType) or type_.memory_space is not None:
+        return False
+    return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank, type_.context))
+
+
+def _unknown_axes(type_: Any) -> list[int]:
+    return [axis for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
+
+
+# ---- callers ----
+
+
+class _Caller:
+    """A function with calls, and the pointers of its memrefs, each of which it takes once."""
+
+    def __init__(self, function: Any) -> None:
+        self._entry = function.regions[0].blocks[0] if len(function.regions[0].blocks) else None
+        self._location = function.location
+        self._pointers: dict[Any, Any] = {}
+
+    def convert(self, call: Any) -> None:
+        passed: list[Any] = []
+        with call.location, ir.InsertionPoint(call):
+            for value in call.operands:
+                passed += self._passed(value) if _is_row_major(value.type) else [value]
+            new = ir.Operation.create(
+                "func.call",
+                results=[result.type for result in call.results],
+                operands=passed,
+                attributes={name: call.attributes[name] for name in call.attributes},
+            )
+        for old, result in zip(call.results, new.results, strict=True):
+            old.replace_all_uses_with(result)
+        call.erase()
+
+    def _passed(self, memref: Any) -> list[Any]:
+        sizes = [linalg.as_i64(memrefs.dim(memref, axis)) for axis in _unknown_axes(memref.type)]
+        return [self._pointer(memref), *sizes]
+
+    def _pointer(self, memref: Any) -> Any:
+        """Where a memref begins, next to what makes it: every use of the memref can have it."""
+        constant = defining_op(memref, "memref.get_global")
+        key = memref if constant is None else constant.operation.attributes["name"]
+        if key not in self._pointers:
+            self._pointers[key] = self._new_pointer(memref)
+        return self._pointers[key]
+
+    def _new_pointer(self, memref: Any) -> Any:
+        if isinstance(memref.owner, ir.Block):
+            with self._location, ir.InsertionPoint.at_block_begin(memref.owner):
+                return pointer_of(memref)
+        op = memref.owner.operation
+        if op.name == "memref.get_global":
+            with self._location, ir.InsertionPoint.at_block_begin(self._entry):
+                return pointer_of(op.clone().result)
+        is_whole = op.name in ("memref.cast", "memref.view") and _is_row_major(op.operands[0].type)
+        if not is_whole:
+            with op.location, ir.InsertionPoint.after(op):
+                return pointer_of(memref)
+        base = self._pointer(op.operands[0])
+        if op.name == "memref.cast":
+            return base
+        with op.location, ir.InsertionPoint.after(op):
+            return shifted(base, linalg.as_i64(op.operands[1]))
+
+
+def _erase_unused(makers: list[Any]) -> None:
+    """Erases the memrefs that were only there to be passed; those that are made of others stand behind these."""
+    for each in reversed(makers):
+        if next(iter(each.results[0].uses), None) is None:
+            each.erase()
+
+
+# ---- callees ----
+
+
+def _convert_function(function: Any) -> None:
+    """Makes the memrefs that a function takes of the pointers and sizes that it will get."""
+    block = function.regions[0].blocks[0]
+    i64, pointer = ir.IntegerType.get_signless(64), ir.Type.parse(PTR)
+    old = list(block.arguments)
+    with function.location:
+        for argument in old:
+            types = [pointer, *(i64 for _ in _unknown_axes(argument.type))] if _is_row_major(argument.type) else []
+            parts = [block.add_argument(type_, argument.location) for type_ in types or [argument.type]]
+            with ir.InsertionPoint.at_block_begin(block):
+                argument.replace_all_uses_with(_memref(parts, argument.type) if types else parts[0])
+        for _ in old:
+            block.erase_argument(0)
+        results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+        type_ = ir.FunctionType.get([argument.type for argument in block.arguments], results)
+        function.attributes["function_type"] = ir.TypeAttr.get(type_)
+
+
+def _memref(parts: list[Any], type_: Any) -> Any:
+    pointer, *unknown = parts
+    axes = _unknown_axes(type_)
+    sizes = [unknown[axes.index(axis)] if axis in axes else type_.shape[axis] for axis in range(type_.rank)]
+    return memref_at(pointer, type_, sizes)
