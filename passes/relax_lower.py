@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..bindings.errors import RelaxError
@@ -34,7 +34,7 @@ class Lower(Pass):
             stages = stages.until(self.stop)
         if self.start:
             place = stages_of(self.target).names.index(stages_of(self.target)[self.start].name)
-            stages = Stages(stages.target, stages.stages[place:])
+            stages = replace(stages, stages=stages.stages[place:])
         if not stages.stages:
             raise RelaxError(f"pass '{self.name}': stage '{self.start}' comes after stage '{self.stop}'")
         return stages

@@ -9,7 +9,7 @@ rx.compile(module, pipeline=stages)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...bindings.errors import RelaxError
@@ -34,7 +34,7 @@ class Stage:
     passes: tuple[str | Pass, ...]
     doc: str = ""
     #: What is verified: the module after "each" pass; for passes known to be right at the "end" of the stage, or,
-    #: where nothing in it is from outside, "later", by a stage that follows and before code is made.
+    #: where nothing in it is from outside, "later": by a stage that follows, and before code is made.
     verify: Literal["each", "end", "later"] = "each"
 
     def pipeline(self, target: str, **options: Any) -> Pipeline:
@@ -54,15 +54,27 @@ def _stage(name: str, passes: Passes) -> Stage:
     return Stage(name, items)
 
 
+def _with_next(stages: Sequence[Stage]) -> Iterator[tuple[Stage, Stage | None]]:
+    return zip(stages, (*stages[1:], None), strict=False)
+
+
 @dataclass(frozen=True)
 class Stages:
     """Stages in their order. The methods give changed copies."""
 
     target: str
     stages: tuple[Stage, ...]
+    #: The target's own, in the order in which each leaves what the next one wants.
+    own: tuple[Stage, ...] = ()
 
     def __iter__(self) -> Iterator[Stage]:
-        return iter(self.stages)
+        """The stages; one that is to be verified later is verified at its end where another one follows than its own
+        next: who comes in between must not see what is invalid.
+        """
+        known = list(_with_next(self.own))
+        for stage, following in _with_next(self.stages):
+            is_checked = stage.verify != "later" or (stage, following) in known
+            yield stage if is_checked else replace(stage, verify="end")
 
     def __repr__(self) -> str:
         return f"<stages of {self.target}: {', '.join(stage.name for stage in self.stages)}>"
@@ -88,7 +100,7 @@ class Stages:
         doubled = next((name for name in names if names.count(name) > 1), None)
         if doubled is not None:
             raise RelaxError(f"target '{self.target}' would have two stages '{doubled}'")
-        return Stages(self.target, stages)
+        return replace(self, stages=stages)
 
     def insert_before(self, name: str, new_name: str, passes: Passes) -> Stages:
         place = self._place(name)
@@ -113,7 +125,7 @@ class Stages:
 
     def until(self, name: str) -> Stages:
         """The stages up to this one."""
-        return Stages(self.target, self.stages[: self._place(name) + 1])
+        return replace(self, stages=self.stages[: self._place(name) + 1])
 
     def only(self, name: str) -> Stages:
-        return Stages(self.target, (self[name],))
+        return replace(self, stages=(self[name],))

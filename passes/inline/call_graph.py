@@ -110,9 +110,14 @@ def remove_dead(module: Any, candidates: list[Any]) -> None:
 
 def _references_in(operation: Any) -> Iterator[str]:
     for inside in (operation.operation, *operations_in(operation)):
-        for name, attribute in inside.attributes.items():
-            if name not in ("sym_name", "function_type"):
-                yield from _symbol_names(attribute)
+        yield from references_of(inside)
+
+
+def references_of(operation: Any) -> Iterator[str]:
+    """The symbols that an operation's own attributes name."""
+    for name, attribute in operation.attributes.items():
+        if name not in ("sym_name", "function_type"):
+            yield from _symbol_names(attribute)
 
 
 def _symbol_names(attribute: Any) -> Iterator[str]:

@@ -27,7 +27,8 @@ def code_module(target: str) -> Any:
 def stages_of(target: str) -> Stages:
     """The stages by which a target, given with or without options, lowers modules."""
     chosen = parse_target(target)
-    stages = Stages(str(chosen), tuple(code_module(chosen.name).stages(chosen)))
+    own = tuple(code_module(chosen.name).stages(chosen))
+    stages = Stages(str(chosen), own, own)
     for step in reversed(fallback_chain(chosen.name)):
         if step.stages is not None:
             stages = step.stages(stages)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -136,7 +137,7 @@ class Compilation:
         if self.emit == "llvm" and hasattr(code := code_module(self.target.name), "complete"):
             code.complete(module.owner)
         if self.emit in ("relax", "tir", "llvm"):
-            module.verify()
+            module.verify()  # nothing else does behind the last stage
             self._write(lambda: str(module).rstrip("\n") + "\n")
             return None
         return self._write_code(module)
@@ -245,7 +246,7 @@ def _stages_for(emit: str, target: str) -> Stages:
     """The stages that lead to what is asked for."""
     chosen = stages(target)
     if emit == "relax":
-        return Stages(chosen.target, ())
+        return replace(chosen, stages=())
     if emit == "obj" and _CONSTANTS in chosen.names:
         return chosen.drop(_CONSTANTS)  # an object file has no other place for them
     return chosen.until("fuse") if emit == "tir" else chosen

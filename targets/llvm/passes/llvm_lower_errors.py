@@ -71,16 +71,16 @@ def is_entry(function: Any) -> bool:
 
 def _failing(functions: dict[str, Any]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is told the place."""
-    calls = {name: {_callee(op) for op in operations_in(f) if op.name == "func.call"} for name, f in functions.items()}
-    direct = {name for name, f in functions.items() if is_entry(f) or _can_fail(f)}
-    found = set(direct)
+    inside = {name: operations_in(function) for name, function in functions.items()}
+    calls = {name: {_callee(op) for op in inside[name] if op.name == "func.call"} for name in functions}
+    found = {name for name, f in functions.items() if is_entry(f) or _can_fail(inside[name])}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
     return {name: not is_entry(function) for name, function in functions.items() if name in found}
 
 
-def _can_fail(function: Any) -> bool:
-    return any(op.name in (_ASSERT, _STATUS) for op in operations_in(function))
+def _can_fail(operations: list[Any]) -> bool:
+    return any(op.name in (_ASSERT, _STATUS) for op in operations)
 
 
 class _Program:
@@ -96,12 +96,13 @@ class _Program:
     def text(self, content: str) -> Any:
         """The address of a text that ends with a zero byte; equal ones share it."""
         name = f"__relax_text.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        self._texts[name] = text_global(name, content)
+        self._texts[name] = content
         return address_of(name)
 
     def add_texts(self) -> None:
         if self._texts:
-            merge(self.module, "\n".join([DECLARATIONS, *self._texts.values()]))
+            texts = [text_global(name, content) for name, content in self._texts.items()]
+            merge(self.module, "\n".join([DECLARATIONS, *texts]))
 
 
 @dataclass(eq=False)
@@ -129,22 +130,27 @@ class _FailingFunction:
     def run(self) -> None:
         function = self._function
         with function.location:
-            if any(op.name.startswith("affine.") for op in operations_in(function)):
+            inside = operations_in(function)
+            if any(op.name.startswith("affine.") for op in inside):
                 run_upstream(function, ["lower-affine"], verify=False)
+            has_regions = any(op.regions for op in inside)
+            del inside
             self._declare()
             for block in function.regions[0].blocks:
                 self._mark(block, None)
-            if any(op.regions for op in operations_in(function)):
+            if has_regions:
                 run_upstream(function, ["convert-scf-to-cf"], verify=False)
             self._add_exits()
-            for op in operations_in(function):
+            inside = operations_in(function)
+            releases = [op for op in inside if op.name == "tir.release"]
+            for op in inside:
                 if op.name == "func.return" and op.block not in self._exits:
                     self._succeed(op)
                 elif op.name in (_ASSERT, _STATUS):
                     _require_way_out(op)
             for block in list(function.regions[0].blocks):
                 self._split(block)
-            for op in [op for op in operations_in(function) if op.name == "tir.release"]:
+            for op in releases:
                 with op.location, ir.InsertionPoint(op):
                     call(RELEASE, list(op.operands))
                 op.erase()

@@ -7,6 +7,7 @@ A graph is little else than calls, so that these values are half of its code.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,12 +16,14 @@ from ....bindings.mlir import ir
 from ....bindings.patterns import defining_op
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.inline.call_graph import functions_in, is_private, symbol_name
+from ....passes.inline.call_graph import functions_in, is_private, references_of, symbol_name
 from ....passes.legalize import linalg
 from ....passes.lower_calls import memrefs
 from ..llvm_text import PTR
 from ..memref_values import memref_at, pointer_of, shifted
 
+# Dialects of operations that refer to no function.
+_WITHOUT_FUNCTIONS = frozenset(("affine", "arith", "cf", "llvm", "math", "memref", "scf", "vector"))
 # What makes memrefs, and nothing else: it goes where nobody needs the memref.
 _MAKERS = ("memref.cast", "memref.get_global", "memref.view")
 
@@ -36,8 +39,8 @@ class PassPointers(Pass):
     def run(self, op: Any) -> None:
         inside = {function: operations_in(function) for function in functions_in(op)}
         callees = {symbol_name(function): function for function in inside if _can_change(function)}
-        for each in [each for operations in inside.values() for each in operations if each.name == "func.constant"]:
-            callees.pop(str(each.attributes["value"].value), None)
+        for name in {name for operations in inside.values() for name in _otherwise_referred(operations)}:
+            callees.pop(name, None)
         with op.context:
             for function, operations in inside.items():
                 caller = _Caller(function)
@@ -55,6 +58,14 @@ def _can_change(function: Any) -> bool:
     if not is_private(function) or not len(function.regions[0].blocks) or "arg_attrs" in function.attributes:
         return False
     return any(_is_row_major(argument.type) for argument in function.regions[0].blocks[0].arguments)
+
+
+def _otherwise_referred(operations: list[Any]) -> Iterator[str]:
+    """The functions that something else than a call of MLIR's refers to."""
+    for each in operations:
+        dialect, _, name = each.name.partition(".")
+        if dialect not in _WITHOUT_FUNCTIONS and (dialect, name) != ("func", "call"):
+            yield from references_of(each)
 
 
 def _is_row_major(type_: Any) -> bool:

@@ -83,6 +83,15 @@ def test_what_is_no_native_code(text: str, reason: str) -> None:
         emit_object(module)
 
 
+def test_an_invalid_module() -> None:
+    with new_context(("llvm",)), ir.Location.unknown():
+        module = ir.Module.parse("llvm.func @f() { llvm.call @f() : () -> () llvm.return }")
+        call = module.body.operations[0].operation.regions[0].blocks[0].operations[0].operation
+        call.attributes["callee"] = ir.FlatSymbolRefAttr.get("nobody")
+    with pytest.raises(RelaxError, match=r"no native code can be made of it: 'llvm\.call' op 'nobody' does not"):
+        emit_object(module)
+
+
 def test_levels() -> None:
     with pytest.raises(RelaxError, match="opt_level 4: expected 0 to 3"):
         emit_object(module_for(ignoring("f", INPUTS), [signature("f", INPUTS)]), 4)

@@ -248,6 +248,15 @@ def test_other_dialects_are_refused() -> None:
         units_from(inside="%9 = arith.addi %x, %x : i64")
 
 
+def test_invalid_modules_are_refused() -> None:
+    with new_context(("llvm",)), ir.Location.unknown():
+        module = ir.Module.parse(LLVM_MODULE.format("text", ""))
+        call = list(module.body)[-1].operation.regions[0].blocks[0].operations[0].operation
+        call.attributes["callee"] = ir.FlatSymbolRefAttr.get("nobody")
+        with pytest.raises(rx.RelaxError, match=r"no native code can be made of it: 'llvm\.call' op 'nobody' does not"):
+            units.units_of(module)
+
+
 def test_debug_information_is_kept() -> None:
     scope = (
         "#llvm.di_subprogram<compileUnit = <id = distinct[0]<>, sourceLanguage = DW_LANG_C, "
