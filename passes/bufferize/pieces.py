@@ -17,6 +17,7 @@ _FEWEST_PIECES = 2
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _INSERT = "tensor.insert_slice"
 _EXTRACT = "tensor.extract_slice"
+_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def write_pieces(function: Any) -> None:
@@ -68,11 +69,7 @@ def _place_of(insert: Any) -> Any:
     while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
         made = into
     slice_ = defining_op(made, _EXTRACT)
-    if (
-        slice_ is None
-        or slice_.operation.operands[0] != insert.operands[1]
-        or made.type.rank != insert.operands[1].type.rank
-    ):
+    if slice_ is None or slice_.operation.operands[0] != insert.operands[1] or made.type != insert.operands[0].type:
         return None
     slice_ = slice_.operation
     is_same = all(slice_.attributes[name] == insert.attributes[name] for name in ("static_offsets", "static_strides"))
@@ -80,13 +77,16 @@ def _place_of(insert: Any) -> Any:
 
 
 def _destination(made: Any) -> Any:
-    """The tensor, of the same sizes, that an operation writes into to make this one."""
+    """The tensor that an operation writes into to make this one, of as many elements in the same order."""
     op = made.owner.operation
     index = list(op.results).index(made)
     if op.name == "scf.for":
         return op.operands[3 + index]
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + index]
+    if op.name in _RESHAPES and list(made.type.shape).count(_DYNAMIC) <= 1:
+        # With one size at most that only the run tells, equal types are equal sizes.
+        return op.operands[0]
     if op.name in ("vector.transfer_write", "tensor.insert", _INSERT):
         return op.operands[1]
     return None

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
+from ...bindings.patterns import defining_op
 from ...bindings.rewriting import Decline
 from ...passes.legalize import linalg
 
@@ -309,7 +310,8 @@ def _are_neighbours(op: StructuredOp, left: int, right: int) -> bool:
     if (left in op.reductions) != (right in op.reductions) or 1 in (op.sizes[left], op.sizes[right]):
         return False
     for value, access in zip(op.operands, op.accesses, strict=True):
-        used = [index for index, size in zip(access, shape_of(value), strict=True) if index.factors or size != 1]
+        axes = [axis for axis, size in enumerate(shape_of(value)) if access[axis].factors or size != 1]
+        used = [access[axis] for axis in axes]
         places = [place for place, index in enumerate(used) if index.factor(left) or index.factor(right)]
         if not places:
             continue
@@ -319,7 +321,23 @@ def _are_neighbours(op: StructuredOp, left: int, right: int) -> bool:
             return False
         if used[places[0]].is_partial or used[places[1]].is_partial:
             return False
+        if not _is_whole_in(value, range(axes[places[0]] + 1, axes[places[1]] + 1)):
+            return False
     return True
+
+
+def _is_whole_in(value: Any, axes: Iterable[int]) -> bool:
+    """Whether a tensor is known to be no part of another one in these axes: behind each row of a part is a gap."""
+    slice_ = defining_op(value, "tensor.extract_slice")
+    if slice_ is None:
+        return True
+    source = slice_.operation.operands[0].type
+    sizes, steps = (list(slice_.operation.attributes[name]) for name in ("static_sizes", "static_strides"))
+    skipped = source.rank - value.type.rank
+    return sizes[skipped:] == list(value.type.shape) and all(
+        size == source.shape[axis] != _DYNAMIC and steps[axis] == 1
+        for axis, size in ((skipped + axis, sizes[skipped + axis]) for axis in axes)
+    )
 
 
 def _groups(access: Sequence[Linear], chains: Sequence[Sequence[int]], shape: Sequence[int]) -> list[list[int]]:

@@ -106,7 +106,7 @@ class _Caller:
         call.erase()
 
     def _passed(self, memref: Any) -> list[Any]:
-        sizes = [linalg.as_i64(memrefs.dim(memref, axis)) for axis in _unknown_axes(memref.type)]
+        sizes = [linalg.as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in _unknown_axes(memref.type)]
         return [self._pointer(memref), *sizes]
 
     def _pointer(self, memref: Any) -> Any:

@@ -26,6 +26,10 @@ func.func private @with_layout(%a: memref<?xf32, strided<[?], offset: ?>>, %b: m
   return
 }
 
+func.func private @of_any_size(%a: memref<?xf32>) {
+  return
+}
+
 // CHECK-LABEL: func.func private @taken_as_a_value(%{{.*}}: memref<8xf32>)
 func.func private @taken_as_a_value(%a: memref<8xf32>) {
   return
@@ -63,6 +67,12 @@ func.func @main(%x: memref<?x8xf32>, %arena: memref<?xi8>, %n: index, %shift: in
   %f = constant @taken_as_a_value : (memref<8xf32>) -> ()
   // CHECK: call @taken_as_a_value(%[[STATIC:.*]]) : (memref<8xf32>) -> ()
   call @taken_as_a_value(%static) : (memref<8xf32>) -> ()
+  // Known behind a type that does not tell: a number. The cast has done its work.
+  // CHECK-NOT: memref.cast
+  // CHECK: %[[EIGHT:.*]] = arith.index_cast %{{.*}} : index to i64
+  // CHECK: call @of_any_size(%{{.*}}, %[[EIGHT]]) : (!llvm.ptr, i64) -> ()
+  %any = memref.cast %static : memref<8xf32> to memref<?xf32>
+  call @of_any_size(%any) : (memref<?xf32>) -> ()
   // CHECK: return %[[STATUS]]
   return %status : i32
 }

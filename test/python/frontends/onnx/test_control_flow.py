@@ -145,6 +145,25 @@ def test_a_state_that_grows_where_nothing_is_gathered() -> None:
     compared(_int(1), _floats(1))
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("where", ["body", "graph"])
+def test_a_condition_that_is_an_initializer(where: str, goes_on: bool) -> None:
+    model = _model("""(int64 n, bool first, float[k] x) => (float[k] y, float[t, k] rows) {
+        y, rows = Loop (n, first, x) <body = b (int64 i, bool c, float[k] h) => (bool d, float[k] g, float[k] r) {
+            d = Identity (keep)
+            g = Add (h, x)
+            r = Neg (g)
+        }>
+    }""")
+    graph = model.graph if where == "graph" else model.graph.node[0].attribute[0].g
+    for name, value in (("other", not goes_on), ("keep", goes_on)):
+        graph.initializer.append(onnx.numpy_helper.from_array(numpy.array(value), name))
+    compared = _check(model, _int(3), _truth(True), _floats(4))
+    compared(_int(3), _truth(False), _floats(4), outputs=[0])
+    _, rows = compared(_int(4), _truth(True), _floats(2))
+    assert len(rows) == (4 if goes_on else 1)
+
+
 def test_a_loop_without_a_count() -> None:
     model = _model("""(float x) => (float y) {
         go = Constant <value = bool {1}> ()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What MLIR reports: errors become an exception and are told to nobody else; the rest goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.diagnostics import Diagnostic, errors_as_relax_error, reporting, silenced
+from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.bindings.mlir import ir
+
+
+def _told() -> tuple[Any, list[Diagnostic]]:
+    """A context, and what its `reporting` is told."""
+    told: list[Diagnostic] = []
+    with reporting(told.append):
+        return new_context(), told
+
+
+def test_errors_are_raised_and_not_told(capfd: pytest.CaptureFixture[str]) -> None:
+    context, told = _told()
+    with pytest.raises(RelaxError, match="wrong: one"), errors_as_relax_error(context, "wrong") as found:
+        ir.Location.unknown(context).emit_error("one")
+        raise ir.MLIRError("failed", [])
+    assert [each.message for each in found] == ["one"] and not told
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_error_alone_raises_nothing() -> None:
+    context, told = _told()
+    with errors_as_relax_error(context, "wrong") as found:
+        ir.Location.file("in.mlir", 3, 4, context).emit_error("one")
+    assert [(each.message, each.file, each.line) for each in found] == [("one", "in.mlir", 3)] and not told
+
+
+def test_handlers_are_given_back() -> None:
+    context, told = _told()
+    before = context.emit_error_diagnostics
+    for _ in range(2):
+        with errors_as_relax_error(context, "wrong"):
+            assert context.emit_error_diagnostics is True
+        with silenced(context):
+            ir.Location.unknown(context).emit_error("nobody's business")
+    assert context.emit_error_diagnostics == before and not told
+    ir.Location.unknown(context).emit_error("two")
+    assert [each.message for each in told] == ["two"]
