@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -78,6 +79,29 @@ def test_operators_that_a_target_takes_stay() -> None:
 def test_a_rule_that_returns_nothing_says_so() -> None:
     with pytest.raises(rx.RelaxError, match="returned nothing"):
         legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": lambda op, operands, builder: None})
+
+
+@pytest.mark.parametrize(
+    ("declared", "made", "error"),
+    [
+        ((4,), (3,), r"PrimFunc @exp: the body returned tensor<3xf32>, but tensor<4xf32> is expected"),
+        ((4,), (4, 1), r"the body returned tensor<4x1xf32>, but tensor<4xf32> is expected"),
+        ((4, 2), (4,), r"the body returned tensor<4xf32>, but tensor<4x2xf32> is expected"),
+        ((4,), (4,), ""),
+        # Its type knows more than the graph does.
+        (("n",), (4,), ""),
+    ],
+)
+def test_what_a_body_returns(declared: tuple[Any, ...], made: tuple[int, ...], error: str) -> None:
+    def rule(op: Any, operands: list[Any], builder: Any) -> Any:
+        type_ = rx.ir.RankedTensorType.get(made, rx.ir.F32Type.get(op.operation.context), loc=op.location)
+        return builder.prim(lambda x, out: rx.ir.Operation.create("tensor.empty", results=[type_]).result, operands)
+
+    module = rx.Module()
+    with module.function("main", [rx.tensor(declared)]) as f:
+        f.returns(relax.exp(*f))
+    with pytest.raises(rx.RelaxError, match=error) if error else nullcontext():
+        rx.LegalizeOps(target="llvm", customize_legalize_map={"relax.exp": rule})(module)
 
 
 @pytest.mark.parametrize(
