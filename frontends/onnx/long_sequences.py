@@ -13,7 +13,7 @@ from .forms import build_any_loop
 from .importer import add_graph
 from .loops import Loop, Turn, build_loop
 from .node import Node
-from .regions import as_info, scalar_of
+from .regions import as_info, as_items, scalar_of
 from .run_time_sequences import (
     all_joined,
     appended,
@@ -123,7 +123,7 @@ def mapped_at_run_time(node: Node, body: Any) -> list[Any]:
             joined_item(held, index.ssa) if isinstance(held, RunTimeSequence) else held.inside(operation)
             for held in inputs
         ]
-        outputs = add_graph(node, body, items, operation)
+        outputs = as_items(node, add_graph(node, body, items, operation))
         return Turn([appended(node, state, output) for state, output in zip(states, outputs, strict=True)], [])
 
     turns = scalar_of(node, Value(ssa=lengths[0]))

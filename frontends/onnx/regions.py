@@ -27,6 +27,14 @@ def info_of(node: Node, held: Any) -> TensorInfo:
     return held.info
 
 
+def as_items(node: Node, made: list[Any]) -> list[Any]:
+    """What a body has made for sequences: a tensor for each."""
+    for index, held in enumerate(made):
+        if not isinstance(held, Value):
+            raise node.fail(f"output #{index} of its body is a sequence or an optional: items of sequences are tensors")
+    return made
+
+
 def common_info(node: Node, left: TensorInfo, right: TensorInfo) -> TensorInfo:
     """What is known of a tensor that may be either."""
     if left.dtype != right.dtype or left.shape is None or right.shape is None or left.rank != right.rank:

@@ -17,7 +17,7 @@ from ..importer import Incomplete, add_graph
 from ..long_sequences import empty_sequences, mapped_at_run_time
 from ..loops import Loop, Turn, build_loop, is_few, of_length
 from ..node import Node
-from ..regions import info_of, known_truth, scalar_of
+from ..regions import as_items, info_of, known_truth, scalar_of
 from ..registry import register_onnx
 from ..tensors import array_of
 from ..values import RunTimeSequence, SequenceValue, Value, known
@@ -301,7 +301,9 @@ def sequence_map(node: Node) -> Any:
         raise node.fail("the sequences have different lengths")
     try:
         made = [
-            add_graph(node, body, [held.items[turn] if held in others else held for held in node.inputs])
+            as_items(
+                node, add_graph(node, body, [held.items[turn] if held in others else held for held in node.inputs])
+            )
             for turn in range(count)
         ]
     except Incomplete:

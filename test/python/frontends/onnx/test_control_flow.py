@@ -323,6 +323,20 @@ def test_sequences_inside_of_a_model() -> None:
     compared(_floats(4, 3), _int(-2))
 
 
+@pytest.mark.parametrize("count", ["known", "run time"])
+def test_a_body_that_makes_no_tensor_of_an_item(count: str) -> None:
+    """Its output has the name of the sequence around, as a slip of the pen would."""
+    known, run_time = "xs = SequenceConstruct (x, x)", "xs = SplitToSequence <axis = 0> (x, n)"
+    model = _model(f"""(float[k] x, int64 n) => (float[m] y) {{
+        {known if count == "known" else run_time}
+        ys = SequenceMap <body = b (float[p] e) => (float[p] xs) {{ f = Neg (e) }}> (xs)
+        zero = Constant <value = int64 {{0}}> ()
+        y = SequenceAt (ys, zero)
+    }}""")
+    with pytest.raises(rx.RelaxError, match=r"output #0 of its body is a sequence or an optional: items of seq"):
+        rx.from_onnx(model)
+
+
 def test_optionals_inside_of_a_model() -> None:
     model = _model("""(float[n] x) => (float[n] y, bool has, bool hasnt) {
         some = Optional (x)
