@@ -260,8 +260,18 @@ def _along(node: Node, x: Any, axis: int) -> Any:
     if node.op == "LogSoftmax":
         return relax["nn.log_softmax"](x, axis=axis)
     places = relax["cumsum"](relax["ones_like"](x, dtype="i64"), axis=axis, exclusive=True)
-    is_first = relax["equal"](places, relax["argmax"](x, axis=axis, keepdims=True))
+    is_first = relax["equal"](places, relax["argmax"](_with_one_more(x, axis), axis=axis, keepdims=True))
     return relax["astype"](is_first, dtype=node.value(0).dtype)
+
+
+def _with_one_more(x: Any, axis: int) -> Any:
+    """With a smallest element behind the others where there may be none: what is found is one of them if there are."""
+    held = Value(ssa=x)
+    if isinstance(held.shape[axis], int) and held.shape[axis] > 0:
+        return x
+    widths = [0] * (2 * len(held.shape))
+    widths[2 * (axis % len(held.shape)) + 1] = 1
+    return relax["nn.pad"](x, pad_width=widths, pad_value=-math.inf)
 
 
 # ---- dropout ----

@@ -68,6 +68,20 @@ def test_the_first_of_equal_elements_is_the_hard_maximum() -> None:
     compared(numpy.array([[1, 3, 3], [2, 2, 2]], "float32"))
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_the_hard_maximum_of_nothing(axis: int) -> None:
+    for shape in ((0, 0), (0, 3), (2, 0)):
+        Compared(one_node("Hardmax", {"x": _floats(*shape)}, axis=axis))(_floats(*shape))
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", "m"])
+    y = onnx.helper.make_empty_tensor_value_info("y")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Hardmax", ["x"], ["y"], axis=axis)], "g", [x], [y])
+    opset = [onnx.helper.make_opsetid("", 13)]
+    compared = Compared(onnx.helper.make_model(graph, opset_imports=opset, ir_version=10))
+    for shape in ((0, 0), (0, 3), (2, 0), (3, 4)):
+        compared(_floats(*shape))
+    compared(numpy.full((2, 3), -numpy.inf, "float32"))
+
+
 @pytest.mark.parametrize(
     "op, attributes",
     [("Elu", {"alpha": 0.7}), ("Celu", {"alpha": 0.7}), ("Selu", {"alpha": 0.7, "gamma": 1.5})],
