@@ -266,11 +266,12 @@ def _along(node: Node, x: Any, axis: int) -> Any:
 
 def _with_one_more(x: Any, axis: int) -> Any:
     """With a smallest element behind the others where there may be none: what is found is one of them if there are."""
-    held = Value(ssa=x)
-    if isinstance(held.shape[axis], int) and held.shape[axis] > 0:
+    shape, rank = Value(ssa=x).shape, x.type.rank
+    size = None if shape is None else shape[axis]
+    if isinstance(size, int) and size > 0:
         return x
-    widths = [0] * (2 * len(held.shape))
-    widths[2 * (axis % len(held.shape)) + 1] = 1
+    widths = [0] * (2 * rank)
+    widths[2 * (axis % rank) + 1] = 1
     return relax["nn.pad"](x, pad_width=widths, pad_value=-math.inf)
 
 
