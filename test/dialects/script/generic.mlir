@@ -57,3 +57,19 @@ module attributes {transform.with_named_sequence} {
 // CHECK-NEXT: {{^}}    @transform.named_sequence
 // CHECK-NEXT: {{^}}    def schedule(arg0: !transform.any_op {transform.readonly}):
 // CHECK-NEXT: {{^}}        match_0 = transform.structured.match(arg0, ops=["linalg.generic"]) # !transform.any_op
+
+// Arguments that one line cannot hold have lines of their own.
+func.func @many_arguments(%x: f32) {
+  "my.loop"(%x) ({
+  ^bb0(%a: tensor<2x3x4xf32>, %b: tensor<2x3x4xf32>, %c: tensor<2x3x4xf32>, %d: tensor<2x3x4xf32>, %e: tensor<2x3x4xf32>):
+    "my.end"() : () -> ()
+  }) : (f32) -> ()
+  return
+}
+// CHECK: def many_arguments(arg0: float32):
+// CHECK-NEXT: {{^}}    my.loop(arg0) with (
+// CHECK-NEXT: {{^}}        arg1: Tensor((2, 3, 4), "float32"), arg2: Tensor((2, 3, 4), "float32"),
+// CHECK-NEXT: {{^}}        arg3: Tensor((2, 3, 4), "float32"), arg4: Tensor((2, 3, 4), "float32"),
+// CHECK-NEXT: {{^}}        arg5: Tensor((2, 3, 4), "float32"),
+// CHECK-NEXT: {{^}}    ):
+// CHECK-NEXT: {{^}}        my.end()

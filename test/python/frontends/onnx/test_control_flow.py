@@ -272,6 +272,26 @@ _RUNNING_SUMS = """(float[2] first, float[n, 2] xs) => (float[2] last, float[n, 
 }"""
 
 
+_BATCHES = """(int64[2] n, float[2, 3, 4] x, float[2, 4] s) => (float[2, 4] last, float[2, 3, 4] rows) {
+    last, rows = Scan <num_scan_inputs = 1, body = b (float[4] h, float[4] e) => (float[4] g, float[4] r) {
+        g = Add (h, e)
+        r = Mul (g, e)
+    }> (LENGTHS, s, x)
+}"""
+
+
+def test_a_scan_of_batches() -> None:
+    """Version 8, which onnxruntime has dropped: a batch axis in front."""
+    x, s = _floats(2, 3, 4), _floats(2, 4)
+    sums = s[:, None] + numpy.cumsum(x, axis=1)
+    main = rx.compile(rx.from_onnx(_model(_BATCHES.replace("LENGTHS", ""), 8)))["main"]
+    last, rows = main(numpy.array([3, 3]), x, s)
+    numpy.testing.assert_allclose(last, sums[:, -1], rtol=1e-5)
+    numpy.testing.assert_allclose(rows, sums * x, rtol=1e-5)
+    with pytest.raises(rx.RelaxError, match=r"several lengths \(input 'sequence_lens'\) are not supported"):
+        rx.from_onnx(_model(_BATCHES.replace("LENGTHS", "n"), 8))
+
+
 def test_many_rows_are_gathered_in_blocks() -> None:
     """Each block is as long as it has to be, the last one of each kind too; so is the loop over none."""
     main = rx.compile(rx.from_onnx(_model(_RUNNING_SUMS)))["main"]
