@@ -109,10 +109,13 @@ def dim_max(a: Dim, b: Dim) -> Dim:
 
 
 def product(dims: Iterable[Dim]) -> Dim:
-    """The number of elements of a shape."""
+    """The number of elements of a shape; unknown where it would be too long an expression."""
     total: Dim = 1
-    for dim in dims:
-        total = dim_mul(total, dim)
+    try:
+        for dim in dims:
+            total = dim_mul(total, dim)
+    except SymbolError:
+        return None
     return total
 
 

@@ -45,7 +45,7 @@ class PlanNotes:
         self._journal.add(MemoryFact(self._name, plan.fixed_bytes, slots, buffers))
 
     def _buffer(self, value: Any, buffer: Buffer) -> dict[str, Any]:
-        size = buffer.size if None not in (buffer.info.shape or (None,)) else None
+        size = buffer.size
         return {
             "number": self._numbers[buffer],
             "type": type_text(buffer.info),

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, bit_width
-from ...dialects.core.symbols import SymExpr, dim_mul, equal, product
+from ...dialects.core.symbols import Dim, SymExpr, equal, product
 from .memrefs import ALIGNMENT, is_same_shape
 
 #: Results that are an operand's elements, in the same order and place.
@@ -47,11 +47,9 @@ class Buffer:
     slot: int | None = None
 
     @property
-    def size(self) -> int | SymExpr:
-        """In bytes."""
-        size = dim_mul(product(self.info.shape or ()), storage_bytes(self.info.dtype))
-        assert size is not None
-        return size
+    def size(self) -> Dim:
+        """In bytes; None where nothing tells, or no expression that is short enough."""
+        return product((*dims_of(self.info), storage_bytes(self.info.dtype)))
 
 
 def dims_of(info: Any) -> tuple[Any, ...]:
@@ -99,7 +97,8 @@ class _Planner:
         self._read_inside: list[set[Buffer]] = []
 
     def has_place(self, buffer: Buffer) -> bool:
-        return buffer.output is None and all(self._knows(dim) for dim in dims_of(buffer.info))
+        is_known = all(self._knows(dim) for dim in dims_of(buffer.info))
+        return buffer.output is None and is_known and buffer.size is not None
 
     def visit(self, block: Any, path: tuple[Any, ...]) -> None:
         for view in block.operations:

@@ -97,6 +97,17 @@ def _goes_back_from_before(arrays: Sequence[Any], attributes: Mapping[str, Any])
     return bool((arrays[4] < 0).any() and (arrays[1] < -min(arrays[0].shape, default=0)).any())
 
 
+def _asks_for_more(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    x, axis = arrays[0], int(attributes.get("axis", -1))
+    return bool(x.size == 0 and arrays[1] > x.shape[axis])
+
+
+def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    taps, strides = attributes["kernel_shape"], attributes.get("strides", ())
+    is_same = str(attributes.get("auto_pad", "")).startswith("SAME")
+    return is_same and any(stride > 1 + length for length, stride in zip(taps, strides, strict=False))
+
+
 def _is_integer(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     return arrays[0].dtype.kind in "iu"
 
@@ -122,6 +133,8 @@ UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("Softmax LogSoftmax Hardmax", _has_nan, "onnxruntime gives NaN to other elements too"),
     ("ReduceMean ReduceMax ReduceMin ReduceLogSumExp ArgMax ArgMin", _is_empty, "a mean or an extreme of nothing"),
     ("ReduceMean", _adds_up_to_too_much, "the mean of integers whose sum overflows: onnxruntime takes doubles"),
+    ("TopK", _asks_for_more, "more than there are: onnxruntime refuses, the reference evaluator pads nothing"),
+    ("AveragePool LpPool", _strides_over, "onnxruntime pads by less than nothing where strides skip elements"),
     ("Gemm", _is_empty, "onnxruntime adds C without beta to a product of nothing"),
     ("Slice", _goes_back_from_before, "the reference evaluator has Python's slices, which are others there"),
     ("ReduceLogSum ReduceLogSumExp ReduceL2", _is_integer, "onnxruntime rounds integers after each step"),

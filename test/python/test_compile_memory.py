@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 import tvm_ffi
-from compiling import array, built, compiled, floats, resident_kb
+from compiling import array, built, compiled, floats, module_with, resident_kb
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -331,3 +331,19 @@ func.func @main(%x: {VECTOR}, %k: i64) -> {VECTOR} {{
 
     assert does_not_grow(fail)
     assert does_not_grow(lambda: executable["main"](x, 3))
+
+
+def test_more_elements_than_an_expression_can_say() -> None:
+    """The product of two sums has too many terms: such tensors have memory of their own."""
+    count = 20
+    shapes = [(f"a{i}", 1) for i in range(count)] + [(1, f"b{i}") for i in range(count)]
+
+    def body(*parts: Any) -> Any:
+        rows, columns = relax.concat(parts[:count], axis=0), relax.concat(parts[count:], axis=1)
+        return relax.sum(relax.cumsum(relax.cumsum(relax.multiply(rows, columns), axis=0), axis=1))
+
+    arrays = [floats(2 if size in "a3 b5" else 1, 1).reshape(-1, 1) for size in (f"a{i}" for i in range(count))]
+    arrays += [floats(1, 2 if size in "a3 b5" else 1) for size in (f"b{i}" for i in range(count))]
+    main = rx.compile(module_with([rx.tensor(shape) for shape in shapes], body))["main"]
+    product = numpy.concatenate(arrays[:count], 0) * numpy.concatenate(arrays[count:], 1)
+    numpy.testing.assert_allclose(array(main(*arrays)), product.cumsum(0).cumsum(1).sum(), rtol=1e-4)
