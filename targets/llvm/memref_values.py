@@ -43,17 +43,6 @@ def pointer_of(memref: Any) -> Any:
     ).result
 
 
-def shifted(pointer: Any, bytes_: Any) -> Any:
-    """The address a number of bytes, an i64, behind a pointer."""
-    attributes = {
-        "rawConstantIndices": ir.DenseI32ArrayAttr.get([_FROM_OPERAND]),
-        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
-    }
-    return ir.Operation.create(
-        "llvm.getelementptr", results=[pointer.type], operands=[pointer, bytes_], attributes=attributes
-    ).result
-
-
 def _descriptor(type_: Any) -> Any:
     """What a memref is in LLVM: two pointers, an offset, sizes and strides."""
     array = f", array<{type_.rank} x i64>, array<{type_.rank} x i64>" if type_.rank else ""
@@ -101,14 +90,16 @@ def behind(pointer: Any, offset: int) -> Any:
     return view_of(pointer, offset) if offset else pointer
 
 
-def view_of(pointer: Any, offset: int = 0) -> Any:
-    """A new value for the address `offset` bytes behind a pointer."""
+def view_of(pointer: Any, offset: Any = 0) -> Any:
+    """A new value for the address `offset` bytes, a number or an i64 value, behind a pointer."""
+    is_number = isinstance(offset, int)
     attributes = {
-        "rawConstantIndices": ir.DenseI32ArrayAttr.get([offset]),
+        "rawConstantIndices": ir.DenseI32ArrayAttr.get([offset if is_number else _FROM_OPERAND]),
         "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
     }
+    operands = [pointer] if is_number else [pointer, offset]
     return ir.Operation.create(
-        "llvm.getelementptr", results=[pointer.type], operands=[pointer], attributes=attributes
+        "llvm.getelementptr", results=[pointer.type], operands=operands, attributes=attributes
     ).result
 
 

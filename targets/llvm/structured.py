@@ -333,11 +333,11 @@ def _is_whole_in(value: Any, axes: Iterable[int]) -> bool:
         return True
     source = slice_.operation.operands[0].type
     sizes, steps = (list(slice_.operation.attributes[name]) for name in ("static_sizes", "static_strides"))
+    is_whole = [
+        size == known != _DYNAMIC and step == 1 for size, known, step in zip(sizes, source.shape, steps, strict=True)
+    ]
     skipped = source.rank - value.type.rank
-    return sizes[skipped:] == list(value.type.shape) and all(
-        size == source.shape[axis] != _DYNAMIC and steps[axis] == 1
-        for axis, size in ((skipped + axis, sizes[skipped + axis]) for axis in axes)
-    )
+    return sizes[skipped:] == list(value.type.shape) and all(is_whole[skipped + axis] for axis in axes)
 
 
 def _groups(access: Sequence[Linear], chains: Sequence[Sequence[int]], shape: Sequence[int]) -> list[list[int]]:

@@ -300,12 +300,8 @@ def sequence_map(node: Node) -> Any:
     if any(len(other.items) != count for other in others):
         raise node.fail("the sequences have different lengths")
     try:
-        made = [
-            as_items(
-                node, add_graph(node, body, [held.items[turn] if held in others else held for held in node.inputs])
-            )
-            for turn in range(count)
-        ]
+        turns = [[held.items[turn] if held in others else held for held in node.inputs] for turn in range(count)]
+        made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
     except Incomplete:
         return [None] * node.output_count
     return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)

@@ -131,10 +131,12 @@ class _FailingFunction:
         function = self._function
         with function.location:
             inside = operations_in(function)
-            if any(op.name.startswith("affine.") for op in inside):
-                run_upstream(function, ["lower-affine"], verify=False)
+            has_affine = any(op.name.startswith("affine.") for op in inside)
             has_regions = any(op.regions for op in inside)
+            # Upstream's passes erase operations: nobody may hold them.
             del inside
+            if has_affine:
+                run_upstream(function, ["lower-affine"], verify=False)
             self._declare()
             for block in function.regions[0].blocks:
                 self._mark(block, None)

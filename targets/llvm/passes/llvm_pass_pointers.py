@@ -20,7 +20,7 @@ from ....passes.inline.call_graph import functions_in, is_private, references_of
 from ....passes.legalize import linalg
 from ....passes.lower_calls import memrefs
 from ..llvm_text import PTR
-from ..memref_values import memref_at, pointer_of, shifted
+from ..memref_values import memref_at, pointer_of, view_of
 
 # Dialects of operations that refer to no function.
 _WITHOUT_FUNCTIONS = frozenset(("affine", "arith", "cf", "llvm", "math", "memref", "scf", "vector"))
@@ -63,8 +63,7 @@ def _can_change(function: Any) -> bool:
 def _otherwise_referred(operations: list[Any]) -> Iterator[str]:
     """The functions that something else than a call of MLIR's refers to."""
     for each in operations:
-        dialect, _, name = each.name.partition(".")
-        if dialect not in _WITHOUT_FUNCTIONS and (dialect, name) != ("func", "call"):
+        if each.name != "func.call" and each.name.partition(".")[0] not in _WITHOUT_FUNCTIONS:
             yield from references_of(each)
 
 
@@ -86,8 +85,7 @@ class _Caller:
     """A function with calls, and the pointers of its memrefs, each of which it takes once."""
 
     def __init__(self, function: Any) -> None:
-        self._entry = function.regions[0].blocks[0] if len(function.regions[0].blocks) else None
-        self._location = function.location
+        self._function = function
         self._pointers: dict[Any, Any] = {}
 
     def convert(self, call: Any) -> None:
@@ -119,11 +117,12 @@ class _Caller:
 
     def _new_pointer(self, memref: Any) -> Any:
         if isinstance(memref.owner, ir.Block):
-            with self._location, ir.InsertionPoint.at_block_begin(memref.owner):
+            with self._function.location, ir.InsertionPoint.at_block_begin(memref.owner):
                 return pointer_of(memref)
         op = memref.owner.operation
         if op.name == "memref.get_global":
-            with self._location, ir.InsertionPoint.at_block_begin(self._entry):
+            entry = self._function.regions[0].blocks[0]
+            with self._function.location, ir.InsertionPoint.at_block_begin(entry):
                 return pointer_of(op.clone().result)
         is_whole = op.name in ("memref.cast", "memref.view") and _is_row_major(op.operands[0].type)
         if not is_whole:
@@ -133,7 +132,7 @@ class _Caller:
         if op.name == "memref.cast":
             return base
         with op.location, ir.InsertionPoint.after(op):
-            return shifted(base, linalg.as_i64(op.operands[1]))
+            return view_of(base, linalg.as_i64(op.operands[1]))
 
 
 def _erase_unused(makers: list[Any]) -> None:

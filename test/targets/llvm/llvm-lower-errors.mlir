@@ -147,3 +147,21 @@ func.func @fine(%x: memref<4xf32>) {
 
 // CHECK-DAG: llvm.mlir.global internal constant @[[TEXT]]("relax.take \22Gather_7\22 at model.onnx:3:1\00")
 // CHECK-DAG: ("%s: index %lld is out of range\00")
+
+// Loops of affine become blocks like others.
+// CHECK-LABEL: func.func private @affine(
+// CHECK-SAME: !llvm.ptr) -> i32
+// CHECK-NOT: affine.
+// CHECK: cf.cond_br
+// CHECK: cf.cond_br
+// CHECK: call @__relax_fail_at
+func.func private @affine(%x: memref<8xf32>, %n: index) attributes {tir.prim_func} {
+  %c0 = arith.constant 0 : index
+  %ok = arith.cmpi sgt, %n, %c0 : index
+  "tir.assert"(%ok) {kind = "ValueError", message = "n"} : (i1) -> ()
+  affine.for %i = 0 to 8 {
+    %v = affine.load %x[%i] : memref<8xf32>
+    affine.store %v, %x[%i] : memref<8xf32>
+  }
+  return
+}
