@@ -9,23 +9,24 @@ from typing import Any, NamedTuple
 from ...bindings.suggest import counted
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import Dim, ceildiv, dim_add, dim_max, dim_mul, dim_sub
+from ...dialects.core.symbols import Dim, ceildiv
 from ...dialects.relax import const, dialect
 from .node import Node
-from .values import typed
+from .sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
+from .values import Value
 
 relax = dialect.ops
 _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 
 class Windows(NamedTuple):
-    """Along each spatial dimension; what is added before and after may depend on the sizes."""
+    """Along each spatial dimension; what is added before and after may depend on sizes that only the run tells."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    before: tuple[Dim, ...]
-    after: tuple[Dim, ...]
+    before: tuple[Size, ...]
+    after: tuple[Size, ...]
 
     @property
     def reaches(self) -> tuple[int, ...]:
@@ -67,9 +68,9 @@ def per_dimension(node: Node, name: str, count: int, default: int = 1) -> tuple[
     return tuple(values)
 
 
-def windows_of(node: Node, kernel: Sequence[int], sizes: Sequence[Dim]) -> Windows:
-    """The windows over dimensions of these sizes."""
-    count = len(kernel)
+def windows_of(node: Node, kernel: Sequence[int], index: int = 0) -> Windows:
+    """The windows over an input's spatial dimensions."""
+    count, sizes = len(kernel), spatial_sizes(node, index)
     if len(sizes) != count:
         raise node.fail(
             f"attribute 'kernel_shape' has {count} entries for {counted(len(sizes), 'dimension')}", "kernel_shape"
@@ -82,12 +83,11 @@ def windows_of(node: Node, kernel: Sequence[int], sizes: Sequence[Dim]) -> Windo
     if mode == "NOTSET":
         pads = per_dimension(node, "pads", 2 * count, 0)
         return windows._replace(before=pads[:count], after=pads[count:])
-    totals = [
-        _same_total(node, size, reach, stride)
-        for size, reach, stride in zip(sizes, windows.reaches, strides, strict=True)
-    ]
-    halves = [_half(total) for total in totals]
-    rests = [dim_sub(total, half) for total, half in zip(totals, halves, strict=True)]
+    if any(size is None and stride != 1 for size, stride in zip(sizes, strides, strict=True)):
+        sizes = tuple(sizes_of(node.value(index))[2:])
+    totals = list(map(_same_total, sizes, windows.reaches, strides))
+    halves = [divided(total, 2) for total in totals]
+    rests = list(map(minus, totals, halves))
     before, after = (halves, rests) if mode == "SAME_UPPER" else (rests, halves)
     return windows._replace(before=tuple(before), after=tuple(after))
 
@@ -101,43 +101,31 @@ def auto_pad(node: Node) -> str:
     return mode
 
 
-def _same_total(node: Node, size: Dim, reach: int, stride: int) -> Dim:
+def _same_total(size: Size, reach: int, stride: int) -> Size:
     """What makes ceil(size / stride) windows fit."""
     if stride == 1:
         return reach - 1
-    if size is None:
-        raise node.fail("the size must be known for this 'auto_pad', or its stride be 1", "auto_pad")
-    needed = dim_add(dim_mul(dim_sub(ceildiv(size, stride), 1), stride), reach)
-    return dim_max(dim_sub(needed, size), 0)
+    count = ceildiv(size, stride) if is_known(size) else divided(plus(size, stride - 1), stride)
+    return larger(minus(plus(times(minus(count, 1), stride), reach), size), 0)
 
 
-def _half(total: Dim) -> Dim:
-    assert total is not None
-    return total // 2
-
-
-def padded(node: Node, data: Any, windows: Windows, value: Any, dtype: str) -> tuple[Any, list[int]]:
+def padded(data: Any, windows: Windows, value: Any, dtype: str) -> tuple[Any, list[int]]:
     """The data, and what an operator has to pad: padding that depends on sizes becomes part of the data."""
     if windows.is_fixed:
         return data, [each for each in (*windows.before, *windows.after) if isinstance(each, int)]
-    return with_borders(node, data, windows, value, dtype), [0] * (2 * len(windows.kernel))
+    return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
 
 
-def with_borders(node: Node, data: Any, windows: Windows, value: Any, dtype: str) -> Any:
+def with_borders(data: Any, windows: Windows, value: Any, dtype: str) -> Any:
     """The data between borders filled with a value; their widths may depend on sizes."""
     if windows.is_fixed:
         sides = [side for pair in zip(windows.before, windows.after, strict=True) for side in pair]
         return data if not any(sides) else relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *sides], pad_value=value)
-    shape = list(node.value(0).shape or ())
+    shape = sizes_of(Value(ssa=data))
     for axis, (before, after) in enumerate(zip(windows.before, windows.after, strict=True), 2):
-        borders = [
-            relax["full"](tuple([*shape[:axis], width, *shape[axis + 1 :]]), const(value, dtype))
-            for width in (before, after)
-        ]
-        if None in shape:
-            raise node.fail("every size must be known for this 'auto_pad'", "auto_pad")
+        borders = [full([*shape[:axis], width, *shape[axis + 1 :]], const(value, dtype)) for width in (before, after)]
         data = relax["concat"](borders[0], data, borders[1], axis=axis)
-        shape[axis] = dim_add(dim_add(shape[axis], before), after)
+        shape[axis] = plus(plus(shape[axis], before), after)
     return data
 
 
@@ -148,4 +136,4 @@ def with_same_sizes(node: Node, result: Any, windows: Windows) -> Any:
     info = info_of(result)
     assert info.shape is not None
     sizes = [ceildiv(size, stride) for size, stride in zip(spatial_sizes(node), windows.strides, strict=True)]
-    return relax["match_cast"](result, typed(info.with_shape((*info.shape[:2], *sizes)), result.context))
+    return relax["match_cast"](result, ty=info.with_shape((*info.shape[:2], *sizes)))

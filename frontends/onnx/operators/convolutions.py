@@ -57,12 +57,11 @@ def _shifted_weight(node: Node, index: int, zero_point: int) -> Any:
 def _convolved(
     node: Node, data: Any, weight: Any, data_index: int, weight_index: int, out_dtype: str | None = None
 ) -> Any:
-    sizes = spatial_sizes(node, data_index)
-    windows = windows_of(node, kernel_of(node, weight_index), sizes)
+    windows = windows_of(node, kernel_of(node, weight_index), data_index)
     # The data may have been shifted, which made it another type.
     dtype = node.value(data_index).dtype if out_dtype is None else info_of(data).dtype
-    data, pads = padded(node, data, windows, 0, dtype)
-    result = relax[f"nn.conv{_dimensions(node, len(sizes))}d"](
+    data, pads = padded(data, windows, 0, dtype)
+    result = relax[f"nn.conv{_dimensions(node, len(windows.kernel))}d"](
         data,
         weight,
         strides=windows.strides,
@@ -138,9 +137,10 @@ def _transposed_pads(
     before, after = [], []
     for axis, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
         stride, gap = strides[axis], dilations[axis]
-        target = wanted[axis] if wanted else dim_mul(size, stride)
-        full = dim_add(dim_mul(dim_sub(size, 1), stride), (taps - 1) * gap + 1)
-        removed = dim_sub(dim_add(full, extra[axis]), target)
+        # Of every window but the first a stride is left; 'auto_pad' leaves one of the first, too.
+        removed: Dim = (taps - 1) * gap + 1 - stride + extra[axis]
+        if wanted:
+            removed = dim_sub(dim_add(dim_mul(size, stride), removed), wanted[axis])
         if not isinstance(removed, int):
             raise node.fail("the input's sizes must be known for 'output_shape'", "output_shape")
         total = max(removed, 0)

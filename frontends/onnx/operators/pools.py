@@ -23,7 +23,7 @@ def _pool_windows(node: Node) -> Windows:
         raise node.fail("attribute 'kernel_shape' is missing", "kernel_shape")
     if len(kernel) > 3:
         raise node.fail(f"there are pools over 1, 2 and 3 dimensions, not over {len(kernel)}", "kernel_shape")
-    return windows_of(node, kernel, spatial_sizes(node))
+    return windows_of(node, kernel)
 
 
 def _pooled(node: Node, name: str, data: Any, windows: Windows, pads: Sequence[int], **settings: Any) -> Any:
@@ -42,7 +42,7 @@ def _pooled(node: Node, name: str, data: Any, windows: Windows, pads: Sequence[i
 @register_onnx("", "MaxPool")
 def max_pool(node: Node) -> Any:
     windows, dtype = _pool_windows(node), node.value(0).dtype
-    data, pads = padded(node, node.tensor(0), windows, _lowest(dtype), dtype)
+    data, pads = padded(node.tensor(0), windows, _lowest(dtype), dtype)
     result = _pooled(node, "max", data, windows, pads)
     if node.output_count < 2 or not node.proto.output[1]:
         return result
@@ -62,8 +62,8 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Dim]) -> l
         raise node.fail("output 'Indices' needs an input whose sizes are all known before the model runs")
     # Windows of 'ceil_mode' may reach over the end.
     wide = windows._replace(after=tuple(_reached(windows, shape, counts)))
-    data = with_borders(node, node.tensor(0), wide, _lowest(dtype), dtype)
-    places = with_borders(node, const(_places(node, shape)), wide, -1, "i64")
+    data = with_borders(node.tensor(0), wide, _lowest(dtype), dtype)
+    places = with_borders(const(_places(node, shape)), wide, -1, "i64")
     best, at = None, None
     for tap in _taps(windows.kernel):
         begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
@@ -123,11 +123,11 @@ def _strided(tensor: Any, begin: Sequence[int], counts: Sequence[Any], strides: 
 def average_pool(node: Node) -> Any:
     windows, dtype = _pool_windows(node), node.value(0).dtype
     counts_padding = bool(node.int("count_include_pad", 0))
-    data, pads = padded(node, node.tensor(0), windows, 0, dtype)
+    data, pads = padded(node.tensor(0), windows, 0, dtype)
     if windows.is_fixed or counts_padding:
         return _pooled(node, "avg", data, windows, pads, count_include_pad=counts_padding)
     # What was padded to the data counts, so that it has to be taken out again.
-    ones, _ = padded(node, relax["ones_like"](node.tensor(0)), windows, 0, dtype)
+    ones, _ = padded(relax["ones_like"](node.tensor(0)), windows, 0, dtype)
     share = _pooled(node, "avg", ones, windows, pads)
     return relax["divide"](_pooled(node, "avg", data, windows, pads), share)
 
@@ -138,7 +138,7 @@ def lp_pool(node: Node) -> Any:
     windows, dtype, power = _pool_windows(node), node.value(0).dtype, _power(node)
     if node.int("ceil_mode", 0):
         windows = _covering(windows)
-    data, pads = padded(node, _raised(node.tensor(0), power, dtype), windows, 0, dtype)
+    data, pads = padded(_raised(node.tensor(0), power, dtype), windows, 0, dtype)
     means = _pooled(node, "avg", data, windows, pads, count_include_pad=True, ceil_mode=False)
     return _root(relax["multiply"](means, const(math.prod(windows.kernel), dtype)), power, dtype)
 

@@ -81,3 +81,17 @@ def one_node(
     graph = helper.make_graph([node], "main", infos, declared)
     opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def with_unknown_sizes(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with one more input, the shape of its first: nothing but its rank is known before it runs."""
+    helper = onnx.helper
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    first = changed.graph.input[0]
+    rank = len(first.type.tensor_type.shape.dim)
+    for node in changed.graph.node:
+        node.input[:] = ["reshaped" if name == first.name else name for name in node.input]
+    changed.graph.node.insert(0, helper.make_node("Reshape", [first.name, "shape"], ["reshaped"]))
+    changed.graph.input.append(helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, [rank]))
+    return changed

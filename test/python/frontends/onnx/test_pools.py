@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from against_onnxruntime import Compared, one_node
+from against_onnxruntime import Compared, one_node, with_unknown_sizes
 from compiling import array
 from fixed_inputs import with_constants
 from node_suite import Case, cases, check
@@ -42,6 +42,9 @@ def test_auto_pad_of_symbolic_sizes(op: str, mode: str, stride: int) -> None:
     run = Compared(model)
     run(real(2, 3, 9, 10))
     run(real(1, 2, 8, 6))
+    reshaped = Compared(with_unknown_sizes(model))
+    for sizes in ((2, 3, 9, 10), (1, 2, 8, 5)):
+        reshaped(real(*sizes), numpy.array(sizes))
 
 
 @pytest.mark.parametrize("op", _POOLS)

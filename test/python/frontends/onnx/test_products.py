@@ -9,7 +9,7 @@ import numpy
 import onnx
 import onnx.parser
 import pytest
-from against_onnxruntime import Compared, one_node
+from against_onnxruntime import Compared, one_node, with_unknown_sizes
 from fixed_inputs import with_constants
 from node_suite import Case, cases, check
 
@@ -50,11 +50,23 @@ def test_node_suite_of_floats(case: Case) -> None:
 
 @pytest.mark.parametrize("mode, stride", [("SAME_UPPER", 2), ("SAME_LOWER", 3), ("SAME_UPPER", 1), ("VALID", 2)])
 def test_auto_pad_of_symbolic_sizes(mode: str, stride: int) -> None:
-    weight = real(6, 2, 3, 4)
-    model = one_node("Conv", {"x": real(1, 4, 9, 9), "w": weight}, auto_pad=mode, strides=[stride] * 2, group=2)
-    run = Compared(with_constants(model, {"w": weight}))
-    run(real(2, 4, 9, 10))
-    run(real(1, 4, 8, 7))
+    weights = {"Conv": real(6, 2, 3, 4), "ConvTranspose": real(4, 3, 3, 4)}
+    for op in ("Conv", "ConvTranspose"):
+        model = one_node(op, {"x": real(1, 4, 9, 9), "w": weights[op]}, auto_pad=mode, strides=[stride] * 2, group=2)
+        model = with_constants(model, {"w": weights[op]})
+        run, reshaped = Compared(model), Compared(with_unknown_sizes(model))
+        for sizes in ((2, 4, 9, 10), (1, 4, 8, 7)):
+            run(x := real(*sizes))
+            reshaped(x, numpy.array(sizes))
+
+
+def test_auto_pad_of_windows_shorter_than_their_stride() -> None:
+    model = one_node("Conv", {"x": real(1, 2, 9, 9), "w": real(3, 2, 1, 2)}, auto_pad="SAME_UPPER", strides=[2, 3])
+    model = with_constants(model, {"w": real(3, 2, 1, 2)})
+    run, reshaped = Compared(model), Compared(with_unknown_sizes(model))
+    for sizes in ((1, 2, 8, 6), (1, 2, 7, 5), (1, 2, 9, 4)):
+        run(x := real(*sizes))
+        reshaped(x, numpy.array(sizes))
 
 
 def test_convolutions_of_one_and_three_dimensions() -> None:
