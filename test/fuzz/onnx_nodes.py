@@ -103,7 +103,7 @@ def _asks_for_more(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool
 
 
 def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
-    taps, strides = attributes["kernel_shape"], attributes.get("strides", ())
+    taps, strides = attributes.get("kernel_shape", ()), attributes.get("strides", ())
     is_same = str(attributes.get("auto_pad", "")).startswith("SAME")
     return is_same and any(stride > 1 + length for length, stride in zip(taps, strides, strict=False))
 
