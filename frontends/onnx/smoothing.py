@@ -15,6 +15,8 @@ from .windows import info_of
 
 relax = dialect.ops
 
+_MOST_WEIGHTS = 2**24
+
 
 def smoothed(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
     """As `resized` with weights of all elements that a place of a smaller result covers."""
@@ -25,7 +27,11 @@ def smoothed(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
     axes = list(range(len(info.shape)))
     for along in alongs:
         order = [axis for axis in axes if axis != along.axis] + [along.axis]
-        table = _run_time_table(along, settings, wide) if _is_open(along) else const(_table(along, settings), wide)
+        table = (
+            _run_time_table(along, settings, wide)
+            if _is_open(along, settings)
+            else const(_table(along, settings), wide)
+        )
         product = relax["matmul"](relax["permute_dims"](result, axes=order), table)
         result = relax["permute_dims"](product, axes=[order.index(axis) for axis in axes])
     if wide == info.dtype:
@@ -33,21 +39,30 @@ def smoothed(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
     return relax["astype"](result if is_float(info.dtype) else relax["round"](result), dtype=info.dtype)
 
 
-def _is_open(along: Along) -> bool:
-    """Whether something of it is only known when the model runs."""
-    numbers = (along.scale, along.start, along.end)
-    return not all(isinstance(each, int) for each in (along.size, along.count)) or any(
-        isinstance(each, Real) for each in numbers
-    )
+def _is_open(along: Along, settings: Settings) -> bool:
+    """Whether weights are for the run to make: something of them is not known before, or they are too many to keep."""
+    if not all(isinstance(each, int) for each in (along.size, along.count)):
+        return True
+    if any(isinstance(each, Real) for each in (along.scale, along.start, along.end)):
+        return True
+    return along.count * max(along.size, 2 * _radius(along, settings) + 1) > _MOST_WEIGHTS
+
+
+def _radius(along: Along, settings: Settings) -> int:
+    """How many elements count on each side of a place; all of `along` are numbers."""
+    return math.ceil((1 if settings.mode == "linear" else 2) / _narrowing(along))
+
+
+def _narrowing(along: Along) -> float:
+    scale = along.count / along.size if along.scale is None else along.scale
+    return min(float(scale), 1.0)
 
 
 def _table(along: Along, settings: Settings) -> Any:
     """The weight of each element (rows) for each place of the result (columns); all of `along` are numbers."""
     import numpy
 
-    scale = along.count / along.size if along.scale is None else along.scale
-    narrow = min(scale, 1.0)
-    radius = math.ceil((1 if settings.mode == "linear" else 2) / narrow)
+    narrow, radius = _narrowing(along), _radius(along, settings)
     columns = numpy.arange(along.count, dtype="float64")
     x = coordinates(columns, along, settings.coordinates)
     taps = numpy.floor(x)[:, None] + numpy.arange(-radius, radius + 1)

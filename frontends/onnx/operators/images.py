@@ -13,7 +13,7 @@ from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
 from ..resizing import Along, Real, Settings, real, resized
-from ..sizes import Size, as_shape, element, input_length, input_sizes, is_known, sizes_of
+from ..sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
 from ..smoothing import smoothed
 
 relax = dialect.ops
@@ -83,7 +83,10 @@ def _scales(node: Node, index: int, count: int) -> list[Any]:
     """Numbers, or tensors of one element."""
     known = node.constant(index)
     if known is not None:
-        return [float(each) for each in known.ravel()]
+        scales = [float(each) for each in known.ravel()]
+        if not all(0 < each < math.inf for each in scales):
+            raise node.fail(f"scales must be positive, got {', '.join(f'{each:g}' for each in scales)}")
+        return scales
     return [Real(element(node.tensor(index), place)) for place in range(count)]
 
 
@@ -130,6 +133,8 @@ def _by_sizes(node: Node, axes: Sequence[int], region: Any) -> list[Along]:
     sizes = [sizes_of(node.value(0))[axis] for axis in axes]
     policy = _choice(node, "keep_aspect_ratio_policy", "stretch", ("stretch", "not_larger", "not_smaller"))
     if policy != "stretch":
+        if 0 in sizes:
+            raise node.fail("an axis without elements has no aspect ratio")
         return _with_aspect_ratio(axes, sizes, wanted, policy)
     regions = region or [(0.0, 1.0)] * len(axes)
     return [
@@ -166,6 +171,13 @@ def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias:
     changed = [along for along in alongs if not _stays(along, settings, node.rank(0))]
     if not changed:
         return node.value(0)
+    for along in changed:
+        if along.size == 0 or (isinstance(along.count, int) and along.count < 0):
+            raise node.fail(f"axis {along.axis} of size {along.size} cannot become one of {along.count}")
+    if any(along.count == 0 for along in changed):
+        counts = {along.axis: along.count for along in alongs}
+        shape = [counts.get(axis, size) for axis, size in enumerate(sizes_of(node.value(0)))]
+        return full(shape, const(0, node.value(0).dtype))
     if antialias and settings.mode != "nearest":
         return smoothed(node.tensor(0), changed, settings)
     by_image = _as_image(node, changed, settings)

@@ -80,6 +80,8 @@ def stft(node: Node) -> Any:
     parts = 1 if shape is None or len(shape) == 2 else shape[-1]
     if shape is None or len(shape) not in (2, 3) or parts not in (1, 2):
         raise node.fail("the signal must be [batch, length], or [batch, length, parts] with 1 or 2 parts")
+    if node.has(2) and node.rank(2) != 1:
+        raise node.fail(f"the window must have one dimension, not {node.rank(2)}")
     batch, whole = sizes.sizes_of(node.value(0))[:2]
     window = sizes.sizes_of(node.value(2))[0] if node.has(2) else whole
     step, length = _size(node, 1, 1), _size(node, 3, window)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy
@@ -102,6 +103,42 @@ def test_antialiasing() -> None:
     for mode, outside in itertools.product(("linear", "cubic"), (0, 1)):
         settings = {"mode": mode, "antialias": 1, "exclude_outside": outside if mode == "cubic" else 0}
         resize(real(1, 2, 17, 16), [1, 1, 0.3, 0.5], symbolic=False, **settings)
+
+
+def test_antialiasing_with_more_weights_than_a_constant_should_have() -> None:
+    resize(real(1, 1, 4200, 3), sizes=[1, 1, 4100, 2], mode="linear", antialias=1, symbolic=False)
+
+
+@pytest.mark.parametrize("antialias", [0, 1])
+def test_results_without_elements(antialias: int) -> None:
+    """onnxruntime refuses them, the standard does not."""
+    x = real(1, 2, 4, 4)
+    for more in ({"sizes": numpy.array([1, 2, 0, 2])}, {"scales": numpy.array([1, 1, 0.1, 0.5], "float32")}):
+        inputs = {"x": x, "r": None, "s": more.get("scales"), "z": more.get("sizes")}
+        model = one_node("Resize", inputs, opset=19, symbolic=False, mode="linear", antialias=antialias)
+        constants = {"s" if name == "scales" else "z": value for name, value in more.items()}
+        result = rx.compile(rx.from_onnx(with_constants(model, constants)))["main"](x)
+        assert array(result).shape == (1, 2, 0, 2)
+
+
+@pytest.mark.parametrize(
+    "shape, name, given, settings, expected",
+    [
+        ((1, 1, 0, 4), "z", [1, 1, 3, 2], {}, "axis 2 of size 0 cannot become one of 3"),
+        ((1, 1, 4, 4), "z", [1, 1, -3, 2], {}, "axis 2 of size 4 cannot become one of -3"),
+        ((1, 1, 4, 4), "s", [1, 1, 0, 2], {}, "scales must be positive, got 1, 1, 0, 2"),
+        ((1, 1, 4, 4), "s", [1, 1, math.nan, 2], {}, "scales must be positive, got 1, 1, nan, 2"),
+        ((1, 1, 0, 4), "z", [1, 1, 3, 2], {"keep_aspect_ratio_policy": "not_larger"}, "has no aspect ratio"),
+    ],
+)
+def test_sizes_that_cannot_be(
+    shape: tuple[int, ...], name: str, given: list[float], settings: dict[str, Any], expected: str
+) -> None:
+    constant = {name: numpy.array(given, "float32" if name == "s" else "int64")}
+    inputs = {"x": real(*shape), "r": None, "s": None, "z": None, **constant}
+    model = one_node("Resize", inputs, opset=19, symbolic=False, mode="linear", **settings)
+    with pytest.raises(rx.RelaxError, match=expected):
+        rx.from_onnx(with_constants(model, constant))
 
 
 def test_antialiasing_with_scales_of_the_run() -> None:

@@ -151,6 +151,9 @@ def test_refusals() -> None:
         rx.from_onnx(one_node("DFT", {"x": real(2, 9, 3)}, opset=17, symbolic=False))
     with pytest.raises(rx.RelaxError, match="axis 2 must be one of the 2 in front"):
         rx.from_onnx(one_node("DFT", {"x": real(2, 9, 2)}, opset=17, symbolic=False, axis=2))
+    with pytest.raises(rx.RelaxError, match="the window must have one dimension, not 0"):
+        x, step, window = real(2, 9), numpy.array(1), numpy.array(1, "float32")
+        rx.from_onnx(with_constants(one_node("STFT", {"x": x, "s": step, "w": window}, symbolic=False), {"s": step}))
     with pytest.raises(rx.RelaxError, match="must be positive and within the signal"):
         x, step = real(2, 9), numpy.array(0)
         rx.from_onnx(with_constants(one_node("STFT", {"x": x, "s": step, "w": real(4)}, symbolic=False), {"s": step}))
