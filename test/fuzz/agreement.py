@@ -19,6 +19,8 @@ STEPS = {"float64": 4e-15, "float32": 1e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
 ONNX_STEPS = {**STEPS, "float64": 1e-7}
 #: How often noise is put in: an element that can be either of two values shows it in all but 1 of 2^6 cases.
 SHAKES = 6
+#: The same where something differs: of hundreds of such elements one in 2^6 is too many.
+MANY_SHAKES = 40
 _SPREADS = 8.0
 
 

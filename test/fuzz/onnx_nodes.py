@@ -102,6 +102,22 @@ def _asks_for_more(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool
     return bool(x.size == 0 and arrays[1] > x.shape[axis])
 
 
+def _has_infinity(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    return bool(numpy.isinf(arrays[0].astype("float64")).any())
+
+
+def _has_open_end(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    """Whether a float beyond all finite ones meets a bound that is left out."""
+    bounds = [*arrays[1:], None, None][:2]
+    return any(bound is None for bound in bounds) and arrays[0].dtype.kind not in "iub" and _has_infinity(arrays, {})
+
+
+def _ends_at_the_largest(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    if len(arrays) < 5 or arrays[4] is None:
+        return False
+    return bool((arrays[4] < 0).any() and (arrays[2] == numpy.iinfo(arrays[2].dtype).max).any())
+
+
 def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     taps, strides = attributes.get("kernel_shape", ()), attributes.get("strides", ())
     is_same = str(attributes.get("auto_pad", "")).startswith("SAME")
@@ -134,8 +150,12 @@ UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("ReduceMean ReduceMax ReduceMin ReduceLogSumExp ArgMax ArgMin", _is_empty, "a mean or an extreme of nothing"),
     ("ReduceMean", _adds_up_to_too_much, "the mean of integers whose sum overflows: onnxruntime takes doubles"),
     ("TopK", _asks_for_more, "more than there are: onnxruntime refuses, the reference evaluator pads nothing"),
+    ("AveragePool", _has_nan, "the reference evaluator takes NaN for padding"),
     ("AveragePool LpPool", _strides_over, "onnxruntime pads by less than nothing where strides skip elements"),
     ("Gemm", _is_empty, "onnxruntime adds C without beta to a product of nothing"),
+    ("Slice", _ends_at_the_largest, "onnxruntime takes the largest integer for the end of the way, also backwards"),
+    ("Clip", _has_open_end, "onnxruntime limits infinity to the largest number where the bound is left out"),
+    ("Gelu", _has_infinity, "the limit is 0, while the standard's steps multiply infinity by 0"),
     ("Slice", _goes_back_from_before, "the reference evaluator has Python's slices, which are others there"),
     ("ReduceLogSum ReduceLogSumExp ReduceL2", _is_integer, "onnxruntime rounds integers after each step"),
     ("GlobalMaxPool", _is_no_image, "the reference evaluator gives another shape"),
