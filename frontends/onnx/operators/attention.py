@@ -181,6 +181,8 @@ def _inner(node: Node, made: Attended) -> Any:
 def _visible(node: Node, query: Any, key: Any) -> Visible:
     visible = Visible()
     if node.has(3):
+        if not 1 <= node.rank(3) <= 4:
+            raise node.fail(f"the mask must have 1 to 4 dimensions, not {node.rank(3)}")
         mask = _whole_mask(node, node.tensor(3), key)
         is_allowed = is_bool(Value(ssa=mask).dtype)
         visible = visible.only(mask) if is_allowed else visible.plus(mask)

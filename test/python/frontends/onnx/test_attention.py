@@ -168,6 +168,12 @@ def test_what_is_not_supported_is_refused() -> None:
         rx.from_onnx(model)
 
 
+def test_masks_have_a_dimension_for_keys() -> None:
+    inputs = {**{name: _floats(1, 2, 3, 4) for name in "QKV"}, "mask": numpy.array(True)}
+    with pytest.raises(rx.RelaxError, match="the mask must have 1 to 4 dimensions, not 0"):
+        rx.from_onnx(one_node("Attention", inputs, opset=23, symbolic=False))
+
+
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
