@@ -107,7 +107,9 @@ def _of_ratios(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any,
 
 
 def _divided(left: Any, right: Any) -> Any:
-    """ONNX divides integers towards zero; sizes are not negative."""
+    """ONNX divides integers towards zero; sizes are not negative. What is divided by zero is for the run to tell."""
+    if isinstance(right, int) and right == 0:
+        raise NotKnown
     if isinstance(left, SymExpr) or isinstance(right, SymExpr):
         if isinstance(right, int) and right < 0:
             raise NotKnown
@@ -119,7 +121,13 @@ def _divided(left: Any, right: Any) -> Any:
 def _modulo(node: Node) -> Value:
     if node.int("fmod", 0) or is_float(node.value(0).dtype):
         raise NotKnown
-    return result(_applied(operator.mod, *_operands(node)), node.value(0).dtype)
+    return result(_applied(_rest, *_operands(node)), node.value(0).dtype)
+
+
+def _rest(left: Any, right: Any) -> Any:
+    if isinstance(right, int) and right == 0:
+        raise NotKnown
+    return left % right
 
 
 def _minimum(left: Any, right: Any) -> Any:

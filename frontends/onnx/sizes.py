@@ -57,6 +57,14 @@ def input_sizes(node: Node, index: int) -> list[Size]:
     return [element(integers(node, index), place) for place in range(input_length(node, index))]
 
 
+def input_size(node: Node, index: int) -> Size:
+    """The only element of an input that is one size."""
+    length = input_length(node, index)
+    if length != 1:
+        raise node.fail(f"input #{index} must be one number, not {length}")
+    return input_sizes(node, index)[0]
+
+
 def input_length(node: Node, index: int) -> int:
     """How many elements an input that lists sizes has."""
     shape = node.value(index).shape

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....bindings.errors import RelaxError
+from ....bindings.suggest import counted
 from ....dialects.core.symbols import SymExpr, equal
 from ....dialects.relax import const, dialect
 from .. import sizes
@@ -173,6 +174,8 @@ def _axes_from(x: Any, axis: int) -> list[int]:
     rank = Value(ssa=x).rank
     if rank is None:
         raise RelaxError("the rank of what is normalized is not known")
+    if not -rank <= axis < rank:
+        raise RelaxError(f"axis {axis} is none of the {counted(rank, 'dimension')} of what is normalized")
     return list(range(axis % rank, rank))
 
 

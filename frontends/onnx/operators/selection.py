@@ -51,7 +51,7 @@ def top_k_of_attribute(node: Node) -> Any:
 
 @register_onnx("", "TopK", since=10)
 def top_k(node: Node) -> Any:
-    return _top_k(node, sizes.input_sizes(node, 1)[0])
+    return _top_k(node, sizes.input_size(node, 1))
 
 
 def _top_k(node: Node, k: Size) -> Any:

@@ -19,7 +19,7 @@ from ..long_sequences import (
 from ..node import Node
 from ..registry import register_onnx
 from ..run_time_sequences import length_of
-from ..sizes import as_tensor, element, input_sizes, integers, sizes_of, sliced
+from ..sizes import as_tensor, element, input_size, integers, sizes_of, sliced
 from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
 
 relax = dialect.ops
@@ -116,7 +116,7 @@ def split_to_sequence(node: Node) -> Any:
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
     if parts is None:
-        return split_at_run_time(node, axis, input_sizes(node, 1)[0] if node.has(1) else 1, squeezed)
+        return split_at_run_time(node, axis, input_size(node, 1) if node.has(1) else 1, squeezed)
     if squeezed:
         parts = [relax["squeeze"](part, axis=[axis]) for part in parts]
     return SequenceValue([Value(ssa=part) for part in parts], node.value(0).dtype)

@@ -229,7 +229,7 @@ def tile_along_axis(node: Node) -> Any:
     if axis is None:
         raise node.fail("the axis is only known when the model runs")
     repeats: list[Size] = [1] * node.rank(0)
-    repeats[axis[0]] = sizes.input_sizes(node, 1)[0]
+    repeats[axis[0]] = sizes.input_size(node, 1)
     return _tiled(node, repeats)
 
 

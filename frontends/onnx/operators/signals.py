@@ -70,7 +70,7 @@ def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> 
 
 def _size(node: Node, index: int, default: Size) -> Size:
     """An input that is one size, or what it is where it is left out."""
-    return sizes.input_sizes(node, index)[0] if node.has(index) else default
+    return sizes.input_size(node, index) if node.has(index) else default
 
 
 @register_onnx("", "STFT")
@@ -140,7 +140,7 @@ def _add_triangle(column: Any, low: int, center: int, high: int) -> None:
 
 def _run_time_triangles(node: Node) -> Any:
     """As the constant ones, where only the run tells some of the numbers: from each bin's distance to the corners."""
-    bands, length = (sizes.input_sizes(node, index)[0] for index in (0, 1))
+    bands, length = (sizes.input_size(node, index) for index in (0, 1))
     rate, low, high = (relax["reshape"](relax["astype"](node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
     low, high = _mel(low), _mel(high)
     places = sizes.plus(bands, 2)

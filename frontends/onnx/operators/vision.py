@@ -150,6 +150,8 @@ def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Any:
     """The channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
     batch, channels, *sizes = node.value(0).shape or ()
     groups, (taps, height, width), dtype = node.int("offset_group", 1), places, node.value(0).dtype
+    if 0 in sizes:
+        raise node.fail("the data must have elements")
     own = channels // groups
     data = _part(node.tensor(0), 1, group * own, own, channels)
     moves = _part(node.tensor(2), 1, group * 2 * taps, 2 * taps, groups * 2 * taps)

@@ -210,6 +210,11 @@ def test_a_size_that_is_known_beside_one_that_is_not(pick: Any, constants: dict[
     assert _shape_of_result([*found, pick], others) == (None,)
 
 
+@pytest.mark.parametrize("op", ("Div", "Mod"))
+def test_a_division_by_zero_is_left_to_the_run(op: str) -> None:
+    rx.from_onnx(_model([_SHAPE, _node(op, "shape zero", "y")], {"zero": numpy.array([1, 0, 1])}))
+
+
 def test_an_index_behind_the_end_is_left_to_the_run() -> None:
     """Which refuses it."""
     nodes = [_SHAPE, _node("Gather", "shape place", "y")]

@@ -49,6 +49,10 @@ _HEADS = {"q_num_heads": 2, "kv_num_heads": 2}
 _ONE = numpy.array(1)
 
 REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
+    ("LayerNormalization", "", [(), (4,)], {}, "axis -1 is none of the 0 dimensions of what is normalized"),
+    ("TopK", "", [(5,), Ints((0,))], {}, "input #1 must be one number, not 0"),
+    ("TopK", "", [(5,), Ints((2,))], {}, "input #1 must be one number, not 2"),
+    ("DeformConv", "", [(1, 1, 0, 0), (1, 1, 2, 2), (1, 8, 0, 0)], {"pads": [1] * 4}, "the data must have elements"),
     ("Attention", "", [(1, 3, 7), (1, 3, 8), (1, 3, 8)], _HEADS, "a hidden size of 7 cannot be split into 2 heads"),
     ("Attention", "", [(1, 3, 8)] * 3, {**_HEADS, "qk_matmul_output_mode": 4}, "must be 0, 1, 2 or 3"),
     ("Attention", "", [(1, 3, 8)] * 3, {**_HEADS, "qk_matmul_output_mode": -1}, "must be 0, 1, 2 or 3"),
