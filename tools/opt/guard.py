@@ -150,8 +150,17 @@ def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals
             signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
+    def again(lost: sys.UnraisableHookArgs) -> None:
+        # It came while a destructor or a weak reference's callback ran, which let nothing out. Not at once: nor do we.
+        if lost.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(lost)
+            return
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+
     code = 1
     try:
+        sys.unraisablehook = again
         for number in held_back:
             signal.signal(number, interrupt)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, held_back)

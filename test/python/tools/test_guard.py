@@ -51,6 +51,14 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
         ("with limited(60): pass\nreturn int(signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0))", 0, "", ""),
         ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(9**9)", 1, "", "tool: error: interrupted\n"),
         ("os.kill(os.getppid(), signal.SIGINT); time.sleep(9**9)", 1, "", "tool: error: interrupted\n"),
+        # Nor is one lost that comes while a destructor runs.
+        (
+            "class Late:\n    def __del__(self): os.kill(os.getpid(), signal.SIGINT); time.sleep(9)\n"
+            "try: Late(); time.sleep(20)\nexcept KeyboardInterrupt: print('in time')",
+            0,
+            "in time\n",
+            "",
+        ),
         # A process that does not listen is killed.
         (
             "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.kill(os.getppid(), signal.SIGTERM); time.sleep(9**9)",
