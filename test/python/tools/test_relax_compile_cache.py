@@ -58,6 +58,7 @@ def made(*arguments: str | Path) -> str:
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([*map(str, arguments), "-v"], io.StringIO(), stdout, stderr)
     assert (code, stdout.getvalue()) == (0, ""), stderr.getvalue()
+    print(stderr.getvalue(), end="")  # what a test that fails shows: why something did not come from the cache
     return stderr.getvalue()
 
 
