@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...dialects.core.infos import is_bool, is_float, is_int
-from ...dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, equal
+from ...dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
 from ...dialects.relax.infer.order import at_least, exceeds
 from . import known_movement as movement
 from .dtypes import dtype_of
@@ -107,13 +107,13 @@ def _of_ratios(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any,
 
 
 def _divided(left: Any, right: Any) -> Any:
-    """ONNX divides integers towards zero; sizes are not negative. What is divided by zero is for the run to tell."""
-    if isinstance(right, int) and right == 0:
-        raise NotKnown
+    """ONNX divides integers towards zero; sizes are not negative."""
     if isinstance(left, SymExpr) or isinstance(right, SymExpr):
         if isinstance(right, int) and right < 0:
             raise NotKnown
         return left // right
+    if right == 0:
+        raise NotKnown
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
@@ -121,13 +121,7 @@ def _divided(left: Any, right: Any) -> Any:
 def _modulo(node: Node) -> Value:
     if node.int("fmod", 0) or is_float(node.value(0).dtype):
         raise NotKnown
-    return result(_applied(_rest, *_operands(node)), node.value(0).dtype)
-
-
-def _rest(left: Any, right: Any) -> Any:
-    if isinstance(right, int) and right == 0:
-        raise NotKnown
-    return left % right
+    return result(_applied(dim_mod, *_operands(node)), node.value(0).dtype)
 
 
 def _minimum(left: Any, right: Any) -> Any:

@@ -151,12 +151,15 @@ def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals
         raise KeyboardInterrupt
 
     def again(lost: sys.UnraisableHookArgs) -> None:
-        # It came while a destructor or a weak reference's callback ran, which let nothing out. Not at once: nor do we.
+        # It came while a destructor or a weak reference's callback ran, which let nothing out, nor does this function.
+        # So it comes once more, a little later; by a thread, as the process's timer is that of `limited`.
         if lost.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(lost)
             return
-        signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        import threading  # not at every start
+
+        signal.signal(signal.SIGINT, interrupt)
+        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     code = 1
     try:

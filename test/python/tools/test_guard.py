@@ -19,6 +19,13 @@ def work():
     return 0
 sys.exit(run_guarded("tool", work))
 """
+LATE = """
+class Late:
+    def __del__(self): os.kill(os.getpid(), signal.SIGINT); time.sleep(9)
+try:
+    {}
+    time.sleep(20)
+except KeyboardInterrupt: print('in time')"""
 FOREVER = "[None for _ in iter(int, 1)]"
 
 
@@ -52,13 +59,8 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
         ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(9**9)", 1, "", "tool: error: interrupted\n"),
         ("os.kill(os.getppid(), signal.SIGINT); time.sleep(9**9)", 1, "", "tool: error: interrupted\n"),
         # Nor is one lost that comes while a destructor runs.
-        (
-            "class Late:\n    def __del__(self): os.kill(os.getpid(), signal.SIGINT); time.sleep(9)\n"
-            "try: Late(); time.sleep(20)\nexcept KeyboardInterrupt: print('in time')",
-            0,
-            "in time\n",
-            "",
-        ),
+        (LATE.format("Late()"), 0, "in time\n", ""),
+        (LATE.format("with limited(60): Late()"), 0, "in time\n", ""),
         # A process that does not listen is killed.
         (
             "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.kill(os.getppid(), signal.SIGTERM); time.sleep(9**9)",

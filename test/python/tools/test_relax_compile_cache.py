@@ -57,9 +57,10 @@ def made(*arguments: str | Path) -> str:
     """What -v tells."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([*map(str, arguments), "-v"], io.StringIO(), stdout, stderr)
-    assert (code, stdout.getvalue()) == (0, ""), stderr.getvalue()
-    print(stderr.getvalue(), end="")  # what a test that fails shows: why something did not come from the cache
-    return stderr.getvalue()
+    told = stderr.getvalue()
+    assert (code, stdout.getvalue()) == (0, ""), told
+    print(told, end="")  # pytest shows it where a test fails: why something did not come from the cache
+    return told
 
 
 def is_hit(*arguments: str | Path) -> bool:
