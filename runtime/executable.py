@@ -173,6 +173,8 @@ def _load_objects(objects: Sequence[memoryview]) -> Any:
 
     register_builtin_errors()
     register_print()
+    # The loader has no lock of its own, and a program that another thread drops is unloaded under the interpreter's.
+    tvm_ffi_orcjit._ffi_api.SessionLoadModule.release_gil = False
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.

@@ -10,6 +10,7 @@ import gc
 import itertools
 import os
 import pickle
+import queue
 import signal
 import subprocess
 import sys
@@ -215,6 +216,26 @@ def test_the_interpreter_runs_meanwhile() -> None:
     for end in itertools.chain(*pipes):
         os.close(end)
     assert found == [0, 1, 2, 3]
+
+
+def test_programs_come_and_go_on_several_threads() -> None:
+    artifact = artifact_for(ignoring("f", [("x", tensor((2,)))]), (signature("f", [("x", tensor((2,)))]),))
+    loaded: queue.SimpleQueue[Executable | None] = queue.SimpleQueue()
+
+    def load() -> None:
+        try:
+            for _ in range(200):
+                loaded.put(Executable(artifact))
+        finally:
+            loaded.put(None)
+
+    def drop() -> None:
+        while loaded.get() is not None:
+            pass
+
+    with ThreadPoolExecutor(4) as pool:
+        for work in [pool.submit(each) for each in (load, load, drop, drop)]:
+            work.result()
 
 
 def test_executables_do_not_see_each_other() -> None:
