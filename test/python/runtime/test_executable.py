@@ -27,7 +27,8 @@ from relax_mlir.dialects.core.infos import ScalarInfo, tensor
 from relax_mlir.runtime import Artifact, ArtifactError, Constant, Executable, UnknownFunction
 from relax_mlir.runtime.memory import ConstantMemory
 
-from relax_mlir import runtime
+import relax_mlir as rx
+from relax_mlir import relax, runtime
 
 # The first element of the constant that is asked for.
 PICK = """
@@ -218,14 +219,18 @@ def test_the_interpreter_runs_meanwhile() -> None:
     assert found == [0, 1, 2, 3]
 
 
-def test_programs_come_and_go_on_several_threads() -> None:
-    artifact = artifact_for(ignoring("f", [("x", tensor((2,)))]), (signature("f", [("x", tensor((2,)))]),))
+def test_programs_come_and_go_on_several_threads(tmp_path: Path) -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        f.returns(relax.exp(*f))
+    path = tmp_path / "program.rxa"
+    rx.compile(module).save(path)
     loaded: queue.SimpleQueue[Executable | None] = queue.SimpleQueue()
 
     def load() -> None:
         try:
-            for _ in range(200):
-                loaded.put(Executable(artifact))
+            for _ in range(1000):
+                loaded.put(runtime.load(path))
         finally:
             loaded.put(None)
 
