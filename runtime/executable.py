@@ -167,18 +167,24 @@ def _load(artifact: Artifact) -> Any:
     return module
 
 
-def _load_objects(objects: Sequence[memoryview]) -> Any:
-    """One module of object files that refer to each other."""
+@functools.lru_cache(maxsize=1)
+def _session() -> Any:
+    """The loader's session, which has no lock: a program that another thread drops is unloaded under the interpreter's,
+    so they are loaded under it as well. The setting has no public name in the loader, whose version is pinned."""
     import tvm_ffi_orcjit
 
+    tvm_ffi_orcjit._ffi_api.SessionLoadModule.release_gil = False
+    return tvm_ffi_orcjit.default_session()
+
+
+def _load_objects(objects: Sequence[memoryview]) -> Any:
+    """One module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
-    # The loader has no lock of its own, and a program that another thread drops is unloaded under the interpreter's.
-    tvm_ffi_orcjit._ffi_api.SessionLoadModule.release_gil = False
     try:
         # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
         # is C's.
-        return tvm_ffi_orcjit.default_session().load_module([bytes(each) for each in objects], cxx=os.devnull)
+        return _session().load_module([bytes(each) for each in objects], cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
         raise ArtifactError(f"the object code cannot be loaded: {_first_line(error)}") from None
 

@@ -57,7 +57,8 @@ def is_own_target(name: str) -> bool:
 def _own_files() -> Iterator[str]:
     for part in PARTS:
         spec = importlib.util.find_spec(_PACKAGE + part)
-        yield from _files((spec and spec.submodule_search_locations) or ())
+        # Not where it looks for its parts: in a checkout that is the whole repository, where files come and go.
+        yield from _files([os.path.dirname(spec.origin)] if spec and spec.origin else ())
 
 
 def _other_packages() -> Iterator[str]:
