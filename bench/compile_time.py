@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from relax_mlir.passes.legalize.target_options import parse_target
+from relax_mlir.targets.core.chosen import parse_target
 from relax_mlir.targets.llvm.build import build
 
 import relax_mlir as rx

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..support.errors import RelaxError
 from .diagnostics import attach_reporter
-from .errors import RelaxError
 from .mlir import ir
 
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .callbacks import Entrance, callback, enters, fragile
+from ..support.callbacks import Entrance, callback, enters, fragile
+from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
-from .errors import RelaxError
 from .handles import erasing
 from .legality import CAST, Legality, illegal_diagnostic, operations_in
 from .mlir import ir, rewrite

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from .callbacks import callback, fragile
-from .errors import RelaxError
+from ..support.callbacks import callback, fragile
+from ..support.errors import RelaxError
 from .mlir import ir
 from .text import is_not_utf8, readable
 

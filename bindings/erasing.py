@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from .callbacks import fragile
-from .errors import RelaxError
+from ..support.callbacks import fragile
+from ..support.errors import RelaxError
 from .mlir import ir
 
 _BASE = ir._OperationBase

@@ -16,8 +16,8 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakSet, ref
 
-from .callbacks import fragile
-from .errors import RelaxError
+from ..support.callbacks import fragile
+from ..support.errors import RelaxError
 from .mlir import ir
 
 #: The handles of the module that is being built; None where nobody keeps what is made: in passes.

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .callbacks import callback as _callback
-from .callbacks import enters
+from ..support.callbacks import callback as _callback
+from ..support.callbacks import enters
 from .wheel import find_root
 
 

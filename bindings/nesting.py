@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from .errors import RelaxError
+from ..support.errors import RelaxError
 
 # MLIR's parser was seen to crash between 2,000 and 5,000 nested regions on the usual 8 MB stack.
 MOST_NESTING = 1000

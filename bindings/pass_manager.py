@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from .callbacks import fragile
+from ..support.callbacks import fragile
+from ..support.errors import RelaxError
 from .diagnostics import errors_as_relax_error
-from .errors import RelaxError
 from .mlir import is_encodable, passmanager
 
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)' on a PassManager")

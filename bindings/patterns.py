@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from .callbacks import Entrance, callback, enters, fragile
-from .errors import RelaxError
+from ..support.callbacks import Entrance, callback, enters, fragile
+from ..support.errors import RelaxError
 from .handles import erasing
 from .mlir import ir, rewrite
 from .rewriting import (

@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
 
-from .callbacks import fragile
+from ..support.callbacks import fragile
+from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
-from .errors import RelaxError
 from .mlir import ir
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.

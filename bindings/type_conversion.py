@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .errors import RelaxError
+from ..support.errors import RelaxError
 from .legality import CAST
 from .mlir import ir, rewrite
 

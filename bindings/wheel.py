@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 
-from .errors import RelaxError
+from ..support.errors import RelaxError
 
 # Upstream's own root first; torch-mlir's wheel carries the same bindings under another name.
 _ROOTS = ("mlir", "torch_mlir")

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..bindings.callbacks import enters
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
-from ..bindings.errors import RelaxError
 from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
 from ..bindings.nesting import check_nesting
-from ..bindings.plugins import announced_plugins, load_plugin
-from ..bindings.suggest import suggest
 from ..bindings.upstream_dialects import UPSTREAM_DIALECTS
+from ..support.callbacks import enters
+from ..support.errors import RelaxError
+from ..support.plugins import announced_plugins, load_plugin
+from ..support.suggest import suggest
 from .context import create_context
 from .core.cache import cache_of
 from .core.dialect import registered_dialects

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.errors import RelaxError
 from ..bindings.patterns import Pattern, apply_greedy
+from ..support.errors import RelaxError
 from .canonicalize import attributes, casts, folding, identities, reshaping, shape_values, slicing
 from .core.base import Pass
 from .core.registry import register_pass

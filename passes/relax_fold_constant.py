@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar
 
-from ..bindings.errors import RelaxError
 from ..bindings.mlir import ir
 from ..bindings.patterns import Pattern, Rewriter, apply_greedy
+from ..support.errors import RelaxError
 from .canonicalize.constants import elements_of, make_elements
 from .canonicalize.folding import BY_NUMPY, Evaluator, tensor_operands
 from .canonicalize.support import result_type

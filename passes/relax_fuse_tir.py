@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.errors import RelaxError
 from ..bindings.legality import operations_in
+from ..support.errors import RelaxError
 from .core.base import Pass
 from .core.journal import Journal
 from .core.registry import register_pass

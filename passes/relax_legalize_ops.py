@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion
-from ..bindings.errors import RelaxError
 from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
 from ..dialects.core.dialect import find_op, registered_dialects
 from ..dialects.tir.prim_func import is_prim_func
+from ..support.errors import RelaxError
+from ..targets.core.registry import fallback_chain, legal_operators
 from .core.base import Pass
 from .core.journal import Journal
 from .core.options import PYTHON_ONLY
@@ -21,7 +22,6 @@ from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
 from .legalize.notes import LegalizationNotes
 from .legalize.rules import Rule, RuleFunction, rules_by_op
-from .legalize.targets import fallback_chain, legal_operators
 
 #: What crosses levels already, or belongs to the graph level: nothing is left to do for it here.
 GRAPH_LEVEL = frozenset(

@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..bindings.errors import RelaxError
+from ..support.errors import RelaxError
+from ..targets.core.chosen import parse_target
+from ..targets.core.code import stages_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .core.stages import Stages
-from .legalize.code import stages_of
-from .legalize.target_options import parse_target
 
 
 @register_pass

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 from ..bindings.conversion import Conversion, ConversionRewriter, Decline
 from ..bindings.mlir import ir
 from ..dialects.core.dialect import registered_dialects
+from ..emit.numbers import Number, element_type, to_float, with_element
+from ..emit.small_floats import SMALL_FLOATS
+from ..targets.core.registry import find_target, legal_operators
 from .core.base import Pass
 from .core.registry import register_pass
-from .intrinsics.numbers import Number, element_type, to_float, with_element
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op
-from .intrinsics.small_floats import SMALL_FLOATS
-from .legalize.targets import find_target, legal_operators
 
 # Calls and assertions are no intrinsics: they stay, unless the target has a rule for them.
 _CALLS = frozenset({"tir.assert", "tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})

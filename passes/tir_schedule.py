@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.errors import RelaxError
 from ..bindings.mlir import ir, string_value
 from ..bindings.rewriting import Decline
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, is_prim_func, op_pattern
+from ..support.errors import RelaxError
+from ..targets.core.registry import find_target
 from .core.base import Pass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
 from .core.registry import register_pass
-from .legalize.targets import find_target
 from .schedule.named import apply_named_schedule, drop_named_schedules
 from .schedule.registry import ScheduleContext, schedules_for
 

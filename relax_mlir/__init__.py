@@ -14,7 +14,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .bindings.conversion import Conversion as Conversion
-    from .bindings.errors import RelaxError as RelaxError
     from .bindings.mlir import ir as ir
     from .bindings.patterns import UPDATED as UPDATED
     from .bindings.patterns import Pattern as Pattern
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from .dialects.core.symbols import sym as sym
     from .dialects.script import print_script as print_script
     from .dialects.tir.prim_func import OpPattern as OpPattern
+    from .emit import loops as loops
     from .frontends.onnx.registry import register_onnx as register_onnx
     from .module import Module as Module
     from .onnx_backend import OnnxBackend as OnnxBackend
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from .passes.core.statistics import Statistics as Statistics
     from .passes.gradient.registry import all_gradients as all_gradients
     from .passes.gradient.registry import register_gradient as register_gradient
-    from .passes.legalize import loops as loops
     from .passes.schedule.registry import ScheduleContext as ScheduleContext
     from .passes.schedule.registry import register_schedule as register_schedule
     from .pipeline import Decline as Decline
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from .pipeline import register_lower_intrinsic as register_lower_intrinsic
     from .pipeline import register_target as register_target
     from .pipeline import select as select
+    from .support.errors import RelaxError as RelaxError
 
 # In the root of a checkout Python finds this folder before an installed package; the folders beside it are the rest.
 _checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -81,7 +81,7 @@ if os.path.isfile(os.path.join(_checkout, "pyproject.toml")) and os.path.isdir(o
 
 # Public name -> the module that defines it.
 _EXPORTS = {
-    "RelaxError": "bindings.errors",
+    "RelaxError": "support.errors",
     "ir": "bindings.mlir",
     # Operators: building them, declaring own ones.
     "Dialect": "dialects.core.dialect",
@@ -150,7 +150,7 @@ _MODULES = {
     "tir": "dialects.tir",
     "attrs": "dialects.core.attributes",
     "runtime": "runtime",
-    "loops": "passes.legalize.loops",
+    "loops": "emit.loops",
 }
 
 

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 
 from . import __version__, targets  # noqa: F401  # importing the package makes its targets known
-from .bindings.callbacks import enters
-from .bindings.errors import RelaxError
 from .module import Module
 from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
 from .passes.core.stages import Stages
-from .passes.legalize.code import code_module, stages_of
-from .passes.legalize.code_options import code_options
-from .passes.legalize.target_options import parse_target
 from .runtime import Executable
+from .support.callbacks import enters
+from .support.errors import RelaxError
+from .targets.core.chosen import parse_target
+from .targets.core.code import code_module, stages_of
+from .targets.core.code_options import code_options
 
 
 @enters

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from .bindings.diagnostics import errors_as_relax_error
-from .bindings.errors import RelaxError
 from .bindings.handles import Handles, adopt, release
 from .bindings.mlir import ir
 from .bindings.text import print_asm
@@ -24,6 +23,7 @@ from .dialects.script import print_script
 from .dialects.script.outline import outline
 from .dialects.verification import verify_ir
 from .function import FunctionBuilder
+from .support.errors import RelaxError
 
 
 class Module:

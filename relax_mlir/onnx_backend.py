@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .bindings.errors import RelaxError
-from .bindings.suggest import counted
 from .compiling import compile
 from .frontends.onnx.inputs import InputShape, declared_inputs, kind_of
 from .frontends.onnx.model import read_model
 from .onnx_import import from_onnx
 from .runtime import Executable, to_numpy
+from .support.errors import RelaxError
+from .support.suggest import counted
 
 try:
     from onnx.backend.base import Backend, BackendRep, namedtupledict

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .bindings.callbacks import enters
 from .frontends.onnx.build import add_main
 from .frontends.onnx.inputs import InputShape
 from .frontends.onnx.model import errors_in, read_model
 from .frontends.onnx.problems import Problems
 from .module import Module
 from .passes.core.journal import timed
+from .support.callbacks import enters
 
 
 @enters

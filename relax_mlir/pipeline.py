@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from . import targets  # noqa: F401  # importing the package makes its targets known
 from .bindings.rewriting import Decline
+from .emit.numbers import number, select
 from .passes.core.pipeline import Pipeline
-from .passes.intrinsics.numbers import number, select
 from .passes.intrinsics.registry import (
     all_intrinsic_rules,
     register_legalize_intrinsic,
     register_lower_intrinsic,
 )
 from .passes.legalize.rules import all_rules, register_legalize
-from .passes.legalize.targets import Target, all_targets, find_target, register_target
 from .passes.relax_legalize_ops import LegalizeOps
+from .targets.core.registry import Target, all_targets, find_target, register_target
 
 __all__ = [
     "Decline",

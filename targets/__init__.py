@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..passes.core.registry import add_pass_folder
-from ..passes.legalize.targets import Target, add_target_source
+from .core.registry import Target, add_target_source
 
 _FOLDER = Path(__file__).parent
 

@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from ..bindings.errors import RelaxError
-from ..bindings.suggest import suggest
+from ..support.errors import RelaxError
+from ..support.suggest import suggest
 from .opt.guard import current_stage
 
 _COLUMN = 34

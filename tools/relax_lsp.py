@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from .. import __version__
-from ..bindings.errors import RelaxError
+from ..support.errors import RelaxError
 from .command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, reporting_errors, write_text
 from .information import information
 

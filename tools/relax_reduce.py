@@ -28,7 +28,7 @@ def run(
 ) -> int:
     """Runs the tool on its arguments (without the program's name) and returns the exit code."""
     # Imported late, so that the guard has forked before MLIR is loaded.
-    from ..bindings.errors import RelaxError
+    from ..support.errors import RelaxError
     from .command_line import reporting_errors
     from .reduce.options import parse
 

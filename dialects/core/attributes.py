@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, is_encodable, parse_attribute, string_value
-from ...bindings.suggest import suggest
+from ...support.suggest import suggest
 from .codec import TypeProblem, element_type
 from .infos import dtype_name
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.handles import Result, building, is_foreign
 from ...bindings.mlir import ir, parse_type
 from ...bindings.rewriting import is_rewriting
-from ...bindings.suggest import counted, suggest
+from ...support.errors import RelaxError
+from ...support.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, canonical_type, encode

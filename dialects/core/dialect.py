@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...bindings.callbacks import callback, fragile
-from ...bindings.errors import RelaxError
 from ...bindings.irdl import (
     KeptDescription,
     Operand,
@@ -22,7 +20,9 @@ from ...bindings.irdl import (
     without_clashes,
 )
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
-from ...bindings.suggest import suggest
+from ...support.callbacks import callback, fragile
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .attributes import AttrKind
 from .namespace import OpNamespace
 from .opclass import op_class

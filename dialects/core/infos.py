@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import suggest
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .symbols import Dim, SymbolError, SymExpr, parse
 
 

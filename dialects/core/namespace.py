@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...bindings.suggest import suggest
+from ...support.suggest import suggest
 
 if TYPE_CHECKING:
     from .dialect import Dialect

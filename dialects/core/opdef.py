@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import counted
+from ...support.errors import RelaxError
+from ...support.suggest import counted
 from .attributes import AttrKind
 from .infos import Info, describe
 from .symbols import SymExpr

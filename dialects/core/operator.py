@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.callbacks import callback, fragile
+from ...support.callbacks import callback, fragile
 from .builder import build
 from .opdef import OpDef, OperandDef
 from .verifier import verify

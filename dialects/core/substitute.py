@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
+from ...support.errors import RelaxError
 from .codec import TypeProblem, canonical_type, decode, encode, encode_dims
 from .infos import Info, ShapeInfo, TensorInfo
 from .symbols import Dim, SymbolError, SymExpr, parse

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.suggest import counted, suggest
 from ...bindings.text import is_not_utf8
+from ...support.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of
 from .codec import TypeProblem, decode

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.suggest import suggest
+from ...support.suggest import suggest
 from ..core.attributes import Ints, Str, Symbol
 from ..core.codec import decode
 from ..core.infos import Info, OtherInfo, TensorInfo, VectorInfo, describe, signless

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.handles import building
 from ...bindings.mlir import ir
+from ...support.errors import RelaxError
 from ..core.attributes import AttributeProblem, AttrKind, DType
 from ..core.codec import TypeProblem, decode, element_type
 from ..core.elements import resource_attribute

@@ -7,8 +7,8 @@ import keyword
 import sys
 from collections.abc import Callable, Mapping
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import suggest
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from ..core.attributes import AttrKind
 from ..core.dialect import Dialect
 from ..core.infos import DTYPE_BY_NAME, FLOAT_TYPES, is_bool, is_float, is_int

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
-from ...bindings.suggest import suggest
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from ..core.codec import encode
 
 #: Marks a function as a PrimFunc.

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.suggest import counted
 from ...dialects.relax import const, dialect
+from ...support.suggest import counted
 from . import sizes
 from .node import Node
 from .sizes import Size

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax import const, dialect
-from ...passes.intrinsics.numbers import Number, constant, number, select
-from ...passes.legalize import loops
+from ...emit import loops
+from ...emit.numbers import Number, constant, number, select
 from .node import Node
 from .regions import truth
 from .windows import info_of

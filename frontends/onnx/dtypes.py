@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 _DTYPES = {
     1: "f32", 2: "ui8", 3: "i8", 4: "ui16", 5: "i16", 6: "i32", 7: "i64", 9: "i1", 10: "f16", 11: "f64",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
-from ...bindings.suggest import suggest
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .blame import of_operators, told
 from .branches import convert_each
 from .functions import expansion_of, own_function

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import counted
 from ...dialects.core.groups import LIST, NOTHING, VALUE, Group
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, SymbolError, parse, sym
+from ...support.errors import RelaxError
+from ...support.suggest import counted
 from .dtypes import dtype_of
 from .model import Model
 from .tensors import check_size

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from .large_data import read_without_large_data, take_large_data
 from .tensors import TensorData
 from .texts import check_texts

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...dialects.core.symbols import SymExpr
-from ...passes.legalize.kernels import Kernel, call_kernel
+from ...emit.kernels import Kernel, call_kernel
 from .tensors import TensorData, array_of
 from .values import RunTimeSequence, SequenceValue, Value
 

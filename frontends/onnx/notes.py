@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...dialects.core.infos import bit_width
 from ...passes.core.facts import ModelFact, NodeFact, type_text
 from ...passes.core.journal import Journal
+from ...support.errors import RelaxError
 from .dtypes import dtype_of
 from .inputs import Passed
 from .node import Node

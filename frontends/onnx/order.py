@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from .problems import shown
 
 _MOST_SHOWN = 8

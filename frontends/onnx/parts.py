@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...bindings.suggest import suggest
+from ...support.suggest import suggest
 from .importer import GraphImporter
 from .node import Node
 from .order import makers_of, names_used

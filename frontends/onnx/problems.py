@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from typing import NamedTuple
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 
 class Problem(NamedTuple):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ...bindings.errors import RelaxError
-from ...bindings.places import place_of
+from ...support.errors import RelaxError
+from ...support.places import place_of
 from .model import DEFAULT_DOMAINS
 
 #: `convert(node)` returns the outputs: values, or one.

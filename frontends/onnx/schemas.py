@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...bindings.suggest import suggest
+from ...support.suggest import suggest
 from .model import DEFAULT_DOMAINS
 from .node import Node, Unsupported
 

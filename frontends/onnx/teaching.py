@@ -7,7 +7,7 @@ import keyword
 import re
 from typing import Any
 
-from ...bindings.suggest import suggest
+from ...support.suggest import suggest
 from .problems import shown
 from .registry import known_names
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...dialects.core.infos import bit_width
+from ...support.errors import RelaxError
 from .dtypes import dtype_of
 
 _EXTERNAL = 1  # TensorProto.EXTERNAL

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 
 def check_texts(model: Any) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo, tensor
 from ...dialects.core.symbols import SymExpr
 from ...dialects.relax import const, dialect
+from ...support.errors import RelaxError
 
 relax = dialect.ops
 

@@ -18,7 +18,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from ...bindings.context import load_dialects
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from .options import format_options
 
 

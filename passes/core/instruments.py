@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
-from ...bindings.errors import RelaxError
 from ...bindings.text import print_asm
+from ...support.errors import RelaxError
 
 
 class Instrument:

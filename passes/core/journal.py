@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 #: Of the JSON that a journal becomes.
 FORMAT_VERSION = 1

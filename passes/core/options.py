@@ -10,8 +10,8 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import suggest
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 
 #: In a field's metadata: its values are Python objects, which a pipeline's text cannot spell.
 PYTHON_ONLY = "python only"

@@ -8,17 +8,17 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
-from ...bindings.callbacks import enters
 from ...bindings.context import load_dialects, new_context
 from ...bindings.diagnostics import errors_as_relax_error, failure
-from ...bindings.errors import RelaxError
 from ...bindings.handles import erasing
 from ...bindings.mlir import ir
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
-from ...bindings.suggest import suggest
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.context import load_registered
 from ...dialects.verification import verify_functions, verify_ir
+from ...support.callbacks import enters
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .base import Pass
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options

@@ -7,8 +7,8 @@ import importlib
 from pathlib import Path
 from typing import TypeVar
 
-from ...bindings.errors import RelaxError
-from ...bindings.plugins import load_plugins
+from ...support.errors import RelaxError
+from ...support.plugins import load_plugins
 from .base import Pass
 
 _PASSES: dict[str, type[Pass]] = {}

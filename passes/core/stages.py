@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import suggest
 from ...dialects.verification import verify_ir
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .base import Pass
 from .instruments import Instrument
 from .journal import timed

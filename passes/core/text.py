@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 # Deeper nesting than any real pipeline; a bound, so that hostile text cannot exhaust the stack.
 _MOST_NESTING = 64

@@ -12,7 +12,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.substitute import symbols_of
 from ...dialects.tir.prim_func import OpPattern
-from ..legalize.kernels import parameter_info
+from ...emit.kernels import parameter_info
 from ..lower_calls.plan import VIEWS
 from .group import Group, goes_on_in_place, is_slowed_down, joined, outputs_fit, single, sizes_are_told, with_head
 from .prim_info import PrimInfo

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ..legalize import linalg
-from ..legalize.affine_values import affine_value
+from ...emit import linalg
+from ...emit.affine_values import affine_value
 from .group import Group, Member, asked_map
 from .maps import compose, identity, plain_dim
 from .prim_info import input_count_of, maps_of

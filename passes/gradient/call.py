@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect
 from ...dialects.script.locations import location_name
+from ...support.errors import RelaxError
 
 relax = dialect.ops
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ...bindings.errors import RelaxError
-from ...bindings.places import place_of
 from ...dialects.core.dialect import find_op
+from ...support.errors import RelaxError
+from ...support.places import place_of
 
 #: `rule(call)` returns the gradients of the operands, see above.
 RuleFunction = Callable[[Any], Any]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
@@ -15,6 +14,7 @@ from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo
 from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
+from ...support.errors import RelaxError
 from .call import GradientCall, named
 from .registry import GradientRule, find_gradient
 

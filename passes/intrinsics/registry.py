@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ...bindings.errors import RelaxError
-from ...bindings.places import place_of
 from ...dialects import tir  # noqa: F401  # declares what rules are registered for
 from ...dialects.core.dialect import find_op
-from ..legalize.targets import DEFAULT, all_targets, fallback_chain, find_target, load_rules
+from ...support.errors import RelaxError
+from ...support.places import place_of
+from ...targets.core.registry import DEFAULT, all_targets, fallback_chain, find_target, load_rules
 
 RuleFunction = Callable[[Any], Any]
 Function = TypeVar("Function", bound=RuleFunction)

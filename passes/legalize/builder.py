@@ -27,10 +27,10 @@ from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
-from . import linalg, tensors
-from .broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
-from .fresh_symbols import FreshSymbols
-from .kernels import Kernel, kernel_symbol, parameter_type
+from ...emit import linalg, tensors
+from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
+from ...emit.fresh_symbols import FreshSymbols
+from ...emit.kernels import Kernel, kernel_symbol, parameter_type
 
 Body = Callable[..., Any]
 

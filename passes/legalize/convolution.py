@@ -21,13 +21,13 @@ from ...dialects.core.symbols import dim_mod, dim_mul, equal
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.relax.infer.windows import Padding
-from . import linalg, loops, scalar, size_checks, tensors
+from ...emit import linalg, loops, scalar, size_checks, tensors
+from ...emit.contraction import Factor, products_added, sum_of_products, summed
+from ...emit.movement import Size, copy, divided
+from ...emit.taps import Windows, for_each_tap, is_mostly_padding, is_widely_padded, one_by_one
+from ...emit.windows import Meeting, Window, padded
 from .builder import RuleBuilder
-from .contraction import Factor, products_added, sum_of_products, summed
 from .layouts import blocked_dimensions, from_plain, permuted, to_plain
-from .movement import Size, copy, divided
-from .taps import Windows, for_each_tap, is_mostly_padding, is_widely_padded, one_by_one
-from .windows import Meeting, Window, padded
 
 #: So many products make up for reading a result, adding them and writing it: one tap's, in a sum over channels.
 _MANY = 16

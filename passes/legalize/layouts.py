@@ -13,8 +13,8 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Axis, Layout
+from ...emit import linalg, size_checks
 from ..canonicalize.constants import elements_of, make_elements
-from . import linalg, size_checks
 from .builder import RuleBuilder
 from .known_sizes import by_name
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ...bindings.errors import RelaxError
-from ...bindings.places import place_of
 from ...dialects.core.dialect import find_op
-from .targets import all_targets, fallback_chain, find_target, load_rules
+from ...support.errors import RelaxError
+from ...support.places import place_of
+from ...targets.core.registry import all_targets, fallback_chain, find_target, load_rules
 
 RuleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=RuleFunction)

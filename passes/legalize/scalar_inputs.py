@@ -8,9 +8,9 @@ from typing import Any
 
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_int, is_unsigned
-from . import linalg, loops, scalar
+from ...emit import linalg, loops, scalar
+from ...emit.conversions import convert_scalar, element
 from .builder import RuleBuilder
-from .conversions import convert_scalar, element
 
 
 class ScalarInputs:

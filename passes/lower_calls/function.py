@@ -17,8 +17,8 @@ from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
+from ...emit import linalg
 from ..core.journal import Journal
-from ..legalize import linalg
 from . import memrefs, scalars
 from .memrefs import Extent, as_value
 from .notes import PlanNotes

@@ -8,15 +8,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
 from ...dialects.core.codec import TypeProblem, encode
 from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
-from ..legalize import linalg, scalar
-from ..legalize.kernels import parameter_info
+from ...emit import linalg, scalar
+from ...emit.kernels import parameter_info
+from ...support.errors import RelaxError
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
 ALIGNMENT = 64

@@ -11,7 +11,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ...dialects.tir import dialect as tir
-from ..legalize import linalg, loops, scalar
+from ...emit import linalg, loops, scalar
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW

@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
-from ..legalize import linalg, loops
+from ...emit import linalg, loops
 from . import memrefs
 from .function import FunctionLowering
 from .sites import SITE, call_site

@@ -7,9 +7,8 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, bit_width, is_float, is_unsigned
-from ..intrinsics import numbers
-from ..intrinsics.numbers import number
-from ..legalize import scalar
+from ...emit import numbers, scalar
+from ...emit.numbers import number
 
 
 def passed_type(info: ScalarInfo, context: Any) -> Any:

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
 from ...dialects.tir import dialect as tir
-from ..legalize import linalg, scalar
+from ...emit import linalg, scalar
+from ...support.errors import RelaxError
 from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, require_below, times
 
 

@@ -13,7 +13,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr, equal, product
 from ...dialects.tir import dialect as tir
-from ..legalize import linalg, scalar
+from ...emit import linalg, scalar
 from . import memrefs
 from .function import FunctionLowering
 from .memrefs import Extent, as_value

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...bindings.callbacks import enters
 from ...bindings.mlir import dialect_module, ir
 from ...bindings.rewriting import located_error
 from ...dialects.tir.prim_func import SCHEDULE
+from ...support.callbacks import enters
 
 _SEQUENCE = "transform.named_sequence"
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from ...bindings.errors import RelaxError
-from ...bindings.places import place_of
 from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
-from ..legalize.targets import all_targets, fallback_chain, find_target, load_schedules
+from ...support.errors import RelaxError
+from ...support.places import place_of
+from ...targets.core.registry import all_targets, fallback_chain, find_target, load_schedules
 
 ScheduleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ScheduleFunction)

@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from ...passes.legalize.targets import Target
+from ..core.registry import Target
 
 TARGET = Target("cpu", doc="Processors with one memory and threads of their own.")

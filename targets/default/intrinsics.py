@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...passes.intrinsics.numbers import (
+from ...emit.numbers import (
     Number,
     convert,
     fma,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.conversion import Decline
 from ...bindings.mlir import ir
-from ...passes.intrinsics.numbers import Number, convert, numbers, operation, select, unary, with_element
+from ...emit.numbers import Number, convert, numbers, operation, select, unary, with_element
 from ...passes.intrinsics.registry import register_legalize_intrinsic
 
 _CAST = "builtin.unrealized_conversion_cast"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...bindings.conversion import Decline
 from ...bindings.mlir import ir
-from ...passes.intrinsics.numbers import Number, convert, element_type, numbers, operation, select
+from ...emit.numbers import Number, convert, element_type, numbers, operation, select
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 from .intrinsics_integer import absolute, integer_rule
 

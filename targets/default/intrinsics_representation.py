@@ -7,7 +7,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...passes.intrinsics.numbers import (
+from ...emit.numbers import (
     Number,
     bits_of,
     convert,

@@ -10,11 +10,11 @@ from typing import Any
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, fma, number, select
-from ...passes.legalize import linalg, loops, scalar
-from ...passes.legalize.broadcast import AT_ZERO, broadcast_generic, broadcast_plan, require_broadcast
+from ...emit import linalg, loops, scalar
+from ...emit.broadcast import AT_ZERO, broadcast_generic, broadcast_plan, require_broadcast
+from ...emit.conversions import rounded, widened
+from ...emit.numbers import Number, fma, number, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import rounded, widened
 from ...passes.legalize.rules import register_legalize
 
 _Function = Callable[[Number], Number]

@@ -12,16 +12,16 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
-from ...passes.intrinsics.numbers import Number, number, to_float
-from ...passes.legalize import scalar
-from ...passes.legalize.boxes import any_of, load_box, load_wide, overlap
+from ...emit import scalar
+from ...emit.boxes import any_of, load_box, load_wide, overlap
+from ...emit.conversions import accumulator, widened
+from ...emit.indices import as_position
+from ...emit.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
+from ...emit.numbers import Number, number, to_float
+from ...emit.size_checks import require_same
+from ...emit.sorting import Sorter, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import accumulator, widened
-from ...passes.legalize.indices import as_position
-from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import require_same
-from ...passes.legalize.sorting import Sorter, precedes, with_sorter
 
 #: `take(place, anchor, score)` is told of each box that is taken.
 _Take = Callable[[Any, Any, Number], None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types changed; passes/legalize/conversions.py says what a conversion means for each pair."""
+"""Element types changed; emit/conversions.py says what a conversion means for each pair."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from ...dialects.core.infos import is_bool, signless
 from ...dialects.relax import dialect as relax
-from ...passes.legalize import scalar
+from ...emit import scalar
+from ...emit.conversions import convert_scalar, element
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
 
 

@@ -15,15 +15,15 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import dim_mod, equal
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, constant, convert, number, select
-from ...passes.legalize import linalg, loops, scalar, size_checks, tensors
-from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan, require_broadcast
+from ...emit import linalg, loops, scalar, size_checks, tensors
+from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
+from ...emit.contraction import Labelled, labelled_product
+from ...emit.conversions import accumulator, convert_scalar, element
+from ...emit.movement import Size, divided
+from ...emit.numbers import Number, constant, convert, number, select
+from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.contraction import Labelled, labelled_product
-from ...passes.legalize.conversions import accumulator, convert_scalar, element
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.movement import Size, divided
-from ...passes.legalize.reduction import Reduction
 from ...passes.legalize.rules import register_legalize
 
 _HEADS = 2

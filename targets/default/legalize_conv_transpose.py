@@ -9,12 +9,12 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...dialects.relax.infer.windows import Padding
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.legalize import linalg, loops, scalar, tensors
+from ...emit import linalg, loops, scalar, tensors
+from ...emit.movement import Size, copy, plus, times
+from ...emit.windows import Window
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
-from ...passes.legalize.movement import Size, copy, plus, times
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.windows import Window
 
 
 @register_legalize(["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"])

@@ -9,11 +9,11 @@ from typing import Any
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.relax import dialect as relax
 from ...dialects.tir import dialect as tir
-from ...passes.intrinsics.numbers import number
-from ...passes.legalize import linalg, loops, movement, scalar
+from ...emit import linalg, loops, movement, scalar
+from ...emit.conversions import convert_scalar, element
+from ...emit.numbers import number
+from ...emit.ranges import step_count
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element
-from ...passes.legalize.ranges import step_count
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 

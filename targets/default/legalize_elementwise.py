@@ -8,11 +8,11 @@ from typing import Any
 
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.tir import dialect as tir
-from ...passes.intrinsics.numbers import number
-from ...passes.legalize import scalar
+from ...emit import scalar
+from ...emit.conversions import convert_scalar, element
+from ...emit.loops import repeat_while
+from ...emit.numbers import number
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element
-from ...passes.legalize.loops import repeat_while
 from ...passes.legalize.rules import register_legalize
 
 # relax's operators on floats that are an intrinsic of tir, by name.

@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, number, select
-from ...passes.legalize import linalg, loops, scalar, size_checks
-from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar
-from ...passes.legalize.interpolation import (
+from ...emit import linalg, loops, scalar, size_checks
+from ...emit.conversions import convert_scalar
+from ...emit.interpolation import (
     Tap,
     as_index,
     cubic_weights,
@@ -27,9 +25,11 @@ from ...passes.legalize.interpolation import (
     round_half_even,
     weighted,
 )
+from ...emit.numbers import Number, number, select
+from ...emit.tensors import slice_of
+from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.tensors import slice_of
 
 #: The coefficient of cubic interpolation, PyTorch's.
 _ALPHA = -0.75

@@ -14,14 +14,14 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.legalize import linalg, loops, movement, scalar
-from ...passes.legalize.broadcast import broadcast_plan, broadcast_size, broadcast_sizes, load_broadcast
+from ...emit import linalg, loops, movement, scalar
+from ...emit.broadcast import broadcast_plan, broadcast_size, broadcast_sizes, load_broadcast
+from ...emit.indices import as_position, checked_position, extremes, require_indices
+from ...emit.ranges import slice_range
+from ...emit.size_checks import require_at_most, require_same
+from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.indices import as_position, checked_position, extremes, require_indices
-from ...passes.legalize.ranges import slice_range
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import require_at_most, require_same
-from ...passes.legalize.tensors import slice_of
 
 
 def _read(inputs: Sequence[Any], maps: Sequence[Any], output: Any, element: Callable[..., Any]) -> Any:

@@ -10,7 +10,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
-from ...passes.legalize import linalg, movement, size_checks, tensors
+from ...emit import linalg, movement, size_checks, tensors
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 

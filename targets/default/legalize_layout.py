@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, dim_mod, equal
-from ...passes.legalize import linalg, loops, movement, scalar
-from ...passes.legalize.affine_values import affine_value
+from ...emit import linalg, loops, movement, scalar
+from ...emit.affine_values import affine_value
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 

@@ -9,9 +9,9 @@ from typing import Any
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.einsum import parse_subscripts
 from ...dialects.tir.prim_func import OpPattern
+from ...emit.contraction import Term, contraction, label_size, runtime_size
+from ...emit.conversions import accumulator
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.contraction import Term, contraction, label_size, runtime_size
-from ...passes.legalize.conversions import accumulator
 from ...passes.legalize.rules import register_legalize
 
 _ELLIPSIS = "..."

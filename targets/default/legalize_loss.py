@@ -9,11 +9,11 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...dialects.core.infos import is_unsigned
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import number, select
-from ...passes.legalize import linalg, loops, scalar, size_checks
+from ...emit import linalg, loops, scalar, size_checks
+from ...emit.conversions import convert_scalar, element, rounded
+from ...emit.indices import as_position
+from ...emit.numbers import number, select
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element, rounded
-from ...passes.legalize.indices import as_position
 from ...passes.legalize.rules import register_legalize
 
 #: Sums over a whole batch are long: in f32 their error would grow with the length.

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
-from ...passes.legalize import contraction, linalg, loops, movement, scalar
-from ...passes.legalize.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
+from ...emit import contraction, linalg, loops, movement, scalar
+from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
+from ...emit.conversions import convert_scalar, element
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
 
 # ---- broadcasts and their inverse ----

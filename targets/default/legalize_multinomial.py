@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...dialects.core.infos import bit_width
-from ...passes.intrinsics.numbers import number, to_float
-from ...passes.legalize import scalar
+from ...emit import scalar
+from ...emit.indices import as_position
+from ...emit.loops import for_range, index, load, repeat_while, require, size, sizes, store
+from ...emit.numbers import number, to_float
+from ...emit.size_checks import require_same
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.indices import as_position
-from ...passes.legalize.loops import for_range, index, load, repeat_while, require, size, sizes, store
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import require_same
 
 
 @register_legalize("relax.multinomial_from_uniform")

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from ...dialects.tir import dialect as tir
-from ...passes.intrinsics.numbers import Number, number, to_float
-from ...passes.legalize import scalar
-from ...passes.legalize.boxes import any_of, load_box, load_wide, overlap
+from ...emit import scalar
+from ...emit.boxes import any_of, load_box, load_wide, overlap
+from ...emit.conversions import accumulator, element
+from ...emit.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
+from ...emit.numbers import Number, number, to_float
+from ...emit.size_checks import require_at_most, require_same
+from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import accumulator, element
-from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import require_at_most, require_same
-from ...passes.legalize.sorting import Records, precedes, with_sorter
 
 
 class _Stays(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo, describe
-from ...passes.legalize import linalg, scalar
+from ...emit import linalg, scalar
+from ...emit.conversions import widened
+from ...emit.loops import for_range, index, load, size, store, when
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import widened
-from ...passes.legalize.loops import for_range, index, load, size, store, when
 from ...passes.legalize.rules import register_legalize
 
 

@@ -13,12 +13,12 @@ from typing import Any
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import number
-from ...passes.legalize import linalg, loops, size_checks, tensors
+from ...emit import linalg, loops, size_checks, tensors
+from ...emit.conversions import rounded, widened
+from ...emit.movement import divided, times
+from ...emit.numbers import number
+from ...emit.reduction import Read, Reduction
 from ...passes.legalize.builder import Body, RuleBuilder
-from ...passes.legalize.conversions import rounded, widened
-from ...passes.legalize.movement import divided, times
-from ...passes.legalize.reduction import Read, Reduction
 from ...passes.legalize.rules import register_legalize
 
 

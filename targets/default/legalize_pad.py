@@ -12,13 +12,13 @@ from typing import Any
 
 from ...dialects.core.infos import is_bool, is_float
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, number, operation, select
-from ...passes.legalize import linalg, loops, scalar
+from ...emit import linalg, loops, scalar
+from ...emit.conversions import element
+from ...emit.movement import copy, plus
+from ...emit.numbers import Number, number, operation, select
+from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import element
-from ...passes.legalize.movement import copy, plus
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.tensors import put_slice, slice_of
 
 
 @register_legalize("relax.nn.pad")

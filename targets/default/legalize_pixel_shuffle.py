@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.legalize import linalg, size_checks
+from ...emit import linalg, size_checks
+from ...emit.movement import copy, merged, product, split
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.movement import copy, merged, product, split
 from ...passes.legalize.rules import register_legalize
 
 

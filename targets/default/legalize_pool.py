@@ -17,15 +17,15 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, number
-from ...passes.intrinsics.small_floats import is_small_float
-from ...passes.legalize import linalg, scalar
+from ...emit import linalg, scalar
+from ...emit.conversions import convert_scalar, element, rounded
+from ...emit.numbers import Number, number
+from ...emit.reduction import lowest
+from ...emit.small_floats import is_small_float
+from ...emit.windows import Window, padded
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element, rounded
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, is_permutation, positions, require_blocks
-from ...passes.legalize.reduction import lowest
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.windows import Window, padded
 
 #: The longest sums that are added up in f32; the error grows with the length.
 _LONGEST = 128

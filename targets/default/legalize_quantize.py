@@ -14,10 +14,10 @@ from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import Dim, equal
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.legalize import loops, scalar
-from ...passes.legalize.broadcast import AT_ZERO, MAYBE, broadcast_generic, require_broadcast
+from ...emit import loops, scalar
+from ...emit.broadcast import AT_ZERO, MAYBE, broadcast_generic, require_broadcast
+from ...emit.conversions import convert_scalar
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar
 from ...passes.legalize.rules import register_legalize
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes. What floats are added up in stands in passes/legalize/reduction.py."""
+"""Reductions over axes. What floats are added up in stands in emit/reduction.py."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, bits_of, from_bits, number, select, to_float
-from ...passes.legalize import linalg, scalar
+from ...emit import linalg, scalar
+from ...emit.conversions import convert_scalar, element, rounded, widened
+from ...emit.loops import for_range
+from ...emit.numbers import Number, bits_of, from_bits, number, select, to_float
+from ...emit.reduction import Reduction, highest, lowest
 from ...passes.legalize.builder import Body, RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element, rounded, widened
-from ...passes.legalize.loops import for_range
-from ...passes.legalize.reduction import Reduction, highest, lowest
 from ...passes.legalize.rules import register_legalize
 
 # The index that no element has, and the largest number without sign: the smallest index of none.

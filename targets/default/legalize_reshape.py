@@ -9,7 +9,7 @@ from typing import Any
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, equal, product
 from ...dialects.relax import dialect as relax
-from ...passes.legalize import linalg, movement, size_checks
+from ...emit import linalg, movement, size_checks
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 

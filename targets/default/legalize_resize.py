@@ -13,11 +13,9 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.relax.infer.layouts import parse_layout
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, number, select, to_float
-from ...passes.legalize import linalg, loops, scalar
-from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element
-from ...passes.legalize.interpolation import (
+from ...emit import linalg, loops, scalar
+from ...emit.conversions import convert_scalar, element
+from ...emit.interpolation import (
     Tap,
     as_index,
     ceil,
@@ -31,6 +29,8 @@ from ...passes.legalize.interpolation import (
     round_half_even,
     weighted,
 )
+from ...emit.numbers import Number, number, select, to_float
+from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
 

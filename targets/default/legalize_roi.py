@@ -8,15 +8,15 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...passes.intrinsics.numbers import Number, number, select, to_float
-from ...passes.legalize import scalar
-from ...passes.legalize.boxes import load_wide
+from ...emit import scalar
+from ...emit.boxes import load_wide
+from ...emit.conversions import accumulator, element, float_to_int
+from ...emit.interpolation import ceil, floor
+from ...emit.loops import for_range, index, load, nest, require, scratch, size, sizes, store, when
+from ...emit.numbers import Number, number, select, to_float
+from ...emit.size_checks import require_same
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import accumulator, element, float_to_int
-from ...passes.legalize.interpolation import ceil, floor
-from ...passes.legalize.loops import for_range, index, load, nest, require, scratch, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import require_same
 
 
 class _Layout(NamedTuple):

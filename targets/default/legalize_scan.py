@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...dialects.relax import dialect as relax
-from ...passes.legalize import linalg, scalar
+from ...emit import linalg, scalar
+from ...emit.conversions import accumulator, convert_scalar, element
+from ...emit.loops import for_range, load, nest, size, store
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import accumulator, convert_scalar, element
-from ...passes.legalize.loops import for_range, load, nest, size, store
 from ...passes.legalize.rules import register_legalize
 
 _STEPS: dict[str, tuple[Callable[[Any, Any, str], Any], int]] = {

@@ -12,18 +12,18 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...passes.legalize import linalg, loops, movement, scalar
-from ...passes.legalize.broadcast import broadcast_sizes, load_broadcast, require_broadcast
+from ...emit import linalg, loops, movement, scalar
+from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
+from ...emit.conversions import convert_scalar
+from ...emit.indices import as_position, checked_position, require_index, require_indices
+from ...emit.loops import load, nest, scratch, size, sizes, store
+from ...emit.ranges import slice_range
+from ...emit.size_checks import require_at_most, require_same
+from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar
-from ...passes.legalize.indices import as_position, checked_position, require_index, require_indices
 from ...passes.legalize.known_sizes import by_name
-from ...passes.legalize.loops import load, nest, scratch, size, sizes, store
-from ...passes.legalize.ranges import slice_range
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
-from ...passes.legalize.size_checks import require_at_most, require_same
-from ...passes.legalize.tensors import put_slice, slice_of
 
 #: What is at a place and what is written there -> what is there then.
 _Combine = Callable[[Any, Any], Any]

@@ -7,11 +7,11 @@ from typing import Any
 
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.legalize import linalg, loops, scalar
+from ...emit import linalg, loops, scalar
+from ...emit.conversions import convert_scalar
+from ...emit.sorting import precedes
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.sorting import precedes
 
 
 @register_legalize("relax.bucketize")

@@ -10,9 +10,9 @@ from typing import Any
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.legalize import linalg, scalar
+from ...emit import linalg, scalar
+from ...emit.conversions import convert_scalar, element
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import convert_scalar, element
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 

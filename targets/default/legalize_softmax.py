@@ -8,11 +8,11 @@ from typing import Any
 
 from ...dialects.core.infos import bit_width
 from ...dialects.tir import dialect as tir
-from ...passes.intrinsics.numbers import Number, number
-from ...passes.legalize import linalg, scalar
+from ...emit import linalg, scalar
+from ...emit.conversions import rounded, widened
+from ...emit.numbers import Number, number
+from ...emit.reduction import Reduction, lowest
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import rounded, widened
-from ...passes.legalize.reduction import Reduction, lowest
 from ...passes.legalize.rules import register_legalize
 
 

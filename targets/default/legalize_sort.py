@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...passes.legalize import scalar
-from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.loops import for_range, load, nest, require, size, store
-from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.sorting import (
+from ...emit import scalar
+from ...emit.loops import for_range, load, nest, require, size, store
+from ...emit.sorting import (
     FirstOfMany,
     Order,
     Record,
@@ -21,6 +19,8 @@ from ...passes.legalize.sorting import (
     with_first_of_many,
     with_sorter,
 )
+from ...passes.legalize.builder import RuleBuilder
+from ...passes.legalize.rules import register_legalize
 
 #: The indices of an element of a row.
 Place = Callable[[Any], list[Any]]

@@ -14,11 +14,11 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
-from ...passes.legalize import scalar
+from ...emit import scalar
+from ...emit.loops import for_range, index, load, nest, repeat_while, scratches, size, store, when
+from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.loops import for_range, index, load, nest, repeat_while, scratches, size, store, when
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 
 #: What grouping finds: where a group is first, how many are of it, of which group an item is.
 _FIRSTS, _COUNTS, _INVERSE = "firsts", "counts", "inverse"

@@ -8,14 +8,14 @@ from typing import Any
 from ...dialects.relax import dialect as relax
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...passes.intrinsics.numbers import Number, number, select, to_float
-from ...passes.legalize import linalg, scalar
-from ...passes.legalize.boxes import load_wide
+from ...emit import linalg, scalar
+from ...emit.boxes import load_wide
+from ...emit.conversions import widened
+from ...emit.loops import for_range, index, load, nest, size, sizes, store, when
+from ...emit.numbers import Number, number, select, to_float
+from ...emit.size_checks import require_at_most, require_same
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.conversions import widened
-from ...passes.legalize.loops import for_range, index, load, nest, size, sizes, store, when
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.size_checks import require_at_most, require_same
 
 
 @register_legalize("relax.vision.get_valid_counts")

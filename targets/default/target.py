@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...passes.legalize.targets import DEFAULT, Target
+from ..core.registry import DEFAULT, Target
 
 _FAMILIES = ("", "_representation", "_integer", "_loops")
 

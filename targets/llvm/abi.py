@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from ...bindings.errors import RelaxError
 from ...dialects.core.infos import DTYPE_BY_NAME, bit_width, is_int, is_unsigned
+from ...support.errors import RelaxError
 
 # What an exported function's symbol starts with.
 EXPORT_PREFIX = "__tvm_ffi_"

@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import string_value
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import elements_bytes
 from ...passes.core.journal import timed
-from ...passes.legalize.code_options import CodeOptions
-from ...passes.legalize.target_options import ChosenTarget
 from ...runtime.artifact import Artifact, Constant
+from ...support.errors import RelaxError
+from ..core.chosen import ChosenTarget
+from ..core.code_options import CodeOptions
 from .code_target import code_target
 from .cross_object import emit_assembly
 from .native_code import native_code

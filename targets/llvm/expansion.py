@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...passes.intrinsics.numbers import (
+from ...emit.numbers import (
     Number,
     bits_of,
     convert,

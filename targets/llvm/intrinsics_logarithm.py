@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...passes.intrinsics.numbers import Number, bits_of, fma, select, to_float, unary
+from ...emit.numbers import Number, bits_of, fma, select, to_float, unary
 from .expansion import (
     as_float,
     at_least,

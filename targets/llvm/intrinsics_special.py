@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...passes.intrinsics.numbers import Number, bits_of, fma, from_bits, select
+from ...emit.numbers import Number, bits_of, fma, from_bits, select
 from .expansion import (
     at_most,
     expansion,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, string_value
+from ...support.errors import RelaxError
 
 PTR = "!llvm.ptr"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...passes.legalize import scalar
+from ...emit import scalar
 from .llvm_text import PTR
 
 # An index of llvm.getelementptr that is an operand and no number.

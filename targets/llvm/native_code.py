@@ -15,9 +15,9 @@ from ...bindings import execution
 from ...bindings.context import new_context
 from ...bindings.machine import bindings_identity, cpu_identity
 from ...bindings.mlir import ir
-from ...bindings.processes.pool import Call, process_pool
 from ...passes.core.facts import note_code
-from ...passes.legalize.code_options import CodeOptions
+from ...support.processes.pool import Call, process_pool
+from ..core.code_options import CodeOptions
 from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_code
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite

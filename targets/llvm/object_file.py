@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.execution import compile_module
 from ...bindings.mlir import ir, string_value
 from ...dialects.verification import verify_ir
+from ...support.errors import RelaxError
 from .support import define_support
 
 

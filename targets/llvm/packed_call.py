@@ -7,8 +7,8 @@ import hashlib
 from typing import Any
 
 from ...bindings.context import load_dialects
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, string_value
+from ...support.errors import RelaxError
 from . import abi
 from .llvm_text import PTR, FunctionText, has_symbol, merge, symbol, symbols_of, text_global
 from .packed_fail import fail, fail_type

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.context import load_dialects
-from ...bindings.errors import RelaxError
 from ...dialects.core.infos import ObjectInfo, TensorInfo
 from ...dialects.core.symbols import Dim
+from ...support.errors import RelaxError
 from . import abi
 from .llvm_text import PTR, FunctionText, call_text, check_function, has_symbol, merge
 from .packed_allocate import ALLOCATE

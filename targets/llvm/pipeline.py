@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...passes.core.stages import TARGET_PLACE, Stage
-from ...passes.legalize.target_options import ChosenTarget
+from ..core.chosen import ChosenTarget
 from .build import assembly as assembly
 from .build import build as build
 from .build import complete as complete

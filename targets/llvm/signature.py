@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...bindings.errors import RelaxError
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
+from ...support.errors import RelaxError
 from .abi import dlpack_name, element_bytes, padded_name
 from .packed_support import HIGHEST_RANK
 

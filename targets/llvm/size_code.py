@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from ...bindings.errors import RelaxError
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.symbols_expr import terms_of
+from ...support.errors import RelaxError
 from .llvm_text import FunctionText
 from .packed_fail import fail, plain
 

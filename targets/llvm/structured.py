@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
 from ...bindings.rewriting import Decline
-from ...passes.legalize import linalg
+from ...emit import linalg
 
 #: What no type can have as a size.
 _TOO_MANY = 1 << 63

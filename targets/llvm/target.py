@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from ...passes.legalize.targets import Target
 from ...passes.lower_calls.plan import VIEWS
+from ..core.registry import Target
 from .code_target import OPTIONS
 
 _FAMILIES = ("exponential", "logarithm", "trigonometric", "inverse", "hyperbolic", "special", "calls")

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...bindings.callbacks import enters
 from ...bindings.diagnostics import origins
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ir, string_value
 from ...bindings.pass_manager import run_upstream
 from ...dialects.verification import verify_ir
+from ...support.callbacks import enters
+from ...support.errors import RelaxError
 from .passes.llvm_name_functions import PREFIX, name_in_program
 from .unit_code import KERNEL
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...passes.legalize import linalg
+from ...emit import linalg
 from .structured import Linear, StructuredOp, is_scalar, is_storable
 from .vector_body import from_elements, is_vector, lane_of
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...passes.legalize import linalg, loops
+from ...emit import linalg, loops
 from .combiner import Combiner
 from .epilogue import Epilogue
 from .structured import StructuredOp

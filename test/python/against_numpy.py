@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+from inferring import infer
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import SymExpr, sym
 from shorthand import refusal
-from support import infer
 
 NUMPY_DTYPES = {
     "float32": "f32",

@@ -9,9 +9,9 @@ from typing import Any
 
 from chains import body_of, create
 from relax_mlir.bindings.conversion import Conversion
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.patterns import Pattern, apply_greedy
+from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from relax_mlir.bindings.errors import RelaxError
+from inferring import build_function
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import parse
-from support import build_function
+from relax_mlir.support.errors import RelaxError
 
 
 def tensor(*dims: int | str | None, dtype: str = "f32") -> TensorInfo:
@@ -22,7 +22,7 @@ def unranked(dtype: str = "f32") -> TensorInfo:
 
 
 def refusal(op_name: str, *operands: Any, **arguments: Any) -> str:
-    """The message with which the builder refuses an operator; operands as in support.build_function."""
+    """The message with which the builder refuses an operator; operands as in inferring.build_function."""
     with pytest.raises(RelaxError) as caught:
         build_function(op_name, *operands, **arguments)
     return str(caught.value)

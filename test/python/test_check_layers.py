@@ -17,7 +17,7 @@ GOOD_TREE = {
     "relax_mlir/__init__.py": "from . import api, bindings\nimport relax_mlir.tools\n",
     "relax_mlir/api.py": "from .passes.inline import Inline\n",
     "bindings/wheel.py": "import importlib\n\nir = importlib.import_module('torch_mlir.ir')\n",
-    "bindings/errors.py": "import sys\n\nseen = sys.modules\n",
+    "support/errors.py": "import sys\n\nseen = sys.modules\n",
     "dialects/relax/ops.py": "from ...bindings.mlir import ir\nfrom ..core import table\n",
     "passes/inline.py": "from ..dialects.relax import ops\n\n\ndef run():\n    import numpy\n",
     "passes/types.py": "import typing\n\nif typing.TYPE_CHECKING:\n    import numpy\nelse:\n    x = 1\n",
@@ -91,6 +91,16 @@ def test_wheel_root_is_named_by_the_shim_alone(tree: Path, file: str, code: str)
 @pytest.mark.parametrize(
     "file, code, message",
     [
+        (
+            "support/a.py",
+            "from ..bindings import mlir",
+            "`support` must not import `bindings`; it may import: no other",
+        ),
+        ("emit/a.py", "from ..passes.core import base", "`emit` must not import `passes/core`"),
+        ("passes/core/a.py", "from ...targets.core import registry", "`passes/core` must not import `targets/core`"),
+        ("passes/core/a.py", "from .. import inline", "`passes/core` must not import `passes`"),
+        ("targets/core/a.py", "from ..llvm import target", "`targets/core` must not import `targets`"),
+        ("passes/a.py", "from ..targets.llvm import target", "`passes` must not import `targets`"),
         ("bindings/a.py", "from ..dialects import relax", "`bindings` must not import `dialects`"),
         ("bindings/a.py", "from .. import passes", "`bindings` must not import `passes`"),
         ("dialects/relax/a.py", "from ...passes.inline import x", "`dialects` must not import `passes`"),
@@ -118,8 +128,8 @@ def test_error_of_a_layer_says_what_is_allowed(tree: Path) -> None:
     write(tree, "bindings/a.py", "from ..passes import inline\n")
     _, lines = check(tree)
     assert lines == [
-        "bindings/a.py:2:1: error: `bindings` must not import `passes`; it may import: no other folder",
-        "dialects/a.py:2:1: error: `dialects` must not import `passes`; it may import: bindings",
+        "bindings/a.py:2:1: error: `bindings` must not import `passes`; it may import: support",
+        "dialects/a.py:2:1: error: `dialects` must not import `passes`; it may import: support, bindings",
     ]
 
 

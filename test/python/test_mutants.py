@@ -103,7 +103,7 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("passes/core/pipeline.py", "test/python/test_pipeline.py"),
         ("passes/fuse/block.py", "test/python/passes/test_fuse_tir.py"),
         ("frontends/onnx/operators/microsoft_attention.py", "test/python/frontends/onnx/test_attention.py"),
-        ("passes/legalize/windows.py", "test/python/targets/test_legalize_pool.py"),
+        ("emit/windows.py", "test/python/targets/test_legalize_pool.py"),
         ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
         ("targets/default/intrinsics.py", "test/python/passes/test_lower_intrinsics.py"),
         ("targets/llvm/native_code.py", "test/python/targets/test_units.py"),
@@ -136,7 +136,7 @@ sys.path.insert(0, {str(TOOLS)!r})
 import mutants
 from pathlib import Path
 copy = mutants.Copy(Path({str(tmp_path)!r}))
-file = "bindings/suggest.py"
+file = "support/suggest.py"
 source = (mutants.REPOSITORY / file).read_bytes()
 noticed = mutants.Mutation("all wrong", 0, 0, "raise ImportError('broken')\\n")
 harmless = mutants.Mutation("nothing", 0, 0, "# a comment\\n")
@@ -148,6 +148,6 @@ print((mutants.REPOSITORY / file).read_bytes() == source == (copy.root / file).r
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     lines = done.stdout.splitlines()
     assert len(lines) == 3, done.stderr
-    assert lines[0].startswith("True ERROR test/python/bindings/test_suggest.py"), done.stdout
-    assert lines[1].startswith("False  ['test/python/bindings/test_suggest.py'"), done.stdout
+    assert lines[0].startswith("True ERROR test/python/support/test_suggest.py"), done.stdout
+    assert lines[1].startswith("False  ['test/python/support/test_suggest.py'"), done.stdout
     assert lines[2] == "True", "the files are as they were"

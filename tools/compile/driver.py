@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ... import Module, __version__, stages
-from ...bindings.disk_cache import DiskCache
-from ...bindings.errors import RelaxError
-from ...bindings.plugins import load_plugin
 from ...dialects.core.short_text import print_short
 from ...passes.core.stages import Stages
-from ...passes.legalize.code import code_module
-from ...passes.legalize.code_options import code_options
-from ...passes.legalize.target_options import ChosenTarget, parse_target
 from ...runtime.artifact import Artifact, write_artifact
 from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
+from ...support.disk_cache import DiskCache
+from ...support.errors import RelaxError
+from ...support.plugins import load_plugin
+from ...targets.core.chosen import ChosenTarget, parse_target
+from ...targets.core.code import code_module
+from ...targets.core.code_options import code_options
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..information import information
 from ..opt.files import is_special, refuse_overwriting, write_whole

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from ...bindings.disk_cache import DiskCache
+from ...support.disk_cache import DiskCache
 
 _KIND = "files"
 _PIECE = 8 << 20

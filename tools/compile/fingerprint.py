@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from ...bindings.machine import bindings_identity, cpu_identity
-from ...bindings.plugins import plugin_module
+from ...support.plugins import plugin_module
 
 _PACKAGE = __name__.partition(".")[0]
 #: The package's folders, which need not lie in one.
-PARTS = ("", ".bindings", ".dialects", ".frontends", ".passes", ".runtime", ".targets", ".tools")
+PARTS = ("", ".bindings", ".dialects", ".emit", ".frontends", ".passes", ".runtime", ".support", ".targets", ".tools")
 #: Other packages that compiling may import: what changes with them may change programs.
 _OTHERS = ("onnx", "numpy", "ml_dtypes", "llvmlite")
 _SKIPPED = frozenset({"__pycache__", "dev"})

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from ..command_line import COMMON_OPTIONS, INFORMATION, Arguments, Option, parse_arguments
 
 _GENERAL, _MODEL, _SPEED, _WATCH = "Output", "Model", "Speed", "Watching"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 
 def check_output(path: str | None) -> None:

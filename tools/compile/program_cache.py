@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from ...bindings.disk_cache import DiskCache
-from ...bindings.errors import RelaxError
+from ...support.disk_cache import DiskCache
+from ...support.errors import RelaxError
 from ..command_line import Arguments
 from ..opt.files import is_special, refuse_overwriting
 from .file_hash import FileHashes, Settled, file_status

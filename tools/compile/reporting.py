@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ... import __version__
-from ...bindings.errors import RelaxError
 from ...passes.core.journal import Journal
 from ...runtime.artifact import Artifact
+from ...support.errors import RelaxError
 from ..command_line import Arguments, parse_shapes
 from ..opt.files import write_whole
 

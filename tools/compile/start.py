@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from ...bindings.disk_cache import DiskCache
+from ...support.disk_cache import DiskCache
 from ..command_line import Arguments, write_text
 from .options import parse
 from .program_cache import cached_program

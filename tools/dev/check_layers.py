@@ -18,12 +18,18 @@ WHEEL_ROOTS = frozenset({"mlir", "torch_mlir"})
 WHEEL_SHIM = Path("bindings/wheel.py")
 
 # What each folder of the package may import besides itself.
-_BELOW_PASSES = ("bindings", "dialects")
+_BELOW_EMIT = ("support", "bindings", "dialects")
+_BELOW_PASSES = (*_BELOW_EMIT, "emit", "passes/core", "targets/core")
 _BELOW_TARGETS = (*_BELOW_PASSES, "passes")
 _BELOW_TOOLS = (*_BELOW_TARGETS, "frontends", "targets", "runtime")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "bindings": (),
-    "dialects": ("bindings",),
+    "support": (),
+    "bindings": ("support",),
+    "dialects": ("support", "bindings"),
+    "emit": _BELOW_EMIT,
+    # What a pass is, and what a target is: both are floors of their own below the passes.
+    "passes/core": _BELOW_EMIT,
+    "targets/core": (*_BELOW_EMIT, "passes/core"),
     "passes": _BELOW_PASSES,
     "frontends": _BELOW_TARGETS,
     # An artifact is what targets make; the runtime itself needs nothing of the compiler.
@@ -33,7 +39,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
 # These are imported whenever a tool starts, and these modules are what would make that slow.
-START_UP_FOLDERS = frozenset({PACKAGE, "bindings", "dialects", "passes", "tools"})
+START_UP_FOLDERS = frozenset(
+    {PACKAGE, "support", "bindings", "dialects", "emit", "passes", "passes/core", "targets/core", "tools"}
+)
 SLOW_MODULES = frozenset({"numpy", "scipy", "ml_dtypes"})
 
 # Scripts in folders of the package that are not part of it.
@@ -110,7 +118,8 @@ def _check_file(root: Path, file: Path) -> Iterator[Violation]:
 def _package_folder(file: Path) -> str | None:
     if any(folder in file.parents for folder in UNPACKAGED):
         return None
-    return file.parts[0] if file.parts[0] in MAY_IMPORT else None
+    floor = _folder_of(file.parts[:-1])
+    return floor if floor != PACKAGE or file.parts[0] == PACKAGE else None
 
 
 def _check_text(file: Path, lines: list[str]) -> Iterator[Violation]:
@@ -171,7 +180,9 @@ def _folders_of_from_import(source: Source, node: ast.ImportFrom) -> set[str]:
 
 
 def _folder_of(inner: tuple[str, ...]) -> str:
-    return inner[0] if inner and inner[0] in MAY_IMPORT else PACKAGE
+    """The floor that a module is on: its folder in the package, or the folder's own floor in it."""
+    floors = ("/".join(inner[:length]) for length in (2, 1) if len(inner) >= length)
+    return next((floor for floor in floors if floor in MAY_IMPORT), PACKAGE)
 
 
 def _check_slow_imports(source: Source) -> Iterator[Violation]:

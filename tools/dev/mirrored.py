@@ -11,11 +11,24 @@ from pathlib import Path
 from nearness import Nearness
 
 #: The folders of the package.
-PRODUCT = ("bindings", "dialects", "frontends", "passes", "relax_mlir", "runtime", "targets", "tools")
+PRODUCT = (
+    "bindings",
+    "dialects",
+    "emit",
+    "frontends",
+    "passes",
+    "relax_mlir",
+    "runtime",
+    "support",
+    "targets",
+    "tools",
+)
 #: Where the tests of a folder stand if not in the folder of that name: one that is in another's, or tests of the whole.
 ELSEWHERE = {
     "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),
     "passes/legalize": ("test_legalize",),
+    "emit": ("test_legalize",),
+    "targets/core": ("test_target_options", "test_plugins", "test_compile"),
     "passes/intrinsics": ("test_lower_intrinsics", "test_intrinsics", "test_own_intrinsic"),
     "passes/canonicalize": ("test_canonicalize", "relax_canonicalize"),
     "passes/schedule": ("test_schedule",),

@@ -9,11 +9,11 @@ from typing import Any
 
 from ... import Module, targets  # noqa: F401  # importing the package makes its targets known
 from ...bindings.diagnostics import Diagnostic, locate, reporting, with_file_name
-from ...bindings.errors import RelaxError
 from ...bindings.legality import operations_in
-from ...bindings.plugins import load_plugin, load_plugins
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.core.dialect import registered_dialects
+from ...support.errors import RelaxError
+from ...support.plugins import load_plugin, load_plugins
 from ..opt.driver import as_diagnostic
 from ..split_input import split_input
 

@@ -15,8 +15,8 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from ...bindings.errors import RelaxError
-from ...bindings.processes.pool import Call, process_pool
+from ...support.errors import RelaxError
+from ...support.processes.pool import Call, process_pool
 from .document import Definition, Document
 
 _ANALYSIS = f"{__package__}.analysis"

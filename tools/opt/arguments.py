@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import suggest
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .. import command_line
 from ..command_line import COMMON_OPTIONS, Option, spelling
 from ..split_input import SPLIT_MARKER

@@ -10,12 +10,12 @@ from typing import Any, TextIO
 
 from ... import targets  # noqa: F401  # importing the package makes its targets known
 from ...bindings.diagnostics import Diagnostic, render, reporting, with_file_name
-from ...bindings.errors import RelaxError
-from ...bindings.plugins import load_plugin, load_plugins
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
+from ...support.errors import RelaxError
+from ...support.plugins import load_plugin, load_plugins
 from ..command_line import reporting_errors, spelling
 from ..split_input import near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier

@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Iterable, Mapping
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> None:

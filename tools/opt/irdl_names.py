@@ -14,13 +14,13 @@ from itertools import groupby
 from typing import Any
 
 from ...bindings.diagnostics import locate
-from ...bindings.errors import RelaxError
 from ...bindings.irdl import RUNS, irdl_name
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 from ...dialects.core.dialect import registered_dialects
 from ...dialects.core.opdef import OpDef, OperandDef
 from ...dialects.core.operator import group_sizes
+from ...support.errors import RelaxError
 
 _OPERANDS, _RESULTS = "operandSegmentSizes", "resultSegmentSizes"
 # Operators defined in Python always print as `"dialect.name"(`; inside of a string the quote would be escaped.

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
-from ...bindings.errors import RelaxError
 from ...bindings.pass_manager import required_anchor
 from ...bindings.text import print_asm
 from ...dialects.parsing import decode_source, define_dialects, parse_module
 from ...passes.core.registry import find_pass
 from ...passes.core.text import outermost_anchor
+from ...support.errors import RelaxError
 from .arguments import Arguments
 from .files import write_whole
 from .guard import announce, limited

@@ -8,9 +8,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...bindings.mlir import ROOT, ir
-from ...bindings.suggest import suggest
 from ...bindings.upstream_dialects import UPSTREAM_DIALECTS
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.context import create_context
@@ -19,6 +17,8 @@ from ...passes.core.options import describe_type, format_value, option_fields
 from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .. import command_line
 from ..command_line import help_row
 from .arguments import OPTIONS

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from .files import is_special, write_beside, write_whole
 from .guard import renamed_on_death
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from ... import Module
-from ...bindings.errors import RelaxError
-from ...bindings.plugins import load_plugin
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
+from ...support.errors import RelaxError
+from ...support.plugins import load_plugin
 from ..command_line import Arguments, write_text
 from ..information import information
 from ..opt.files import is_special, write_beside, write_whole

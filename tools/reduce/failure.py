@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from ..command_line import Arguments
 
 _MOST_OUTPUT = 4 << 20

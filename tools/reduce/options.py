@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from ..command_line import COMMON_OPTIONS, INFORMATION, Arguments, Option, parse_arguments
 
 _OUTPUT, _FAILURE, _LIMITS, _MODULE = "Output", "The failure", "Limits", "Module"

@@ -9,10 +9,10 @@ from typing import Any
 
 from ... import Module
 from ...bindings.diagnostics import silenced
-from ...bindings.errors import RelaxError
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 from ...bindings.text import print_asm
+from ...support.errors import RelaxError
 from ..opt.guard import announce
 from .edits import EDITS, Edit
 from .failure import Failure

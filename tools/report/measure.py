@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
 from ...runtime import ArtifactError, Executable, tensor
 from ...runtime.artifact import Artifact
 from ...runtime.executable import check_architecture, check_features
+from ...support.errors import RelaxError
 from ..run.inputs import make_inputs
 from ..run.lists import gathered_inputs, spread_inputs
 from ..run.sizes import Sizes

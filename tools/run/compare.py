@@ -7,8 +7,8 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import counted
+from ...support.errors import RelaxError
+from ...support.suggest import counted
 from .lists import spread_values
 from .outputs import aligned, number_text
 from .sizes import shape_text

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from ...bindings.errors import RelaxError
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load, tensor
 from ...runtime.noise import clock_cost, notes_on_calls
+from ...support.errors import RelaxError
 from ..command_line import Arguments, parse_shapes, write_text
 from ..information import information
 from ..opt.files import refuse_overwriting

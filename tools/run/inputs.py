@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import suggest
 from ...runtime.arrays import numpy_type
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
 from .sizes import Sizes, shape_text
 
 _INTEGERS_BELOW = 10

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 
 
 def spread_inputs(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...bindings.errors import RelaxError
+from ...support.errors import RelaxError
 from ..command_line import COMMON_OPTIONS, INFORMATION, Arguments, Option, parse_arguments
 
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"

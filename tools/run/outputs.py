@@ -10,9 +10,9 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import counted
 from ...runtime.arrays import to_numpy
+from ...support.errors import RelaxError
+from ...support.suggest import counted
 from ..opt.files import refuse_overwriting, write_whole
 from .sizes import shape_text
 

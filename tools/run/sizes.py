@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.errors import RelaxError
-from ...bindings.suggest import counted
+from ...support.errors import RelaxError
+from ...support.suggest import counted
 
 Size = int | str | None
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ....bindings.suggest import counted
 from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
 from ....dialects.relax import const, dialect
+from ....support.suggest import counted
 from ..dtypes import dtype_of
 from ..node import Node
 from ..regions import scalar_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....bindings.errors import RelaxError
 from ....dialects.core.infos import is_float
 from ....dialects.relax import dialect
+from ....support.errors import RelaxError
 from ..dtypes import dtype_of
 from ..node import Node
 from ..powers_of_two import as_power_of_two

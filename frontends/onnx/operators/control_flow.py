@@ -7,9 +7,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ....bindings.errors import RelaxError
-from ....bindings.suggest import counted
 from ....dialects.relax import dialect
+from ....support.errors import RelaxError
+from ....support.suggest import counted
 from ..branches import build_branches
 from ..dtypes import dtype_of
 from ..forms import build_any_loop

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....bindings.suggest import counted
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
 from ....dialects.relax import dialect
+from ....support.suggest import counted
 from ..node import Node
 from ..registry import register_onnx
 from ..windows import auto_pad, info_of, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....bindings.suggest import counted
 from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
+from ....support.suggest import counted
 from ..node import Node
 from ..parts import value_with
 from ..problems import shown

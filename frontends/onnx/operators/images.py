@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ....bindings.suggest import counted
 from ....dialects.core.symbols import SymExpr, equal
 from ....dialects.relax import const, dialect
+from ....support.suggest import counted
 from ..node import Node
 from ..registry import register_onnx
 from ..resizing import Along, Real, Settings, real, resized

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from ....bindings.suggest import counted
 from ....dialects.core.symbols import equal
 from ....dialects.relax import dialect
+from ....support.suggest import counted
 from .. import sizes
 from ..node import Node
 from ..registry import register_onnx

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....bindings.suggest import counted
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
+from ....support.suggest import counted
 from .. import sizes
 from ..choosing import require
 from ..node import Node

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....bindings.errors import RelaxError
-from ....bindings.suggest import counted
 from ....dialects.core.symbols import SymExpr, equal
 from ....dialects.relax import const, dialect
+from ....support.errors import RelaxError
+from ....support.suggest import counted
 from .. import sizes
 from ..dtypes import dtype_of
 from ..node import Node

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from ....bindings.errors import RelaxError
 from ....dialects.relax import const, dialect
+from ....support.errors import RelaxError
 from ..dtypes import dtype_of
 from ..node import Node
 from ..registry import register_onnx

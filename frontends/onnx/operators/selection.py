@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....bindings.suggest import counted
 from ....dialects.relax import dialect
+from ....support.suggest import counted
 from .. import sizes
 from ..node import Node
 from ..registry import register_onnx

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....bindings.suggest import counted
 from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN
+from ....support.suggest import counted
 from .. import sizes
 from ..node import Node
 from ..registry import register_onnx

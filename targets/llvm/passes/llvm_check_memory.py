@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.errors import RelaxError
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
 from ....bindings.rewriting import located_error
 from ....dialects.tir import dialect as tir
+from ....emit import linalg, scalar
 from ....passes.bufferize.lifetimes import leaves
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.legalize import linalg, scalar
 from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.function import ARENA, COUNTED
+from ....support.errors import RelaxError
 
 #: What a function takes of the stack at most, where it asks for it, and of small memory that it asks for elsewhere.
 MOST_STACK_BYTES, MOST_SMALL_BYTES = 16384, 1024

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
+from ....emit import linalg
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.legalize import linalg
 from ....passes.lower_calls.function import ARENA
 from ..llvm_text import PTR, merge
 from ..memref_values import call, memref_at

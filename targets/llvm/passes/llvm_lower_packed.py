@@ -11,9 +11,9 @@ from ....bindings.mlir import ir, string_value
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float, is_unsigned
 from ....dialects.tir import dialect as tir
+from ....emit import linalg, scalar
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.legalize import linalg, scalar
 from ....passes.lower_calls.scalars import passed, received
 from ..llvm_text import PTR, merge, text_global
 from ..memref_values import address_of, call, constant, load, memref_at, pointer_of, view_of

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from chains import create, to
 from relax_mlir.bindings.conversion import Conversion
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.diagnostics import Diagnostic, errors_as_relax_error, reporting, silenced
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.support.errors import RelaxError
 
 
 def _told() -> tuple[Any, list[Diagnostic]]:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from relax_mlir.bindings import pass_manager
 from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import passmanager
+from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
 

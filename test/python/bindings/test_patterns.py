@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from chains import body_of, create, op_names
 from misbehaving import MISBEHAVIOURS, SOURCE
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.patterns import (
     UPDATED,
@@ -20,6 +19,7 @@ from relax_mlir.bindings.patterns import (
     counting_applications,
     defining_op,
 )
+from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
+from inferring import infer
 from shorthand import refusal, tensor
-from support import infer
 
 
 class Bound(NamedTuple):

@@ -11,12 +11,11 @@ import pytest
 import relax_mlir.targets  # noqa: F401  # makes this project's targets known
 from intrinsic_jit import compiled, loop_text
 from relax_mlir.bindings.conversion import Decline
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects import tir
 from relax_mlir.dialects.context import create_context
+from relax_mlir.emit.numbers import number, numbers
 from relax_mlir.passes.intrinsics import registry
-from relax_mlir.passes.intrinsics.numbers import number, numbers
 from relax_mlir.passes.intrinsics.registry import (
     all_intrinsic_rules,
     intrinsic_rules_for,
@@ -24,8 +23,9 @@ from relax_mlir.passes.intrinsics.registry import (
     register_legalize_intrinsic,
     register_lower_intrinsic,
 )
-from relax_mlir.passes.legalize.targets import Target, register_target
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+from relax_mlir.support.errors import RelaxError
+from relax_mlir.targets.core.registry import Target, register_target
 
 # ---- a package for an accelerator: an intrinsic, a target, and what it is where ----
 tir.declare_intrinsic("vta.coproc_dep_pop", "from_queue to_queue", doc="Waits for a token between queues.")

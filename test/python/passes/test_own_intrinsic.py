@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 from relax_mlir.dialects.tir import declare_intrinsic
-from relax_mlir.passes.legalize import linalg, loops, scalar
+from relax_mlir.emit import linalg, loops, scalar
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
 
 import relax_mlir as rx

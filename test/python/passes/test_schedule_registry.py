@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import relax_mlir.targets  # noqa: F401  # makes this project's targets known
 from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.tir.prim_func import OpPattern
-from relax_mlir.passes.legalize import targets
-from relax_mlir.passes.legalize.targets import Target, register_target
 from relax_mlir.passes.schedule import registry
 from relax_mlir.passes.schedule.registry import all_schedules, register_schedule, schedules_for
 from relax_mlir.passes.tir_schedule import TirSchedule
+from relax_mlir.support.errors import RelaxError
+from relax_mlir.targets.core import registry as targets
+from relax_mlir.targets.core.registry import Target, register_target
 from scheduled import Shaped, prim_func
 
 FILL = "%z = arith.constant 0.0 : f32\n%r0 = linalg.fill ins(%z : f32) outs(%0 : tensor<4xf32>) -> tensor<4xf32>"

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy
 import pytest
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME
-from relax_mlir.passes.intrinsics.small_floats import SMALL_FLOATS, constant_code
+from relax_mlir.emit.small_floats import SMALL_FLOATS, constant_code
 from relax_mlir.runtime import tensor, to_numpy
 
 import relax_mlir as rx

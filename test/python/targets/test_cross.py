@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.execution import to_llvm_ir
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.passes.legalize.target_options import parse_target
 from relax_mlir.runtime import ArtifactError, Executable, to_numpy
 from relax_mlir.runtime.cpu import host_features, host_triple
+from relax_mlir.targets.core.chosen import parse_target
 from relax_mlir.targets.llvm.code_target import code_target
 from relax_mlir.targets.llvm.cpus import architectures, llvm_version
 from relax_mlir.targets.llvm.llvm_ir_text import for_older_llvm

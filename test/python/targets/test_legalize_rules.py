@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from relax_mlir.passes.legalize import linalg, size_checks
-from relax_mlir.passes.legalize.broadcast import require_broadcast
+from relax_mlir.emit import linalg, size_checks
+from relax_mlir.emit.broadcast import require_broadcast
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -10,9 +10,9 @@ import sys
 import pytest
 from native import ignoring, lowered, module_for, signature
 from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import tensor
+from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.llvm.object_file import emit_object
 
 INPUTS = [("x", tensor(("n", 4)))]

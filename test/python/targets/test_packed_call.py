@@ -13,8 +13,8 @@ import numpy
 import pytest
 import tvm_ffi
 from native import executable, module_for, signature
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.dialects.core.infos import ObjectInfo, ScalarInfo, tensor
+from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.llvm.abi import dlpack_dtype
 from relax_mlir.targets.llvm.packed_call import add_constant_table, add_global_call, add_raise
 

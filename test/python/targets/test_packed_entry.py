@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from native import executable, ignoring, module_for, signature
 from numpy.lib.stride_tricks import as_strided
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.dialects.core.infos import ObjectInfo, OtherInfo, ScalarInfo, TensorInfo, tensor
 from relax_mlir.dialects.core.symbols import parse
+from relax_mlir.support.errors import RelaxError
 
 ADD = """
 func.func @add_impl(%x: memref<?x4xf32>, %y: memref<?x4xf32>, %z: memref<?x4xf32>) -> i32 {

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from relax_mlir.passes.legalize.target_options import ChosenTarget, options_of, parse_target
 from relax_mlir.runtime.cpu import host_features, host_triple
+from relax_mlir.targets.core.chosen import ChosenTarget, options_of, parse_target
 from relax_mlir.targets.llvm.code_target import CodeTarget, code_target
 from relax_mlir.targets.llvm.cpus import architectures
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy
 import pytest
 from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.disk_cache import DiskCache
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.bindings.processes import pool as pools
-from relax_mlir.bindings.processes.pool import Pool
 from relax_mlir.runtime import Executable
+from relax_mlir.support.disk_cache import DiskCache
+from relax_mlir.support.processes import pool as pools
+from relax_mlir.support.processes.pool import Pool
 from relax_mlir.targets.llvm import native_code, units
 
 import relax_mlir as rx

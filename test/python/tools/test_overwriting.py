@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 import onnx
 import pytest
-from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.support.errors import RelaxError
 from relax_mlir.tools import relax_compile, relax_opt, relax_run
 from relax_mlir.tools.opt.files import refuse_overwriting
 

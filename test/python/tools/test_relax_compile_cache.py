@@ -20,7 +20,7 @@ from typing import Any
 import numpy
 import pytest
 from installing import PACKAGE_DIR, REPOSITORY
-from relax_mlir.bindings.disk_cache import DiskCache
+from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.tools.compile import file_hash, fingerprint
 from relax_mlir.tools.relax_compile import run
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.support.errors import RelaxError
 from relax_mlir.tools.opt.reproducer import reproducer_pipeline, reproducer_text, without_reproducer
 
 IR = "module {\n}\n"

@@ -8,9 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo
 from shorthand import refusal, tensor
-from support import infer
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, FLOAT_TYPES, TensorInfo, tensor
 from relax_mlir.dialects.core.symbols import sym
+from relax_mlir.support.errors import RelaxError
 
 
 def test_sizes_are_numbers_symbols_or_unknown() -> None:

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.dialects.core.attributes import Int
 from relax_mlir.dialects.core.dialect import Dialect
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.opdef import Call, OpDef
 from relax_mlir.dialects.relax import dialect as relax
+from relax_mlir.support.errors import RelaxError
 from shorthand import refusal, tensor
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from relax_mlir.bindings.errors import RelaxError
+from inferring import build_function, built_op, infer
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects import relax
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import ObjectInfo
+from relax_mlir.support.errors import RelaxError
 from shorthand import refusal, tensor, unranked
-from support import build_function, built_op, infer
 
 PRIM_FUNCS = """
   func.func private @copy(tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32> attributes {tir.prim_func}

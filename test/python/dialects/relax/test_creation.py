@@ -8,10 +8,10 @@ import pytest
 import relax_mlir.dialects.relax.creation  # noqa: F401  # declares the operators
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo, ShapeInfo
 from relax_mlir.dialects.core.symbols import sym
 from shorthand import refusal, tensor, unranked
-from support import infer
 from symbolic import evaluated, named
 
 SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)

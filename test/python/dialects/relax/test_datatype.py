@@ -7,8 +7,8 @@ import pytest
 import relax_mlir.dialects.relax.datatype  # noqa: F401  # declares the operator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from shorthand import refusal, tensor, unranked
-from support import infer
 
 NAMES = {
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "bool": "i1", "int4": "i4",

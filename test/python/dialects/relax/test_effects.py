@@ -7,10 +7,10 @@ import pytest
 import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import build_function, infer
 from relax_mlir.bindings.mlir import ir, passmanager
 from relax_mlir.dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo
 from shorthand import refusal, tensor, unranked
-from support import build_function, infer
 
 CONDITION = ScalarInfo("i1")
 

@@ -9,11 +9,11 @@ import numpy
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.dialects.core.symbols import parse
 from relax_mlir.dialects.relax.infer.broadcast import broadcast_dim
 from shorthand import refusal, tensor, unranked
-from support import infer
 
 FLOAT_UNARY = "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf sigmoid sqrt rsqrt".split()
 NUMERIC_UNARY = "abs negative sign square ceil floor round trunc".split()

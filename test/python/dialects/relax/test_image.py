@@ -7,10 +7,10 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from relax_mlir.dialects.core.infos import ShapeInfo
 from scipy import ndimage
 from shorthand import refusal, tensor, unranked
-from support import infer
 
 SIZES = st.integers(1, 5)
 FLOATS = st.sampled_from(["f16", "bf16", "f32", "f64"])

@@ -11,11 +11,11 @@ import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
 from against_numpy import agrees_with_numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo
 from relax_mlir.dialects.core.symbols import parse, sym
 from relax_mlir.dialects.relax.infer.slices import slice_length
 from shorthand import tensor, unranked
-from support import infer
 
 # Sizes are not 0 where indices, all of them 0, have to be in bounds.
 SIZE = st.integers(1, 4)

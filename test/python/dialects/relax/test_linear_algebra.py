@@ -9,9 +9,9 @@ import relax_mlir.dialects.relax.linear_algebra  # noqa: F401  # declares the op
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
-from relax_mlir.bindings.errors import RelaxError
+from inferring import infer
+from relax_mlir.support.errors import RelaxError
 from shorthand import refusal, tensor, unranked
-from support import infer
 from symbolic import evaluated, named
 
 ELEMENTS = st.sampled_from(["f16", "bf16", "f32", "f64", "i8", "i64", "ui8", "i1"])

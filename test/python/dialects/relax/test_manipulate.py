@@ -11,11 +11,11 @@ import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
 from against_numpy import agrees_with_numpy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from inferring import build_function, infer
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ShapeInfo
 from relax_mlir.dialects.core.symbols import parse
 from shorthand import refusal, tensor, unranked
-from support import build_function, infer
 
 SIZE = st.integers(0, 5)
 SHAPE = st.lists(SIZE, max_size=4).map(tuple)

@@ -9,9 +9,9 @@ import pytest
 import relax_mlir.dialects.relax.nn_activation  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from relax_mlir.dialects.core.infos import TensorInfo
 from shorthand import refusal, tensor, unranked
-from support import infer
 
 shapes = st.lists(st.integers(0, 5) | st.sampled_from(["n", "2*m + 1", None]), max_size=4)
 floats = st.sampled_from(["f16", "bf16", "f32", "f64", "f8E4M3FN"])

@@ -7,8 +7,8 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from shorthand import refusal, tensor, unranked
-from support import infer
 
 SIZES = st.integers(1, 5)
 FLOATS = st.sampled_from(["f16", "bf16", "f32", "f64"])

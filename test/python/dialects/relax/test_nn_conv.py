@@ -10,11 +10,11 @@ import pytest
 import relax_mlir.dialects.relax.nn_conv  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import build_function, built_op, infer
 from numpy.lib.stride_tricks import sliding_window_view
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import parse
 from shorthand import refusal, tensor, unranked
-from support import build_function, built_op, infer
 from symbolic import evaluated
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}

@@ -7,8 +7,8 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from shorthand import refusal, tensor, unranked
-from support import infer
 
 SHAPES = st.lists(st.integers(1, 4), max_size=5)
 FLOATS = st.sampled_from(["f16", "bf16", "f32", "f64"])

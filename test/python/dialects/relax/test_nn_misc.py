@@ -10,9 +10,9 @@ import pytest
 import relax_mlir.dialects.relax.nn_misc  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import build_function, built_op, infer
 from relax_mlir.dialects.core.infos import TensorInfo
 from shorthand import refusal, tensor, unranked
-from support import build_function, built_op, infer
 from symbolic import evaluated, named
 
 dtypes = st.sampled_from(["f16", "bf16", "f32", "f64", "i1", "i8", "ui8", "i64"])

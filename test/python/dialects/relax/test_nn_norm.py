@@ -10,9 +10,9 @@ import pytest
 import relax_mlir.dialects.relax.nn_norm  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from relax_mlir.dialects.core.infos import TensorInfo
 from shorthand import refusal, tensor, unranked
-from support import infer
 
 shapes = st.lists(st.integers(1, 5), min_size=2, max_size=4).map(tuple)
 dtypes = st.sampled_from(["f16", "bf16", "f32", "f64"])

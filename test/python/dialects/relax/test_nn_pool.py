@@ -9,9 +9,9 @@ import pytest
 import relax_mlir.dialects.relax.nn_pool  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import build_function, built_op, infer
 from relax_mlir.dialects.core.infos import TensorInfo
 from shorthand import refusal, tensor, unranked
-from support import build_function, built_op, infer
 from symbolic import evaluated
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}

@@ -8,8 +8,8 @@ import pytest
 import relax_mlir.dialects.relax.qdq  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from shorthand import tensor, unranked
-from support import infer
 from symbolic import evaluated, named
 
 REALS = st.sampled_from(["f16", "bf16", "f32"])

@@ -8,8 +8,8 @@ import pytest
 import relax_mlir.dialects.relax.reduction  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from shorthand import refusal, tensor, unranked
-from support import infer
 from symbolic import evaluated, named
 
 import relax_mlir as rx

@@ -8,9 +8,9 @@ import relax_mlir.dialects.relax.search  # noqa: F401  # declares the operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
+from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo
 from shorthand import refusal, tensor, unranked
-from support import infer
 from symbolic import evaluated, named
 
 NUMBERS = st.sampled_from(["f16", "f32", "f64", "i8", "i32", "i64", "ui8", "bf16"])

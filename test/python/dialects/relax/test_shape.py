@@ -7,11 +7,11 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import build_function, built_op, infer
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo
 from relax_mlir.dialects.core.symbols import parse, sym
 from shorthand import refusal, tensor, unranked
-from support import build_function, built_op, infer
 
 SHAPES = st.lists(st.integers(0, 9), max_size=5).map(tuple)
 DTYPES = st.sampled_from(["f32", "i8", "i1", "bf16", "ui64"])

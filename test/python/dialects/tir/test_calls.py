@@ -7,11 +7,11 @@ import pytest
 import relax_mlir.dialects.tir as tir
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from relax_mlir.bindings.errors import RelaxError
+from inferring import infer
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ObjectInfo, OtherInfo, ScalarInfo, VectorInfo
 from relax_mlir.dialects.tir.prim_func import make_prim_func
-from support import infer
+from relax_mlir.support.errors import RelaxError
 
 from relax_mlir import Module
 

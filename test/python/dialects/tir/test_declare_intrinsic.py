@@ -10,9 +10,9 @@ import textwrap
 
 import pytest
 import relax_mlir.dialects.tir as tir
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.dialects.core.attributes import Int
 from relax_mlir.dialects.tir import declare_intrinsic
+from relax_mlir.support.errors import RelaxError
 
 # Another package. What it declares stays for the process: so programs that import it run in one of their own.
 FAKE_NPU = '''
@@ -43,7 +43,7 @@ relu = declare_intrinsic("relu", "x", dialect=npu)
 PRELUDE = """
 import relax_mlir.dialects.tir as tir
 from relax_mlir import Module
-from relax_mlir.bindings.errors import RelaxError
+from relax_mlir.support.errors import RelaxError
 from relax_mlir.dialects.tir.prim_func import make_prim_func
 import fake_npu
 

@@ -8,9 +8,9 @@ import pytest
 import relax_mlir.dialects.tir as tir
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo, VectorInfo
 from shorthand import refusal, tensor
-from support import infer
 
 OPS = tir.dialect.ops
 QUICK = settings(max_examples=60, deadline=None)

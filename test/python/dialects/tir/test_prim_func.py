@@ -7,7 +7,6 @@ import pytest
 import relax_mlir.dialects.tir as tir
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from relax_mlir.bindings.errors import RelaxError
 from relax_mlir.bindings.mlir import ir, passmanager
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo
@@ -25,6 +24,7 @@ from relax_mlir.dialects.tir.prim_func import (
     set_op_pattern,
     verify_prim_func,
 )
+from relax_mlir.support.errors import RelaxError
 
 from relax_mlir import Module
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Broadcasting: known sizes become indexing maps of elementwise loops, the others are asked and checked at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+from ..bindings.rewriting import Decline
+from ..dialects.core.infos import Info, TensorInfo, describe
+from ..dialects.core.symbols import Dim, equal
+from . import linalg, loops, scalar
+
+#: Where a dimension of an operand is read: at the loop's dimension, at 0, or at 0 where its size is 1.
+AT_ZERO = None
+MAYBE = "maybe"
+Place = Union[int, str, None]  # noqa: UP007  # None is a place here
+Size = Any
+
+
+def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str, int]]:
+    """For each dimension of an operand, where the loop over the result reads it."""
+    assert result.shape is not None
+    if not isinstance(operand, TensorInfo) or operand.shape is None:
+        raise Decline(f"the rank of an operand ({describe(operand)}) is not known")
+    offset = len(result.shape) - len(operand.shape)
+    return [_place(dim, result.shape[axis + offset], axis + offset) for axis, dim in enumerate(operand.shape)]
+
+
+def is_proven(operand: Info, result: TensorInfo) -> bool:
+    """Whether the types say that the operand can be broadcast; sizes that are not known are computed to fit."""
+    shape = operand.shape or () if isinstance(operand, TensorInfo) else ()
+    sizes = (result.shape or ())[len(result.shape or ()) - len(shape) :]
+    return all(
+        size is None or equal(dim, size) is True or equal(dim, 1) is True
+        for dim, size in zip(shape, sizes, strict=True)
+    )
+
+
+def _place(dim: Dim, result: Dim, axis: int) -> Any:
+    if equal(dim, result) is True:
+        return axis
+    if equal(dim, 1) is True:
+        return AT_ZERO
+    # It is the result's size or 1; where it cannot be 1 it is the result's.
+    return axis if equal(dim, 1) is False else (MAYBE, axis)
+
+
+def broadcast_generic(
+    inputs: Sequence[Any], output: Any, plans: Sequence[Sequence[Any]], body: Callable[..., Any]
+) -> Any:
+    """`output` with each element computed by `body` from the inputs' elements that belong to it."""
+    rank = linalg.rank_of(output)
+    asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
+    direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
+    maps = [linalg.select_dims(rank, plan) for plan, ask in zip(plans, asked, strict=True) if not ask]
+    sizes = {
+        (position, axis): linalg.dim(value, axis)
+        for position, (value, plan) in enumerate(zip(inputs, plans, strict=True))
+        for axis, place in enumerate(plan)
+        if isinstance(place, tuple)
+    }
+
+    def element(position: int) -> Any:
+        indices = [_index(place, sizes.get((position, axis))) for axis, place in enumerate(plans[position])]
+        return linalg.extract(inputs[position], indices)
+
+    def scalar_body(*scalars: Any) -> Any:
+        read = iter(scalars)
+        return body(*(element(position) if ask else next(read) for position, ask in enumerate(asked)))
+
+    return linalg.generic(direct, [output], [*maps, linalg.identity(rank)], [linalg.PARALLEL] * rank, scalar_body)[0]
+
+
+def _index(place: Any, size: Any) -> Any:
+    if place is AT_ZERO:
+        return linalg.constant_index(0)
+    if not isinstance(place, tuple):
+        return linalg.index(place)
+    return scalar.select(_is_one(size), linalg.constant_index(0), linalg.index(place[1]))
+
+
+def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: int) -> Any:
+    """The size of the result's dimension: that of the operands there which is not 1, or 1.
+
+    Where two that are not 1 differ, the program raises an error.
+    """
+    size = linalg.constant_index(1)
+    message = f"sizes {{}} and {{}} of the result's dimension {axis} do not broadcast"
+    for value, plan in zip(inputs, plans, strict=True):
+        for position, place in enumerate(plan):
+            if place in (axis, (MAYBE, axis)):
+                own = linalg.dim(value, position)
+                require_broadcastable(size, own, message)
+                size = deciding(size, own)
+    return size
+
+
+# ---- sizes ----
+
+
+def broadcast_sizes(buffers: Sequence[Any]) -> list[Size]:
+    """The sizes that these broadcast to; raises ValueError where they do not."""
+    shapes = [loops.sizes(buffer) for buffer in buffers]
+    rank = max(len(shape) for shape in shapes)
+    result: list[Size] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, rank - len(shape)):
+            result[axis] = deciding(result[axis], size)
+    for buffer in buffers:
+        require_broadcast(buffer, result)
+    return result
+
+
+def deciding(one: Size, other: Size) -> Size:
+    """Of two sizes that agree but for a 1, the one that is the result's."""
+    for size, alternative in ((one, other), (other, one)):
+        if isinstance(size, int):
+            return alternative if size == 1 else size
+    return scalar.select(_is_one(one), other, one)
+
+
+def require_broadcastable(one: Any, other: Any, message: str) -> None:
+    """Raises ValueError, of which the message has a {} for each, unless two indices agree or one is 1."""
+    fits = scalar.compare("==", one, other, "index")
+    for size in (one, other):
+        fits = scalar.create("arith.ori", fits, _is_one(size))
+    loops.require(fits, "ValueError", message, one, other)
+
+
+def require_broadcast(buffer: Any, sizes: Sequence[Size]) -> None:
+    """Raises ValueError unless each size of the buffer is 1 or that of the result there, counted from the last."""
+    shape = loops.sizes(buffer)
+    for size, wanted in zip(shape, sizes[len(sizes) - len(shape) :], strict=True):
+        if isinstance(size, int) and (size == 1 or (isinstance(wanted, int) and size == wanted)):
+            continue
+        left, right = loops.index(size), loops.index(wanted)
+        fits = scalar.create("arith.ori", _is_one(left), scalar.compare("==", left, right, "index"))
+        loops.require(fits, "ValueError", "operands do not broadcast: sizes {} and {} differ", left, right)
+
+
+def load_broadcast(buffer: Any, indices: Sequence[Any]) -> Any:
+    """The element of a buffer that belongs to a place in what it is broadcast to."""
+    shape = loops.sizes(buffer)
+    zero = linalg.constant_index(0)
+    places: list[Any] = []
+    for size, index in zip(shape, indices[len(indices) - len(shape) :], strict=True):
+        if isinstance(size, int):
+            places.append(zero if size == 1 else index)
+        else:
+            places.append(scalar.select(_is_one(size), zero, index))
+    return loops.load(buffer, *places)
+
+
+def _is_one(size: Any) -> Any:
+    return scalar.compare("==", size, linalg.constant_index(1), "index")

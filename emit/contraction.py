@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sums of products over dimensions with labels, as einsum has them: what matrix products and attention are made of.
+
+The loops are over the result's labels, then over those that are summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+from ..dialects.core.infos import TensorInfo, is_bool
+from ..dialects.core.symbols import Dim, equal
+from ..dialects.relax.infer.broadcast import broadcast_dim
+from . import linalg, loops, scalar
+from .broadcast import AT_ZERO, MAYBE, broadcast_generic, deciding, require_broadcastable
+from .conversions import accumulator, convert_scalar, element
+
+
+class Factor(NamedTuple):
+    """A tensor to multiply by, and which of its elements belongs to an iteration."""
+
+    value: Any
+    dtype: str
+    map: Any
+
+
+def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
+    """`out`, whose elements are a `dtype`, overwritten; narrow floats are summed wide and rounded once."""
+    if linalg.REDUCTION in iterators:
+        add_all = lambda zeros: products_added(factors, zeros, dtype, out_map, iterators)  # noqa: E731
+        return summed([factor.dtype for factor in factors], out, dtype, add_all)
+    wide = _sum_dtype(factors, dtype)
+    body = lambda *scalars: convert_scalar(_product(factors, scalars[:-1], wide), wide, dtype)  # noqa: E731
+    return linalg.generic(_values(factors), [out], [*_maps(factors), out_map], iterators, body)[0]
+
+
+def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any], Any]) -> Any:
+    """`out` overwritten by what `add_all(zeros)` makes of zeros of the type in which such factors are summed."""
+    wide = accumulator(dtype, dtypes)
+    total = out if wide == dtype else linalg.empty(linalg.sizes_of(out), element(wide))
+    total = add_all(linalg.fill(scalar.constant(0, element(wide)), total))
+    return total if wide == dtype else converted(total, wide, out, dtype)
+
+
+def products_added(factors: Sequence[Factor], total: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
+    """The total, which becomes a `dtype` in the end, with the sums of products added."""
+    wide = _sum_dtype(factors, dtype)
+    body = lambda *scalars: add(scalars[-1], _product(factors, scalars[:-1], wide), wide)  # noqa: E731
+    return linalg.generic(_values(factors), [total], [*_maps(factors), out_map], iterators, body)[0]
+
+
+def _sum_dtype(factors: Sequence[Factor], dtype: str) -> str:
+    return accumulator(dtype, [factor.dtype for factor in factors])
+
+
+def _product(factors: Sequence[Factor], scalars: Sequence[Any], wide: str) -> Any:
+    widened = [convert_scalar(each, factor.dtype, wide) for each, factor in zip(scalars, factors, strict=True)]
+    return reduce(lambda left, right: scalar.multiply(left, right, wide), widened)
+
+
+def _values(factors: Sequence[Factor]) -> list[Any]:
+    return [factor.value for factor in factors]
+
+
+def _maps(factors: Sequence[Factor]) -> list[Any]:
+    return [factor.map for factor in factors]
+
+
+def add(left: Any, right: Any, dtype: str) -> Any:
+    """Of booleans, whether one is true."""
+    return scalar.create("arith.ori", left, right) if is_bool(dtype) else scalar.add(left, right, dtype)
+
+
+def converted(source: Any, source_dtype: str, out: Any, dtype: str) -> Any:
+    """`out` with the elements of a tensor of the same shape."""
+    rank = linalg.rank_of(out)
+    maps = [linalg.identity(rank)] * 2
+    body = lambda value, _: convert_scalar(value, source_dtype, dtype)  # noqa: E731
+    return linalg.generic([source], [out], maps, [linalg.PARALLEL] * rank, body)[0]
+
+
+class Term(NamedTuple):
+    """A tensor to multiply by: what the graph knows of it, and a label for each dimension."""
+
+    value: Any
+    info: TensorInfo
+    labels: tuple[str, ...]
+
+    def sizes(self, label: str) -> list[Dim]:
+        assert self.info.shape is not None
+        return [size for own, size in zip(self.labels, self.info.shape, strict=True) if own == label]
+
+
+def label_size(terms: Sequence[Term], label: str) -> Dim:
+    """What is known of a label's size: sizes of 1 broadcast."""
+    size: Dim = 1
+    for term in terms:
+        for own in term.sizes(label):
+            size = broadcast_dim(size, own)
+    return size
+
+
+def runtime_size(terms: Sequence[Term], label: str) -> Any:
+    """A label's size as an index."""
+    size = linalg.constant_index(1)
+    for term in terms:
+        for axis, own in enumerate(term.labels):
+            if own == label:
+                size = deciding(size, linalg.dim(term.value, axis))
+    return size
+
+
+def contraction(terms: Sequence[Term], out: Any, labels: Sequence[str], dtype: str, exact: Collection[str] = ()) -> Any:
+    """`out`, with a label for each dimension, overwritten by the sums of products.
+
+    Sizes of labels broadcast, but those of `exact` ones and of one that a tensor has twice must be equal.
+    """
+    for label in dict.fromkeys(label for term in terms for label in term.labels):
+        _check_label(terms, label, label in exact)
+    factors = []
+    for term in terms:
+        places = _places(terms, term, exact)
+        value = _broadcast(terms, term, places, out, labels)
+        own = tuple(None if at is AT_ZERO else label for at, label in zip(places, term.labels, strict=True))
+        factors.append(Labelled(value, term.info.dtype, own))
+    return labelled_product(factors, out, labels, dtype)
+
+
+class Labelled(NamedTuple):
+    """A tensor to multiply by, with a label for each dimension; None where it is read at 0 only."""
+
+    value: Any
+    dtype: str
+    labels: Sequence[str | None]
+
+
+def labelled_product(factors: Sequence[Labelled], out: Any, labels: Sequence[str], dtype: str) -> Any:
+    """`out`, with a label for each dimension, overwritten by the sums of products."""
+    every = [*labels, *(label for factor in factors for label in factor.labels if label is not None)]
+    loop = {label: position for position, label in enumerate(dict.fromkeys(every))}
+    mapped = [
+        Factor(value, own_dtype, linalg.select_dims(len(loop), [None if each is None else loop[each] for each in own]))
+        for value, own_dtype, own in factors
+    ]
+    iterators = [linalg.PARALLEL] * len(labels) + [linalg.REDUCTION] * (len(loop) - len(labels))
+    return sum_of_products(mapped, out, dtype, linalg.select_dims(len(loop), list(range(len(labels)))), iterators)
+
+
+def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[Any]:
+    """For each dimension its label, AT_ZERO where it is 1 and the label is not, MAYBE where nobody knows."""
+    assert term.info.shape is not None
+    return [
+        label if label in exact else _place(label, size, [own for each in terms for own in each.sizes(label)])
+        for label, size in zip(term.labels, term.info.shape, strict=True)
+    ]
+
+
+def _place(label: str, size: Dim, sizes: Sequence[Dim]) -> Any:
+    whole = reduce(broadcast_dim, sizes)
+    if len(sizes) == 1 or equal(size, whole) is True or equal(size, 1) is False:
+        return label
+    return AT_ZERO if equal(size, 1) is True else MAYBE
+
+
+def _check_label(terms: Sequence[Term], label: str, is_exact: bool) -> None:
+    """Checks at run time that sizes agree, where types do not tell."""
+    axes = [
+        (term, axis, size)
+        for term in terms
+        for axis, (own, size) in enumerate(zip(term.labels, term.info.shape or (), strict=True))
+        if own == label
+    ]
+    for position, (term, axis, size) in enumerate(axes):
+        for other, other_axis, other_size in axes[:position]:
+            broadcasts = not is_exact and other is not term
+            if equal(size, other_size) is True or (broadcasts and 1 in (size, other_size)):
+                continue
+            _require_equal(linalg.dim(other.value, other_axis), linalg.dim(term.value, axis), label, broadcasts)
+
+
+def _require_equal(one: Any, other: Any, label: str, broadcasts: bool) -> None:
+    message = f"sizes of dimension '{label}' do not agree: {{}} and {{}}"
+    if broadcasts:
+        require_broadcastable(one, other, message)
+    else:
+        loops.require(scalar.compare("==", one, other, "index"), "ValueError", message, one, other)
+
+
+def _broadcast(terms: Sequence[Term], term: Term, places: Sequence[Any], out: Any, labels: Sequence[str]) -> Any:
+    """The term's tensor; a copy of full size where a dimension may turn out to be 1."""
+    if MAYBE not in places:
+        return term.value
+    sizes = linalg.sizes_of(term.value)
+    plan: list[Any] = list(range(len(sizes)))
+    for axis, place in enumerate(places):
+        if place == MAYBE:
+            label = term.labels[axis]
+            in_result = label in labels
+            sizes[axis] = linalg.dim(out, list(labels).index(label)) if in_result else runtime_size(terms, label)
+            plan[axis] = (MAYBE, axis)
+    full = linalg.empty(sizes, term.value.type.element_type)
+    return broadcast_generic([term.value], full, [plan], lambda value: value)

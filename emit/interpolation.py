@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits interpolation: sums of a tensor's elements around a place, weighted along each dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+from ..dialects.core.infos import Info, TensorInfo
+from ..dialects.tir import dialect as tir
+from . import loops
+from .conversions import float_to_int
+from .numbers import Number, number, select
+
+
+class Tap(NamedTuple):
+    """An element along a dimension: where it is, its weight (None: it is the only one)."""
+
+    place: Number
+    weight: Number | None = None
+
+
+def weighted(axes: Sequence[Sequence[Tap]], read: Callable[[Sequence[Number]], Number]) -> Number:
+    """The sum over the taps of the first axis of what the others give there; `read(places)` gives an element."""
+    if not axes:
+        return read([])
+    total = None
+    for place, weight in axes[0]:
+        value = weighted(axes[1:], partial(_read_at, read, place))
+        value = value if weight is None else value * weight
+        total = value if total is None else total + value
+    assert total is not None
+    return total
+
+
+def _read_at(read: Callable[[Sequence[Number]], Number], place: Number, rest: Sequence[Number]) -> Number:
+    return read([place, *rest])
+
+
+def linear_weights(fraction: Number) -> list[Number]:
+    return [1.0 - fraction, fraction]
+
+
+def cubic_weights(fraction: Number, alpha: float) -> list[Number]:
+    """Of the elements at -1, 0, 1 and 2, for a place at `fraction`."""
+
+    def near(distance: Number) -> Number:
+        return ((alpha + 2) * distance - (alpha + 3)) * distance * distance + 1.0
+
+    def far(distance: Number) -> Number:
+        return ((alpha * distance - 5 * alpha) * distance + 8 * alpha) * distance - 4 * alpha
+
+    return [far(fraction + 1.0), near(fraction), near(1.0 - fraction), far(2.0 - fraction)]
+
+
+def floor(x: Number) -> Number:
+    return number(tir.ops["floor"](x.value))
+
+
+def ceil(x: Number) -> Number:
+    return number(tir.ops["ceil"](x.value))
+
+
+def round_half_even(x: Number) -> Number:
+    return number(tir.ops["roundeven"](x.value))
+
+
+def as_index(x: Number) -> Number:
+    """A whole float as an index, that of the nearest limit where it is too large, and 0 for NaN."""
+    return float_to_int(x, "index")
+
+
+def limited(x: Number, lowest: Number | float, highest: Number | float) -> Number:
+    """The nearest number in a range; NaN stays."""
+    x = select(x < lowest, lowest, x)
+    return select(x > highest, highest, x)
+
+
+def inside(index: Number, size: Number) -> tuple[Number, Number]:
+    """An index that can be read at wherever there is an element, and whether it is the given one."""
+    last = size - 1
+    return limited(index, 0, last), (index >= 0) & (index < size)
+
+
+def is_empty(info: Info, axes: Sequence[int], result: Info) -> bool:
+    """Whether something is wanted of an image that is known to have no elements."""
+    assert isinstance(info, TensorInfo) and info.shape is not None
+    assert isinstance(result, TensorInfo) and result.shape is not None
+    return 0 not in result.shape and any(info.shape[axis] == 0 for axis in axes)
+
+
+def require_elements(sizes: Sequence[Any], out_sizes: Sequence[Any]) -> None:
+    """Raises ValueError where something is wanted of an image without elements. Sizes are numbers or indices."""
+    if 0 in out_sizes:
+        return
+    wanted = [number(size) != 0 for size in out_sizes if not isinstance(size, int)]
+    for size in sizes:
+        if not isinstance(size, int):
+            is_missing = reduce(lambda left, right: left & right, wanted, number(size) == 0)
+            loops.require((is_missing ^ 1).value, "ValueError", "the image is empty: a size is {}", size)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PrimFuncs that a rule or a converter brings with it: MLIR text of one, or a Python function that writes its loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..bindings.context import load_dialects
+from ..bindings.mlir import ir, parse_type, string_value
+from ..dialects.core.codec import decode, encode
+from ..dialects.core.infos import Info, TensorInfo, signless
+from ..dialects.core.symbols import SymExpr
+from ..dialects.parsing import parse_module
+from ..dialects.relax import dialect
+from ..dialects.tir.prim_func import is_prim_func, make_prim_func
+from ..support.errors import RelaxError
+
+Kernel = str | Callable[..., None]
+
+# What rx.loops and rx.number make.
+_DIALECTS = ("arith", "memref", "scf")
+_NOT_IN_NAMES = re.compile(r"\W+")
+
+
+def call_kernel(kernel: Kernel, arguments: Sequence[Any], results: Any, known: dict[Any, str]) -> Any:
+    """What a call of a kernel gives, which is added to the module around where that does not have it yet.
+
+    `results` is the type of the result, or a list of several's. `known` are the names of the kernels that are there.
+    """
+    context = ir.Context.current
+    is_list = isinstance(results, (list, tuple)) and not hasattr(results, "_fields")
+    types = [_type(each, context) for each in (results if is_list else [results])]
+    symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, _module_around())
+    return dialect.ops["call_tir"](symbol, list(arguments), types if is_list else types[0])
+
+
+def kernel_symbol(
+    kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], known: dict[Any, str], module: Any
+) -> str:
+    """The name of a kernel for arguments and results of these types, added to the module and to `known`."""
+    # Text says itself which types it takes.
+    key = kernel if isinstance(kernel, str) else (kernel, *map(str, inputs), "->", *map(str, outputs))
+    if key not in known:
+        known[key] = _add(kernel, inputs, outputs, module)
+    return known[key]
+
+
+def _type(item: Any, context: Any) -> Any:
+    if isinstance(item, ir.Type):
+        return item
+    if hasattr(item, "_fields"):
+        return encode(item, context)
+    if not isinstance(item, str):
+        raise RelaxError(f"a result's type is an info, an MLIR type or its text, got {type(item).__name__}")
+    try:
+        return parse_type(item, context)
+    except ValueError:
+        raise RelaxError(f"a result's type: '{item}' is not a type") from None
+
+
+def _module_around() -> Any:
+    operation = ir.InsertionPoint.current.block.owner.operation
+    while operation.name != "builtin.module":
+        operation = operation.parent.operation
+    return operation
+
+
+def _add(kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], module: Any) -> str:
+    """Adds a kernel at the module's begin, under a name that nothing else has."""
+    load_dialects(module.context, _DIALECTS)
+    symbols = ir.SymbolTable(module)
+    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        if isinstance(kernel, str):
+            added = _parsed(kernel, module.context)
+            name = _fresh(string_value(added.attributes["sym_name"]), symbols)
+            ir.InsertionPoint.current.insert(added)
+            added.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
+            return name
+        if not callable(kernel):
+            raise RelaxError(f"a PrimFunc is MLIR text or a Python function, got {type(kernel).__name__}")
+        name = _fresh(_NOT_IN_NAMES.sub("", getattr(kernel, "__name__", "")) or "kernel", symbols)
+        make_prim_func(name, [_memref(each) for each in inputs], [_memref(each) for each in outputs], kernel)
+        return name
+
+
+def _parsed(text: str, context: Any) -> Any:
+    """The one function of a text, which is checked in a context of its own first."""
+    try:
+        module = parse_module(text, "<PrimFunc>")
+    except RelaxError as error:
+        raise RelaxError(f"{error.location}: {error.message}" if error.location else error.message) from None
+    functions = [each.operation for each in module.operation.regions[0].blocks[0].operations]
+    if len(functions) != 1 or not is_prim_func(functions[0]):
+        found = ", ".join(each.name for each in functions) or "nothing"
+        raise RelaxError(
+            f"the text of a PrimFunc must be one func.func with the attribute tir.prim_func, found {found}"
+        )
+    return ir.Operation.parse(str(functions[0]), context=context)
+
+
+def _memref(type_: Any) -> Any:
+    info: Any = decode(type_)
+    if hasattr(info, "shape") and info.shape is None:
+        raise RelaxError(f"a PrimFunc in Python needs tensors of known rank, got {type_}: write it as text")
+    return parameter_type(info, type_.context, on_memrefs=True)
+
+
+def _fresh(wanted: str, symbols: Any) -> str:
+    name, count = wanted, 0
+    while name in symbols:
+        count += 1
+        name = f"{wanted}_{count}"
+    return name
+
+
+def parameter_type(info: Info, context: Any, *, on_memrefs: bool) -> Any:
+    """The MLIR type of a PrimFunc's parameter for a value of the graph."""
+    type_ = encode(parameter_info(info), context)
+    if not on_memrefs or not isinstance(info, TensorInfo):
+        return type_
+    return ir.MemRefType.get(type_.shape, type_.element_type, loc=ir.Location.unknown(context))
+
+
+def parameter_info(info: Info) -> Info:
+    """The type of a PrimFunc's parameter: no symbols, which are names of the graph's function, and no signs, which
+    MLIR's arithmetic has in the operations."""
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        return info
+    sizes = tuple(None if isinstance(dim, SymExpr) else dim for dim in info.shape)
+    return TensorInfo(sizes, signless(info.dtype))

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits reductions over axes of a tensor: what sums, norms and softmax have in common.
+
+    rows = Reduction(x, [1])
+    mean = rows.mean(widened, [rows.whole])                    # a tensor over the axes that are kept
+    rows.everywhere(lambda x, mean: (number(x) - number(mean)).value, [rows.whole, rows.part(mean)], out)
+
+Accuracy. Floats narrower than f32 are combined in f32 and rounded once. Short sums are added up one by one in f32: of
+f32 as many elements as numpy adds so, of narrower floats as many as a digit of theirs allows. Longer ones, and those
+whose length is not known, are added up in f64, since the error grows with the length. numpy adds halves of halves
+instead, which no affine loop says; and reading is still what such a sum spends most of its time with.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from . import linalg, loops, scalar
+from .broadcast import broadcast_generic
+from .conversions import accumulator, element, rounded, widened
+from .numbers import Number, constant, convert, number, to_float
+
+#: The longest sum of f32 that is added up in f32, and the longest of narrower floats.
+LONGEST_NARROW_SUM = 128
+LONGEST_SUM_OF_NARROW = 4096
+#: A tensor in a loop over the data, and which of the data's dimensions its own are.
+Read = tuple[Any, Sequence[int]]
+
+
+def lowest(dtype: str) -> float | int:
+    """What no element is below."""
+    if is_float(dtype):
+        return -math.inf
+    return 0 if is_unsigned(dtype) or is_bool(dtype) else -(1 << (bit_width(dtype) - 1))
+
+
+def highest(dtype: str) -> float | int:
+    """What no element is above."""
+    if is_float(dtype):
+        return math.inf
+    has_sign = not is_unsigned(dtype) and not is_bool(dtype)
+    return (1 << (bit_width(dtype) - has_sign)) - 1
+
+
+class Reduction:
+    """A tensor whose elements are combined along some axes; without any, each stands for itself."""
+
+    def __init__(self, data: Any, axes: Sequence[int]):
+        self.data = data
+        self.sizes = linalg.sizes_of(data)
+        self.rank = len(self.sizes)
+        self.axes = sorted(axes)
+        self.kept = [axis for axis in range(self.rank) if axis not in self.axes]
+        #: What is computed with.
+        self.dtype = accumulator(str(data.type.element_type))
+
+    @property
+    def whole(self) -> Read:
+        """The data, to be read in a loop over it."""
+        return self.alike(self.data)
+
+    def alike(self, tensor: Any) -> Read:
+        """A tensor of the data's shape, to be read in a loop over the data."""
+        return tensor, range(self.rank)
+
+    def part(self, tensor: Any) -> Read:
+        """A tensor over the kept axes, to be read in a loop over the data."""
+        return tensor, self.kept
+
+    @property
+    def known_count(self) -> int | None:
+        """How many elements are combined into one, where that is known."""
+        sizes = [self.sizes[axis] for axis in self.axes]
+        return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else None
+
+    def count(self) -> Any:
+        """How many elements are combined into one, an i64."""
+        if self.known_count is not None:
+            return scalar.constant(self.known_count, element("i64"))
+        sizes = [loops.index(self.sizes[axis]) for axis in self.axes]
+        return linalg.as_i64(functools.reduce(lambda one, other: scalar.multiply(one, other, "index"), sizes))
+
+    def empty(self, dtype: str) -> Any:
+        """Undefined elements over the kept axes."""
+        return linalg.empty([self.sizes[axis] for axis in self.kept], element(dtype))
+
+    # ---- loops ----
+    def fold(self, step: Callable[..., Any], reads: Sequence[Read], start: float | int, output: Any) -> Any:
+        """`total = step(*elements, total)` along the axes, from `start`; `output` is over the kept ones."""
+        return self.fold_into(step, reads, linalg.fill(scalar.constant(start, output.type.element_type), output))
+
+    def fold_into(self, step: Callable[..., Any], reads: Sequence[Read], initial: Any) -> Any:
+        """As `fold`, from what `initial` holds."""
+        maps = [linalg.select_dims(self.rank, dims) for _, dims in (*reads, self.part(initial))]
+        kinds = [linalg.REDUCTION if axis in self.axes else linalg.PARALLEL for axis in range(self.rank)]
+        return linalg.generic([value for value, _ in reads], [initial], maps, kinds, step)[0]
+
+    def everywhere(self, body: Callable[..., Any], reads: Sequence[Read], output: Any) -> Any:
+        """`body(*elements)` for each of the data's; `output` has its shape."""
+        return broadcast_generic([value for value, _ in reads], output, [list(dims) for _, dims in reads], body)
+
+    def over_kept(self, body: Callable[..., Any], values: Sequence[Any], output: Any) -> Any:
+        """`body(*elements)` of tensors over the kept axes. `output` may have the others too, of size 1."""
+        dims = self.kept if linalg.rank_of(output) == self.rank else list(range(len(self.kept)))
+        return broadcast_generic(values, output, [dims] * len(values), body)
+
+    # ---- floats ----
+    @property
+    def sum_dtype(self) -> str:
+        """What the data's floats are added up in."""
+        longest = LONGEST_NARROW_SUM if str(self.data.type.element_type) == "f32" else LONGEST_SUM_OF_NARROW
+        is_short = self.known_count is not None and self.known_count <= longest
+        return "f64" if self.dtype == "f32" and not is_short else self.dtype
+
+    def sum(self, body: Callable[..., Number], reads: Sequence[Read]) -> Any:
+        """The sums of `body(*elements)`, in `sum_dtype`."""
+        dtype = self.sum_dtype
+
+        def step(*scalars: Any) -> Any:
+            *elements, total = scalars
+            return (number(total) + to_float(body(*elements), dtype)).value
+
+        return self.fold(step, reads, 0, self.empty(dtype))
+
+    def total(self, body: Callable[..., Number], reads: Sequence[Read]) -> Any:
+        """The sums of `body(*elements)`, in `dtype`."""
+        sums = self.sum(body, reads)
+        if self.sum_dtype == self.dtype:
+            return sums
+        return self.over_kept(lambda x: rounded(number(x), self.dtype).value, [sums], self.empty(self.dtype))
+
+    def mean(self, body: Callable[..., Number], reads: Sequence[Read], output: Any = None) -> Any:
+        """The means of `body(*elements)`, in `dtype` where no output is given."""
+        output = self.empty(self.dtype) if output is None else output
+        dtype, count = str(output.type.element_type), self.float_count(self.sum_dtype)
+        return self.over_kept(lambda x: rounded(number(x) / count, dtype).value, [self.sum(body, reads)], output)
+
+    def float_count(self, dtype: str) -> Number:
+        """How many elements are combined into one."""
+        if self.known_count is not None:
+            return constant(self.known_count, element(dtype))
+        return convert("arith.sitofp", number(self.count()), element(dtype))
+
+    def variance(self, mean: Any, output: Any = None) -> Any:
+        """The mean squared distances to the means. It takes a second look at the data: the mean of squares without
+        the squared mean loses its digits where the mean is large."""
+
+        def squared_distance(x: Any, mean: Any) -> Number:
+            distance = to_float(widened(x) - number(mean), self.sum_dtype)
+            return distance * distance
+
+        return self.mean(squared_distance, [self.whole, self.part(mean)], output)
+
+    # ---- order ----
+    def extreme(self, pick: Callable[[Any, Any, str], Any], start: float | int, dtype: str, output: Any = None) -> Any:
+        """`scalar.maximum` or `minimum` of the elements, whose type with its sign is `dtype`."""
+        wide = accumulator(dtype)
+        output = self.empty(wide) if output is None else output
+        return self.fold(lambda x, best: pick(widened(x).value, best, wide), [self.whole], start, output)
+
+    def position(self) -> Any:
+        """Inside of a loop over the data: where the element stands among those combined with it, an i64."""
+        if not self.axes:
+            return scalar.constant(0, element("i64"))
+        place = linalg.index(self.axes[0])
+        for axis in self.axes[1:]:
+            place = scalar.multiply(place, loops.index(self.sizes[axis]), "index")
+            place = scalar.add(place, linalg.index(axis), "index")
+        return linalg.as_i64(place)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small floating-point types from and to f32 and f64, by their bits: machines and LLVM do not compute in them.
+
+Widening is exact. Narrowing rounds once, to nearest with halves to even, also from f64; f8E8M0FNU, powers of two
+only, rounds halves up. What is too large becomes what ml_dtypes makes of it: an infinity where the type has one, else
+a NaN, else (f6, f4) the largest number; with `saturate` it is the largest number always, and NaN stays NaN. A NaN that
+the type lacks (f6, f4) becomes a zero.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+from ..bindings.mlir import ir
+from ..dialects.core.infos import bit_width
+from .numbers import Number, bits_of, convert, float_type, from_bits, select, to_float
+
+#: Which codes are special: `ieee` has infinities and NaNs, `fn` a NaN of all ones, `fnuz` a NaN in the place of -0,
+#: `finite` neither, `scale` (f8E8M0FNU) has a NaN of all ones but no sign, no zero and no mantissa.
+Kind = Literal["ieee", "fn", "fnuz", "finite", "scale"]
+
+
+class SmallFloat(NamedTuple):
+    """A type's layout: below the sign its exponent, then its mantissa."""
+
+    exponent: int
+    mantissa: int
+    bias: int
+    kind: Kind
+
+    @property
+    def sign(self) -> int:
+        """The sign's bit, 0 where there is none."""
+        return 0 if self.kind == "scale" else 1 << (self.exponent + self.mantissa)
+
+    @property
+    def magnitude(self) -> int:
+        """The bits without the sign."""
+        return (1 << (self.exponent + self.mantissa)) - 1
+
+    @property
+    def infinity(self) -> int:
+        """All ones in the exponent, which is an infinity in `ieee` types."""
+        return self.magnitude & -(1 << self.mantissa)
+
+    @property
+    def largest(self) -> int:
+        if self.kind == "ieee":
+            return self.infinity - 1
+        return self.magnitude - (1 if self.kind in ("fn", "scale") else 0)
+
+    @property
+    def nan(self) -> int:
+        """The NaN that narrowing gives; a zero with the other sign where there is none."""
+        if self.kind == "ieee":
+            return self.infinity | 1 << (self.mantissa - 1)
+        return self.magnitude if self.kind in ("fn", "scale") else self.sign
+
+    @property
+    def overflow(self) -> int:
+        """What a number that is too large becomes."""
+        if self.kind == "ieee":
+            return self.infinity
+        return self.largest if self.kind == "finite" else self.nan
+
+
+SMALL_FLOATS = {
+    "f8E4M3FN": SmallFloat(4, 3, 7, "fn"),
+    "f8E5M2": SmallFloat(5, 2, 15, "ieee"),
+    "f8E4M3FNUZ": SmallFloat(4, 3, 8, "fnuz"),
+    "f8E5M2FNUZ": SmallFloat(5, 2, 16, "fnuz"),
+    "f8E4M3": SmallFloat(4, 3, 7, "ieee"),
+    "f8E3M4": SmallFloat(3, 4, 3, "ieee"),
+    "f8E4M3B11FNUZ": SmallFloat(4, 3, 11, "fnuz"),
+    "f8E8M0FNU": SmallFloat(8, 0, 127, "scale"),
+    "f6E2M3FN": SmallFloat(2, 3, 1, "finite"),
+    "f6E3M2FN": SmallFloat(3, 2, 3, "finite"),
+    "f4E2M1FN": SmallFloat(2, 1, 1, "finite"),
+}
+# Machines have these two, but not each of them a rounding from f64.
+_HALF_FLOATS = {"f16": SmallFloat(5, 10, 15, "ieee"), "bf16": SmallFloat(8, 7, 127, "ieee")}
+
+
+class _WideFloat(NamedTuple):
+    """f32 or f64: what small types are widened to."""
+
+    width: int
+    mantissa: int
+    bias: int
+
+    @property
+    def infinity(self) -> int:
+        return ((1 << (self.width - 1)) - 1) & -(1 << self.mantissa)
+
+    @property
+    def nan(self) -> int:
+        return self.infinity | 1 << (self.mantissa - 1)
+
+    def power(self, exponent: int) -> int:
+        """The bits of 2**exponent, a normal number."""
+        return (exponent + self.bias) << self.mantissa
+
+    @property
+    def integer(self) -> Any:
+        return ir.IntegerType.get_signless(self.width)
+
+    @property
+    def element(self) -> Any:
+        return float_type(f"f{self.width}")
+
+
+_WIDE_FLOATS = {"f32": _WideFloat(32, 23, 127), "f64": _WideFloat(64, 52, 1023)}
+
+
+def is_small_float(dtype: str) -> bool:
+    return dtype in SMALL_FLOATS
+
+
+def is_by_bits(source: str, target: str) -> bool:
+    """Whether a conversion is one that `convert_by_bits` is for."""
+    return source in SMALL_FLOATS or target in SMALL_FLOATS or (source == "f64" and target in _HALF_FLOATS)
+
+
+def convert_by_bits(x: Number, target: str, *, saturate: bool = False) -> Number:
+    """A number of a small type as any other, or the other way round, or an f64 as f16 or bf16."""
+    if x.dtype in SMALL_FLOATS:
+        x = widen_code(bits_of(x), x.dtype, "f64" if target == "f64" else "f32")
+    if not is_by_bits(x.dtype, target):
+        return to_float(x, target)
+    return from_bits(narrow_to_code(x, target, saturate=saturate), float_type(target))
+
+
+def widen_code(code: Number, dtype: str, target: str) -> Number:
+    """The number, as an f32 or f64, that the low bits of an integer are in a small type."""
+    layout, wide = SMALL_FLOATS[dtype], _WIDE_FLOATS[target]
+    code = convert("arith.extui", code, wide.integer)
+    bits = _widened_scale(code, wide) if layout.kind == "scale" else _widened(code, layout, wide)
+    return from_bits(bits, wide.element)
+
+
+def narrow_to_code(x: Number, target: str, *, saturate: bool = False) -> Number:
+    """The bits, in an integer of their number, of a float rounded to a small type; of an f64 to f16 and bf16 too."""
+    layout = SMALL_FLOATS.get(target) or _HALF_FLOATS[target]
+    x = x if x.dtype in _WIDE_FLOATS else to_float(x, "f32")
+    wide = _WIDE_FLOATS[x.dtype]
+    overflow = layout.largest if saturate else layout.overflow
+    code = _narrowed_scale(x, wide, overflow) if layout.kind == "scale" else _narrowed(x, layout, wide, overflow)
+    return convert("arith.trunci", code, ir.IntegerType.get_signless(bit_width(target)))
+
+
+def constant_code(value: float, dtype: str) -> int:
+    """The bits of the nearest number that a small type has, as text may have cut its digits; NaN is any of its NaNs."""
+    layout = SMALL_FLOATS[dtype]
+    if math.isnan(value):
+        return layout.nan
+    sign = layout.sign if math.copysign(1.0, value) < 0 else 0
+    if math.isinf(value):
+        return sign | layout.infinity
+    return sign | min(range(layout.largest + 1), key=lambda code: abs(_value(code, layout) - abs(value)))
+
+
+def _value(code: int, layout: SmallFloat) -> float:
+    """The number of a code without sign that is neither infinite nor NaN."""
+    exponent, mantissa = divmod(code, 1 << layout.mantissa)
+    if exponent == 0 and layout.kind != "scale":
+        return math.ldexp(mantissa, 1 - layout.bias - layout.mantissa)
+    return math.ldexp(mantissa + (1 << layout.mantissa), exponent - layout.bias - layout.mantissa)
+
+
+def _widened(code: Number, layout: SmallFloat, wide: _WideFloat) -> Number:
+    """The bits of the wide number."""
+    magnitude = code & layout.magnitude
+    moved = magnitude << (wide.mantissa - layout.mantissa)
+    normal = moved + ((wide.bias - layout.bias) << wide.mantissa)
+    # Subnormal numbers count in steps: so do the last bits of a number whose last bit weighs one step.
+    steps = code.constant(_step_counter(layout, wide))
+    subnormal = from_bits(magnitude + steps, wide.element) - from_bits(steps, wide.element)
+    bits = select(magnitude < 1 << layout.mantissa, bits_of(subnormal), normal)
+    if layout.kind == "ieee":
+        bits = select(magnitude >= layout.infinity, moved | wide.infinity, bits)
+    if layout.kind == "fn":
+        bits = select(magnitude == layout.nan, wide.nan, bits)
+    if layout.kind == "fnuz":
+        bits = select(code == layout.nan, wide.nan, bits)
+    return bits | (code & layout.sign) << (wide.width - 1 - layout.exponent - layout.mantissa)
+
+
+def _narrowed(x: Number, layout: SmallFloat, wide: _WideFloat, overflow: int) -> Number:
+    """The code of the nearest number."""
+    bits = bits_of(x)
+    magnitude = bits & ((1 << (wide.width - 1)) - 1)
+    shift = wide.mantissa - layout.mantissa
+    is_odd = magnitude.shift_right_unsigned(shift) & 1
+    rounding = (1 << (shift - 1)) - 1 - ((wide.bias - layout.bias) << wide.mantissa)
+    normal = (magnitude + is_odd + rounding).shift_right_unsigned(shift)
+    # The addition rounds to a multiple of the step.
+    steps = bits.constant(_step_counter(layout, wide))
+    counted = from_bits(magnitude, wide.element) + from_bits(steps, wide.element)
+    subnormal = bits_of(counted) - steps
+    code = select(magnitude < wide.power(1 - layout.bias), subnormal, normal)
+    code = select(code > layout.largest, overflow, code)
+    if overflow != layout.nan:
+        code = select(magnitude > wide.infinity, layout.nan, code)
+    sign = bits.shift_right_unsigned(wide.width - 1 - layout.exponent - layout.mantissa) & layout.sign
+    if layout.kind == "fnuz":
+        return select(code == 0, code, code | sign)
+    return code ^ sign
+
+
+def _step_counter(layout: SmallFloat, wide: _WideFloat) -> int:
+    """The bits of the power of two whose last bit weighs as much as the type's smallest subnormal number."""
+    return wide.power(1 - layout.bias - layout.mantissa + wide.mantissa)
+
+
+def _widened_scale(code: Number, wide: _WideFloat) -> Number:
+    if wide.bias > 127:
+        bits = (code + (wide.bias - 127)) << wide.mantissa
+    else:
+        # 2**-127 is a subnormal f32.
+        bits = select(code == 0, 1 << (wide.mantissa - 1), code << wide.mantissa)
+    return select(code == 255, wide.nan, bits)
+
+
+def _narrowed_scale(x: Number, wide: _WideFloat, overflow: int) -> Number:
+    bits = bits_of(x)
+    rounding = (1 << (wide.mantissa - 1)) - ((wide.bias - 127) << wide.mantissa)
+    normal = (bits + rounding).shift_right_unsigned(wide.mantissa)
+    # The two lowest, between which f32 is subnormal: 2**-127 and, from 1.5 * 2**-127 on, 2**-126.
+    half_way = wide.power(-127) + (1 << (wide.mantissa - 1)) if wide.bias > 127 else 3 << (wide.mantissa - 2)
+    lowest = select(bits < half_way, bits.constant(0), 1)
+    code = select(bits < wide.power(-126), lowest, normal)
+    code = select(code > 254, overflow, code)
+    # Not so zero, negative numbers and NaN.
+    return select(x > 0.0, code, 255)

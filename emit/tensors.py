@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits views and parts of tensors: dimensions split and merged, slices read and written.
+
+Sizes, offsets and strides are numbers where they are known, else index values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..bindings.mlir import ir
+from . import linalg
+
+Size = Any
+
+
+def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
+    """The tensor with one dimension as several, whose sizes multiply to its own.
+
+    Where one side's type does not tell a size that the other's does, what is known is true of both.
+    """
+    shape = list(tensor.type.shape)
+    tensor = cast(tensor, [*shape[:axis], _static_product(sizes), *shape[axis + 1 :]])
+    all_sizes = linalg.sizes_of(tensor)
+    all_sizes[axis : axis + 1] = sizes
+    shape, dynamic = _static_and_dynamic(all_sizes)
+    attributes = {
+        "reassociation": _groups(tensor.type.rank, axis, len(sizes)),
+        "static_output_shape": ir.DenseI64ArrayAttr.get(shape),
+    }
+    result = ir.RankedTensorType.get(shape, tensor.type.element_type)
+    return _create("tensor.expand_shape", result, [tensor, *dynamic], attributes)
+
+
+def _static_product(sizes: Sequence[Size]) -> int:
+    """The product as a type has it."""
+    known = [size for size in sizes if isinstance(size, int)]
+    return prod(known) if len(known) == len(sizes) else ir.ShapedType.get_dynamic_size()
+
+
+def cast(tensor: Any, shape: Sequence[int]) -> Any:
+    """The tensor with a type that knows more or less of its sizes."""
+    type_ = ir.RankedTensorType.get(list(shape), tensor.type.element_type)
+    if tensor.type == type_:
+        return tensor
+    return ir.Operation.create("tensor.cast", results=[type_], operands=[tensor]).result
+
+
+def merge(tensor: Any, axis: int, count: int) -> Any:
+    """The tensor with `count` dimensions from `axis` on as one."""
+    shape = list(tensor.type.shape)
+    merged = shape[axis : axis + count]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    size = dynamic if dynamic in merged else prod(merged)
+    result = ir.RankedTensorType.get([*shape[:axis], size, *shape[axis + count :]], tensor.type.element_type)
+    groups = _groups(len(shape) - count + 1, axis, count)
+    return _create("tensor.collapse_shape", result, [tensor], {"reassociation": groups})
+
+
+def _groups(rank: int, axis: int, count: int) -> Any:
+    """For each of `rank` dimensions those that it stands for, where the one at `axis` stands for `count`."""
+    i64 = ir.IntegerType.get_signless(64)
+    groups = [range(i, i + 1) if i < axis else range(i + count - 1, i + count) for i in range(rank)]
+    groups[axis] = range(axis, axis + count)
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
+
+
+def slice_of(tensor: Any, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size] | None = None) -> Any:
+    """A part of a tensor; strides are positive."""
+    if _is_nothing([*sizes, *tensor.type.shape]):
+        return linalg.empty(sizes, tensor.type.element_type)
+    shape, _ = _static_and_dynamic(sizes)
+    result = ir.RankedTensorType.get(shape, tensor.type.element_type)
+    operands, attributes = _place(offsets, sizes, strides or [1] * len(shape), 1)
+    return _create("tensor.extract_slice", result, [tensor, *operands], attributes)
+
+
+def put_slice(
+    source: Any,
+    tensor: Any,
+    offsets: Sequence[Size],
+    strides: Sequence[Size] | None = None,
+    sizes: Sequence[Size] | None = None,
+) -> Any:
+    """The tensor with another one written into it.
+
+    Where that was made in a slice, give the slice's `sizes`: only with the very same ones it is in its place already.
+    """
+    sizes = sizes or linalg.sizes_of(source)
+    if _is_nothing([*sizes, *tensor.type.shape]):
+        return tensor
+    operands, attributes = _place(offsets, sizes, strides or [1] * len(sizes), 2)
+    return _create("tensor.insert_slice", tensor.type, [source, tensor, *operands], attributes)
+
+
+def _is_nothing(sizes: Sequence[Size]) -> bool:
+    """Whether a part is known to have no elements. MLIR refuses one that begins where the tensor ends."""
+    return any(isinstance(size, int) and size == 0 for size in sizes)
+
+
+def _place(
+    offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size], tensors: int
+) -> tuple[list[Any], dict[str, Any]]:
+    operands: list[Any] = []
+    segments = [1] * tensors
+    attributes = {}
+    for name, values in (("offsets", offsets), ("sizes", sizes), ("strides", strides)):
+        static, dynamic = _static_and_dynamic(values)
+        attributes[f"static_{name}"] = ir.DenseI64ArrayAttr.get(static)
+        segments.append(len(dynamic))
+        operands += dynamic
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments)
+    return operands, attributes
+
+
+def _static_and_dynamic(values: Sequence[Size]) -> tuple[list[int], list[Any]]:
+    """The numbers, with MLIR's mark where a value stands, and the values."""
+    mark = ir.ShapedType.get_dynamic_size()
+    return [each if isinstance(each, int) else mark for each in values], [v for v in values if not isinstance(v, int)]
+
+
+def _create(name: str, result: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).result

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Windows that slide over dimensions of a tensor, as affine maps; what is outside of the tensor is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..bindings.mlir import ir
+from . import linalg
+from .movement import Size, copy, divided, greater, lesser, minus, plus, times
+from .tensors import put_slice, slice_of
+
+
+class Window(NamedTuple):
+    """What slides over one dimension: `taps` elements, `gap` apart. `before` and `after` are the padding."""
+
+    taps: int
+    stride: int = 1
+    gap: int = 1
+    before: int = 0
+    after: int = 0
+
+    @property
+    def reach(self) -> int:
+        return (self.taps - 1) * self.gap + 1
+
+    @property
+    def is_padded(self) -> bool:
+        return self.before > 0 or self.after > 0
+
+    def place(self, position: Any, tap: Any) -> Any:
+        """Where a tap of the window at a position is, as an affine expression of both."""
+        return position * self.stride + tap * self.gap
+
+    def span(self, positions: Size) -> Size:
+        """How many elements one tap goes over, from the first of so many positions to the last."""
+        return greater(plus(times(positions, self.stride), 1 - self.stride), 0)
+
+    def fit_to(self, size: int, positions: int) -> Window:
+        """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
+        dynamic = ir.ShapedType.get_dynamic_size()
+        if dynamic in (size, positions):
+            return self
+        reached = max(positions - 1, 0) * self.stride + self.reach
+        return self._replace(after=max(reached - size - self.before, 0))
+
+
+class Meeting(NamedTuple):
+    """The positions at which one tap of a window is inside of the data."""
+
+    first: Size
+    #: How many there are.
+    length: Size
+    #: Where in the data the tap is at the first of them.
+    place: Size
+
+
+def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
+    """Where a tap meets the data in a dimension of so many elements; the taps of the window do not count."""
+    origin = plus(times(tap, window.gap), -window.before)
+    first, end = (
+        lesser(divided(plus(greater(distance, 0), window.stride - 1), window.stride), positions)
+        for distance in (minus(0, origin), minus(size, origin))
+    )
+    place = plus(origin, times(first, window.stride))
+    # Where they do not meet, the part of the data that nobody reads is at its end.
+    return Meeting(first, minus(end, first), lesser(greater(place, 0), size))
+
+
+def padded(tensor: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+    """The tensor with a border of one value around it; the tensor itself where the border is nowhere."""
+    if not any(before) and not any(after):
+        return tensor
+    sizes = linalg.sizes_of(tensor)
+    around = [plus(size, low + high) for size, low, high in zip(sizes, before, after, strict=True)]
+    whole = linalg.fill(value, linalg.empty(around, tensor.type.element_type))
+    return put_slice(copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plug-ins in this process: what they are called, and that each is imported once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from relax_mlir.support.plugins import load_plugin
+
+
+def test_the_first_time_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "told_once.py"
+    path.write_text("")
+    assert [load_plugin(str(path)), load_plugin(str(path)), load_plugin("told_once")] == [True, False, False]
