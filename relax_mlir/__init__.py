@@ -56,8 +56,11 @@ if TYPE_CHECKING:
     from .passes.core.statistics import Statistics as Statistics
     from .passes.gradient.registry import all_gradients as all_gradients
     from .passes.gradient.registry import register_gradient as register_gradient
+    from .passes.schedule.plan import Panel as Panel
+    from .passes.schedule.plan import Plan as Plan
     from .passes.schedule.registry import ScheduleContext as ScheduleContext
     from .passes.schedule.registry import register_schedule as register_schedule
+    from .passes.schedule.rules import register_plan as register_plan
     from .pipeline import Decline as Decline
     from .pipeline import LegalizeOps as LegalizeOps
     from .pipeline import Pipeline as Pipeline
@@ -129,6 +132,9 @@ _EXPORTS = {
     "register_target": "pipeline",
     "ScheduleContext": "passes.schedule.registry",
     "register_schedule": "passes.schedule.registry",
+    "Panel": "passes.schedule.plan",
+    "Plan": "passes.schedule.plan",
+    "register_plan": "passes.schedule.rules",
     "OpPattern": "dialects.tir.prim_func",
     "Stage": "passes.core.stages",
     "Stages": "passes.core.stages",
