@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules for plans as a plug-in point: a target's own are tried first, for each operation, and are refused when unclear."""
+"""Rules for plans as a plug-in point: a target's own are tried first for each operation, and refused when unclear."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_second_rule_of_a_name_is_refused() -> None:
     def plan_matmul(op: Any, machine: Any) -> rx.Plan:
         raise rx.Decline("never")
 
-    with pytest.raises(rx.RelaxError, match="target 'llvm' has a plan rule 'matmul' already: .*matmul.py"):
+    with pytest.raises(rx.RelaxError, match=r"target 'llvm' has a plan rule 'matmul' already: .*matmul\.py"):
         rx.register_plan("llvm")(plan_matmul)
     with pytest.raises(rx.RelaxError, match="unknown target 'lvm'"):
         rx.register_plan("lvm")(plan_matmul)
