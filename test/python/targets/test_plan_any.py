@@ -79,10 +79,12 @@ def loop_plan(draw: Any, loops: str) -> str:
         clauses.append(f"square {square}")
     if tile:
         clauses.append("tile " + ", ".join(f"{each}: {count}" for each, count in tile.items()))
+    block, length = draw(dim), draw(few)
     if draw(st.booleans()):
-        clauses.append(f"blocks {draw(dim)}: {draw(few)}")
-    if draw(st.sampled_from([False, False, True])):
-        clauses.append(f"panel {draw(st.integers(0, 1))} along {draw(dim)}: {draw(st.integers(1, 12))}")
+        clauses.append(f"blocks {block}: {length}")
+    if reductions and not draw(st.integers(0, 2)):
+        along = draw(st.sampled_from([each for each in names if loops[each].isupper()] + [block]))
+        clauses.append(f"panel {draw(st.integers(0, 1))} along {along}: {draw(st.sampled_from([length, 13]))}")
     return "; ".join(clauses)
 
 
