@@ -104,7 +104,8 @@ def check_lanes(op: StructuredOp, vector: int) -> None:
 
 def keeps_results(op: StructuredOp, plan: Plan) -> bool:
     """Whether nothing is written before a result is done."""
-    return len(op.reductions) == plan.carried > 0 and not plan.blocks
+    carried = plan.order[len(plan.order) - plan.carried :]
+    return sum(len(plan.joined[dim]) for dim in carried) == len(op.reductions) > 0 and not plan.blocks
 
 
 def fill_of(value: Any) -> Any:
