@@ -324,3 +324,11 @@ func.func @sum(%x: tensor<6x24xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attri
   } -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// -----
+
+func.func @named(%x: tensor<6xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @named: tir.plan "order 0; vector 0 x 4" does not fit the operation: loops are made of 'linalg.generic', which linalg-generalize-named-ops makes of 'linalg.copy'}}
+  %0 = linalg.copy {tir.plan = "order 0; vector 0 x 4"} ins(%x : tensor<6xf32>) outs(%out : tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
