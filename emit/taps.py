@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from math import prod
 from typing import Any
 
-from . import loops, scalar
-from .movement import Size, plus, product, times
+from . import loops
+from .linalg import is_nothing
+from .numbers import Size
 from .windows import Meeting, Window, meeting
 
 #: Windows by dimension.
@@ -32,15 +34,12 @@ def is_widely_padded(windows: Windows) -> bool:
 
 def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]) -> Any:
     """Whether most taps lie in the padding, a truth value where sizes are known at run time only."""
-    inside: list[Size] = []
-    for letter, window in windows.items():
-        met = [meeting(window, tap, sizes[letter], positions[letter]).length for tap in range(window.taps)]
-        inside.append(reduce(plus, met, 0))
-    every = [times(window.taps, positions[letter]) for letter, window in windows.items()]
-    some, limit = times(product(inside), _OF), times(product(every), _MOST_INSIDE)
-    if isinstance(some, int) and isinstance(limit, int):
-        return some < limit
-    return scalar.compare("<", loops.index(some), loops.index(limit), "index")
+    met = [
+        [meeting(window, tap, sizes[letter], positions[letter]).length for tap in range(window.taps)]
+        for letter, window in windows.items()
+    ]
+    every = prod(window.taps * positions[letter] for letter, window in windows.items())
+    return prod(map(sum, met)) * _OF < every * _MOST_INSIDE
 
 
 def for_each_tap(
@@ -58,7 +57,7 @@ def for_each_tap(
             return body(value, at, {letter: meet(letter, tap) for letter, tap in at.items()})
         letter = letters[len(taps)]
         met = {tap: meet(letter, tap).length for tap in range(windows[letter].taps)}
-        some = [tap for tap, count in met.items() if count != 0]
+        some = [tap for tap, count in met.items() if not is_nothing([count])]
         # Along the last dimension sizes that are known make better vectors than one loop for all taps has.
         is_worth_code = letter == letters[-1] and all(isinstance(met[tap], int) and met[tap] > 1 for tap in some)
         if len(some) > 1 and not is_worth_code:
@@ -70,4 +69,6 @@ def for_each_tap(
 
 def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Any) -> Any:
     """`value = body(i, value)` so many times; without a loop where that is known to be once."""
-    return body(0, value) if count == 1 else loops.for_range(0, count, lambda i, inner: body(i, inner), value)[0]
+    if isinstance(count, int) and count == 1:
+        return body(0, value)
+    return loops.for_range(0, count, lambda i, inner: body(i, inner), value)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...emit import linalg
+from ...emit import linalg, numbers
 from ...emit.affine_values import affine_value
 from .group import Group, Member, asked_map
 from .maps import compose, identity, plain_dim
@@ -86,7 +86,7 @@ class _GroupBody:
 
     def _size(self, expression: Any, known: int) -> Any:
         if known != ir.ShapedType.get_dynamic_size():
-            return linalg.constant_index(known)
+            return numbers.as_index(known)
         loop = plain_dim(expression)
         assert loop is not None
         if loop not in self._sizes:

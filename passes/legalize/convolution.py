@@ -21,9 +21,9 @@ from ...dialects.core.symbols import dim_mod, dim_mul, equal
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.relax.infer.windows import Padding
-from ...emit import linalg, loops, scalar, size_checks, tensors
+from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
-from ...emit.movement import Size, copy, divided
+from ...emit.numbers import Size, as_index, constant
 from ...emit.taps import Windows, for_each_tap, is_mostly_padding, is_widely_padded, one_by_one
 from ...emit.windows import Meeting, Window, padded
 from .builder import RuleBuilder
@@ -72,7 +72,7 @@ class Lettered(NamedTuple):
         if groups == 1:
             return self
         axis = self.letters.index(letter)
-        one = divided(self.sizes[letter], groups)
+        one = self.sizes[letter] // groups
         letters = self.letters[:axis] + "G" + self.letters[axis:]
         return Lettered(tensors.split(self.value, axis, [groups, one]), letters)
 
@@ -184,13 +184,12 @@ def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
     if equal(channels, taken if conv.is_transposed else dim_mul(taken, conv.groups)) is not True:
         one, other = data.sizes["C"], weight.sizes["I"]
         if conv.groups > 1 and not conv.is_transposed:
-            other = scalar.multiply(loops.index(other), linalg.constant_index(conv.groups), "index")
-        size_checks.require_same(one, other, "channels of the data and the weight")
+            other = other * conv.groups
+        loops.require_same(one, other, "channels of the data and the weight")
     grouped = "I" if conv.is_transposed else "O"
     if equal(dim_mod(_known(conv.weight, weight, grouped), conv.groups), 0) is not True:
-        size, groups = loops.index(weight.sizes[grouped]), linalg.constant_index(conv.groups)
-        divides = scalar.compare("==", scalar.create("arith.remui", size, groups), linalg.constant_index(0), "index")
-        loops.require(divides, "ValueError", f"{conv.groups} groups do not divide {{}} channels", size)
+        size = as_index(weight.sizes[grouped])
+        loops.require(size % conv.groups == 0, "ValueError", f"{conv.groups} groups do not divide {{}} channels", size)
 
 
 def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
@@ -219,7 +218,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
         add_taps = lambda zeros: _by_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
         return summed([conv.data.dtype, conv.weight.dtype], out.value, conv.dtype, add_taps)
 
-    if 0 in (*data.sizes.values(), *weight.sizes.values()):
+    if linalg.is_nothing([*data.sizes.values(), *weight.sizes.values()]):
         # Upstream's slices may not start at the end of a dimension, which that of an empty one is.
         return summed([], out.value, conv.dtype, lambda zeros: zeros)
     if not is_widely_padded(windows):
@@ -236,7 +235,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
 def _padded(data: Lettered, windows: Windows) -> Lettered:
     """The data with zeros around."""
     along = [windows.get(letter, Window(1)) for letter in data.letters]
-    zero = scalar.constant(0, data.value.type.element_type)
+    zero = constant(0, data.value.type.element_type)
     return data.replaced(padded(data.value, zero, [each.before for each in along], [each.after for each in along]))
 
 
@@ -336,4 +335,4 @@ def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: 
 
     summed = sum_of_products(*_contraction(conv, joined, weight, whole.part(used), places))
     apart = tensors.split(whole.with_part(summed, used), len(sizes), [rows, width])
-    return copy(Lettered(apart, out.letters).part({wide: Part(0, columns)}).value, out.value)
+    return linalg.copy(Lettered(apart, out.letters).part({wide: Part(0, columns)}).value, out.value)

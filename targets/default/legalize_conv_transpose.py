@@ -9,8 +9,9 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...dialects.relax.infer.windows import Padding
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar, tensors
-from ...emit.movement import Size, copy, plus, times
+from ...emit import linalg, loops, tensors
+from ...emit.linalg import copy
+from ...emit.numbers import Number, Size
 from ...emit.windows import Window
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
@@ -42,8 +43,7 @@ def _require_taps(conv: Convolution, weight: Lettered) -> None:
     for letter in conv.spatial:
         size = weight.sizes[letter]
         if not isinstance(size, int):
-            has_taps = scalar.compare(">", size, linalg.constant_index(0), "index")
-            loops.require(has_taps, "ValueError", f"the weight is empty along {letter}")
+            loops.require(size > 0, "ValueError", f"the weight is empty along {letter}")
 
 
 def _spread(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, extra: Sequence[int]) -> Lettered:
@@ -51,12 +51,12 @@ def _spread(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, 
     sizes, offsets, strides = data.sizes, dict.fromkeys(data.letters, 0), dict.fromkeys(data.letters, 1)
     starts, ends = dict(offsets), dict(sizes)
     for position, letter in enumerate(conv.spatial):
-        reach = times(plus(weight.sizes[letter], -1), conv.dilation[position])
+        reach = (weight.sizes[letter] - 1) * conv.dilation[position]
         padding = conv.padding[position]
         cut = _cut(reach, padding, extra[position])
-        ends[letter] = plus(out.sizes[letter], reach)
-        sizes[letter] = plus(ends[letter], sum(cut))
-        offsets[letter] = plus(reach, cut.before - padding.before)
+        ends[letter] = out.sizes[letter] + reach
+        sizes[letter] = ends[letter] + sum(cut)
+        offsets[letter] = reach + (cut.before - padding.before)
         strides[letter] = conv.strides[position]
         starts[letter] = cut.before
     spread = _placed(data.value, list(sizes.values()), list(offsets.values()), list(strides.values()))
@@ -68,7 +68,7 @@ def _spread(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, 
 def _placed(tensor: Any, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Any:
     """The tensor's elements among zeros."""
     element = tensor.type.element_type
-    zeros = linalg.fill(scalar.constant(0, element), linalg.empty(sizes, element))
+    zeros = linalg.fill(0, linalg.empty(sizes, element))
     place = tensors.slice_of(zeros, offsets, linalg.sizes_of(tensor), strides)
     return tensors.put_slice(copy(tensor, place), zeros, offsets, strides)
 
@@ -81,24 +81,26 @@ def _cut(reach: Size, padding: Padding, extra: int) -> Padding:
 
 def _reversed(weight: Lettered, spatial: str) -> Lettered:
     """A copy of the weight with its taps in the opposite order."""
-    sizes = weight.sizes
-    axes = [weight.letters.index(letter) for letter in spatial if sizes[letter] != 1]
+    sizes = list(weight.sizes.values())
+    axes = [weight.letters.index(letter) for letter in spatial]
+    axes = [axis for axis in axes if not isinstance(sizes[axis], int) or sizes[axis] != 1]
     if not axes:
         return weight
-    rank, out = len(sizes), linalg.empty(list(sizes.values()), weight.value.type.element_type)
-    lasts = {axis: plus(list(sizes.values())[axis], -1) for axis in axes}
-    kinds = [linalg.PARALLEL] * rank
+    rank, out = len(sizes), linalg.empty(sizes, weight.value.type.element_type)
+    lasts = {axis: sizes[axis] - 1 for axis in axes}
     if all(isinstance(last, int) for last in lasts.values()):
         places = [ir.AffineExpr.get_dim(axis) for axis in range(rank)]
         for axis, last in lasts.items():
             places[axis] = last - places[axis]
         maps = [ir.AffineMap.get(rank, 0, places), linalg.identity(rank)]
-        return weight.replaced(linalg.generic([weight.value], [out], maps, kinds, lambda value, _: value)[0])
+        return weight.replaced(
+            linalg.generic([weight.value], [out], maps, [linalg.PARALLEL] * rank, lambda value, _: value)[0]
+        )
 
-    def opposite(_: Any) -> Any:
+    def opposite() -> Number:
         indices = [linalg.index(axis) for axis in range(rank)]
         for axis, last in lasts.items():
-            indices[axis] = scalar.subtract(loops.index(last), indices[axis], "index")
+            indices[axis] = last - indices[axis]
         return linalg.extract(weight.value, indices)
 
-    return weight.replaced(linalg.generic([], [out], [linalg.identity(rank)], kinds, opposite)[0])
+    return weight.replaced(linalg.parallel([], out, opposite))

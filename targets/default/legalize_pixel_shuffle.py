@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, size_checks
-from ...emit.movement import copy, merged, product, split
+from ...emit import linalg, loops
+from ...emit.linalg import copy
+from ...emit.tensors import merge_all as merged
+from ...emit.tensors import split_all as split
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -20,7 +23,7 @@ def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def shuffled(data: Any, output: Any) -> Any:
         *batch, all_channels, height, width = linalg.sizes_of(data)
         channels = linalg.sizes_of(output)[-3]
-        size_checks.require_same(all_channels, product([channels, factor, factor]), "channels to shuffle")
+        loops.require_same(all_channels, prod([channels, factor, factor]), "channels to shuffle")
         outer = [[size] for size in batch]
         source = split(data, [*outer, [channels, factor, factor], [height], [width]])
         target = split(output, [*outer, [channels], [height, factor], [width, factor]])

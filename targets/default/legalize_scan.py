@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from ...dialects.relax import dialect as relax
-from ...emit import linalg, scalar
-from ...emit.conversions import accumulator, convert_scalar, element
+from ...emit import linalg
+from ...emit.conversions import accumulator
 from ...emit.loops import for_range, load, nest, size, store
+from ...emit.numbers import Number, constant
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
-_STEPS: dict[str, tuple[Callable[[Any, Any, str], Any], int]] = {
-    "cumsum": (scalar.add, 0),
-    "cumprod": (scalar.multiply, 1),
+_STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
+    "cumsum": (operator.add, 0),
+    "cumprod": (operator.mul, 1),
 }
 
 
@@ -34,11 +36,11 @@ def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         def along_axis(*others: Any) -> None:
             def advance(place: Any, total: Any) -> Any:
                 indices = [*others[:axis], place, *others[axis:]]
-                following = step(total, convert_scalar(load(x, *indices), source, wide), wide)
-                store(convert_scalar(total if is_exclusive else following, wide, result), output, *indices)
+                following = step(total, load(x, *indices).of(source).to(wide))
+                store((total if is_exclusive else following).of(wide).to(result), output, *indices)
                 return following
 
-            for_range(0, size(x, axis), advance, scalar.constant(start, element(wide)))
+            for_range(0, size(x, axis), advance, constant(start, wide))
 
         nest([size(x, other) for other in range(rank) if other != axis], along_axis)
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar
-from ...emit.conversions import convert_scalar
+from ...emit import linalg, loops
+from ...emit.numbers import Number, select
 from ...emit.sorting import precedes
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -22,36 +23,31 @@ def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     right = op.right
 
     def body(x: Any, boundaries: Any, output: Any) -> Any:
-        rank = linalg.rank_of(output)
-        count = loops.index(loops.sizes(boundaries)[0])
+        count = loops.size(boundaries, 0)
 
-        def is_before(position: Any, value: Any) -> Any:
+        def is_before(position: Number, value: Number) -> Number:
             """Whether the value's place is behind the boundary at a position."""
-            boundary = convert_scalar(loops.load(boundaries, position), dtypes[1], common)
-            return scalar.inverted(precedes(value, boundary, common)) if right else precedes(boundary, value, common)
+            boundary = loops.load(boundaries, position).of(dtypes[1]).to(common)
+            return ~precedes(value, boundary, common) if right else precedes(boundary, value, common)
 
-        def step(given: Any, _: Any) -> Any:
-            value = convert_scalar(given, dtypes[0], common)
-            return scalar.from_index(_first_not(count, lambda position: is_before(position, value)), result)
+        def step(given: Number) -> Number:
+            value = given.of(dtypes[0]).to(common)
+            return _first_not(count, lambda position: is_before(position, value)).to(result)
 
-        return linalg.generic([x], [output], [linalg.identity(rank)] * 2, [linalg.PARALLEL] * rank, step)[0]
+        return linalg.parallel([x], output, step)
 
     return builder.prim(body, pattern=OpPattern.INJECTIVE)
 
 
-def _first_not(count: Any, is_before: Any) -> Any:
+def _first_not(count: Number, is_before: Callable[[Number], Number]) -> Number:
     """The first position below `count` for which it is false, or `count`, by halving."""
-    one = linalg.constant_index(1)
 
-    def halve(low: Any, high: Any) -> list[Any]:
-        middle = scalar.create("arith.shrui", scalar.add(low, high, "index"), one)
+    def halve(low: Number, high: Number) -> list[Number]:
+        middle = (low + high).shift_right_unsigned(1)
         before = is_before(middle)
-        return [scalar.select(before, scalar.add(middle, one, "index"), low), scalar.select(before, high, middle)]
+        return [select(before, middle + 1, low), select(before, high, middle)]
 
-    low, _ = loops.repeat_while(
-        [linalg.constant_index(0), count], lambda low, high: scalar.compare("<", low, high, "index"), halve
-    )
-    return low
+    return loops.repeat_while([0, count], lambda low, high: low < high, halve)[0]
 
 
 def _common(one: str, other: str) -> str:

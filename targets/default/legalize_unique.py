@@ -14,8 +14,8 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
-from ...emit import scalar
-from ...emit.loops import for_range, index, load, nest, repeat_while, scratches, size, store, when
+from ...emit.loops import for_range, load, nest, repeat_while, scratches, size, store, when
+from ...emit.numbers import constant, maximum
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -125,28 +125,28 @@ def _number(total: Any, in_order: Records, same: Order, results: Mapping[str, An
 
     def step(place: Any, groups: Any) -> Any:
         record = in_order(place)
-        previous = in_order(scalar.maximum(scalar.subtract(place, index(1), "index"), index(0), "index"))
-        is_first = scalar.compare("==", place, index(0), "index")
-        differs = scalar.inverted(same(previous, record))
-        begins = scalar.create("arith.ori", is_first, differs)
-        counted = scalar.incremented_if(begins, groups)
-        group = scalar.subtract(counted, index(1), "index")
+        previous = in_order(maximum(place - 1, 0))
+        is_first = place == 0
+        differs = ~same(previous, record)
+        begins = is_first | differs
+        counted = groups + begins.to("index")
+        group = counted - 1
         when(begins, lambda: _begin(group, record[0], results))
         if _COUNTS in results:
-            one = scalar.constant(1, results[_COUNTS].type.element_type)
-            store(scalar.add(load(results[_COUNTS], group), one, "i64"), results[_COUNTS], group)
+            one = constant(1, results[_COUNTS].type.element_type)
+            store(load(results[_COUNTS], group) + one, results[_COUNTS], group)
         if _INVERSE in results:
             store(_as_i64(group), results[_INVERSE], record[0])
         return counted
 
-    return for_range(0, total, step, index(0))[0]
+    return for_range(0, total, step, 0)[0]
 
 
 def _begin(group: Any, position: Any, results: Mapping[str, Any]) -> None:
     # Sorting is stable: the first in order is the first in the tensor.
     store(_as_i64(position), results[_FIRSTS], group)
     if _COUNTS in results:
-        store(scalar.constant(0, results[_COUNTS].type.element_type), results[_COUNTS], group)
+        store(0, results[_COUNTS], group)
 
 
 def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any]) -> Any:
@@ -154,11 +154,11 @@ def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any
 
     def step(position: Any, found: Any) -> Any:
         group = load(groups[_INVERSE], position)
-        is_first = scalar.compare("==", load(groups[_FIRSTS], group), _as_i64(position), "i64")
+        is_first = load(groups[_FIRSTS], group) == _as_i64(position)
         when(is_first, lambda: begin(group, position, found))
         if _INVERSE in results:
             store(_as_i64(load(numbers, group)), results[_INVERSE], position)
-        return scalar.incremented_if(is_first, found)
+        return found + is_first.to("index")
 
     def begin(group: Any, position: Any, number: Any) -> None:
         store(number, numbers, group)
@@ -166,35 +166,35 @@ def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any
         if _COUNTS in results:
             store(load(groups[_COUNTS], group), results[_COUNTS], number)
 
-    return for_range(0, size(numbers, 0), step, index(0))[0]
+    return for_range(0, size(numbers, 0), step, 0)[0]
 
 
 def _slice_order(items: Any, dtype: str, before: Any, after: Any) -> tuple[Order, Order]:
     """Which of two slices comes first, by the first elements in which they differ, and whether they are the same."""
-    total = scalar.multiply(before, after, "index")
+    total = before * after
 
     def element(record: Record, place: Any) -> Any:
-        outer, inner = scalar.create("arith.divui", place, after), scalar.create("arith.remui", place, after)
+        outer, inner = place // after, place % after
         return load(items, outer, record[0], inner)
 
     def difference(left: Record, right: Record) -> Any:
         """The place of the first difference; their size where there is none."""
 
         def goes_on(place: Any) -> Any:
-            is_left = scalar.compare("<", place, total, "index")
+            is_left = place < total
             same = lambda: equals(element(left, place), element(right, place), dtype)  # noqa: E731
-            return when(is_left, same, lambda: scalar.constant(False, is_left.type), [is_left.type])[0]
+            return when(is_left, same, lambda: constant(False, is_left.type), [is_left.type])[0]
 
-        return repeat_while([index(0)], goes_on, lambda place: scalar.add(place, index(1), "index"))[0]
+        return repeat_while([0], goes_on, lambda place: place + 1)[0]
 
     def order(left: Record, right: Record) -> Any:
         place = difference(left, right)
-        differ = scalar.compare("<", place, total, "index")
+        differ = place < total
         first = lambda: precedes(element(left, place), element(right, place), dtype)  # noqa: E731
-        return when(differ, first, lambda: scalar.constant(False, differ.type), [differ.type])[0]
+        return when(differ, first, lambda: constant(False, differ.type), [differ.type])[0]
 
     def same(left: Record, right: Record) -> Any:
-        return scalar.compare("==", difference(left, right), total, "index")
+        return difference(left, right) == total
 
     return order, same
 
@@ -228,4 +228,4 @@ def _taken(
 
 
 def _as_i64(value: Any) -> Any:
-    return scalar.from_index(value, "i64")
+    return value.to("i64")
