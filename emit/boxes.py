@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .conversions import widened
-from .loops import load, repeat_while, when
-from .numbers import Number, constant, maximum, minimum, select
+from .loops import and_then, load, repeat_while
+from .numbers import Number, maximum, minimum, select
 
 
 def load_wide(buffer: Any, *indices: Any) -> Number:
@@ -45,8 +45,5 @@ def overlap(one: Box, other: Box) -> Number:
 def any_of(count: Number, holds: Callable[[Number], Number]) -> Number:
     """Whether `holds(i)` for an i below the count; it stops at the first."""
 
-    def goes_on(place: Number) -> Number:
-        is_left = place < count
-        return when(is_left, lambda: ~holds(place), lambda: constant(False, "i1"), [is_left.type])[0]
-
+    goes_on = lambda place: and_then(place < count, lambda: ~holds(place))  # noqa: E731
     return repeat_while([0], goes_on, lambda place: place + 1)[0] < count

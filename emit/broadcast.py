@@ -89,7 +89,7 @@ def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: 
             if place in (axis, (MAYBE, axis)):
                 own = linalg.dim(value, position)
                 require_broadcastable(size, own, message)
-                size = deciding(size, own)
+                size = as_index(deciding(size, own))
     return size
 
 

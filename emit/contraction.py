@@ -106,7 +106,7 @@ def runtime_size(terms: Sequence[Term], label: str) -> Any:
     for term in terms:
         for axis, own in enumerate(term.labels):
             if own == label:
-                size = deciding(size, linalg.dim(term.value, axis))
+                size = as_index(deciding(size, linalg.dim(term.value, axis)))
     return size
 
 

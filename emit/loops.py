@@ -100,6 +100,11 @@ def when(
     return given(op.results)
 
 
+def and_then(first: Number, second: Callable[[], Number]) -> Number:
+    """Whether both hold; the second is asked only where the first does."""
+    return when(first, second, lambda: constant(False, "i1"), [first.type])[0]
+
+
 def _fill(block: Any, body: Callable[..., Any]) -> None:
     """The block gets what the body makes of its arguments, and yields what it returns."""
     with ir.InsertionPoint(block):

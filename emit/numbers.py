@@ -12,7 +12,7 @@ types do not tell a Number keeps, and what is computed from it. Sizes are Python
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Union, overload
+from typing import TYPE_CHECKING, Any, Union, overload
 
 from ..bindings.mlir import ir
 from ..dialects.core.infos import is_unsigned, signless
@@ -27,7 +27,20 @@ Operand = Union["Number", float, int]
 Size = Union["Number", int]
 
 
-class Number(ir.Value):  # type: ignore[misc]
+if TYPE_CHECKING:  # the bindings' own class has no stubs
+
+    class _Value:
+        type: Any
+        context: Any
+        owner: Any
+
+        def __init__(self, value: Any) -> None: ...
+
+else:
+    _Value = ir.Value
+
+
+class Number(_Value):
     """An SSA value that is a float, an integer, or a vector of them."""
 
     __slots__ = ("element", "is_float", "is_unsigned")
@@ -119,6 +132,9 @@ class Number(ir.Value):  # type: ignore[misc]
         if self._is_unchanged_by(1, other):
             return self
         return self._binary("", "arith.divui", other)
+
+    def __rfloordiv__(self, other: Operand) -> Number:
+        return self._binary("", "arith.divui", other, swapped=True)
 
     def __mod__(self, other: Operand) -> Number:
         """As `//` of integers that are not negative."""
@@ -273,7 +289,15 @@ def maximum(x: int, y: int) -> int: ...
 
 
 @overload
-def maximum(x: Operand, y: Operand) -> Number: ...
+def maximum(x: Number, y: Operand) -> Number: ...
+
+
+@overload
+def maximum(x: Operand, y: Number) -> Number: ...
+
+
+@overload
+def maximum(x: Size, y: Size) -> Size: ...
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -286,7 +310,15 @@ def minimum(x: int, y: int) -> int: ...
 
 
 @overload
-def minimum(x: Operand, y: Operand) -> Number: ...
+def minimum(x: Number, y: Operand) -> Number: ...
+
+
+@overload
+def minimum(x: Operand, y: Number) -> Number: ...
+
+
+@overload
+def minimum(x: Size, y: Size) -> Size: ...
 
 
 def minimum(x: Any, y: Any) -> Any:

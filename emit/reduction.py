@@ -74,7 +74,8 @@ class Reduction:
     def known_count(self) -> int | None:
         """How many elements are combined into one, where that is known."""
         sizes = [self.sizes[axis] for axis in self.axes]
-        return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else None
+        known = [size for size in sizes if isinstance(size, int)]
+        return math.prod(known) if len(known) == len(sizes) else None
 
     def count(self) -> Number:
         """How many elements are combined into one, an i64."""

@@ -19,7 +19,7 @@ from typing import Any
 from ..bindings.mlir import ir
 from .conversions import widened
 from .linalg import segments
-from .loops import for_range, load, repeat_while, scratches, size, store, when
+from .loops import and_then, for_range, load, repeat_while, scratches, size, store, when
 from .numbers import Number, Size, as_index, constant, minimum, select
 
 #: Records that are compared at once.
@@ -159,17 +159,16 @@ class FirstOfMany:
 
     def _passed(self, place: Number, count: Number, record: Records) -> list[Number]:
         """From a place on the first record that comes before the top, or their count: in blocks, then one by one."""
-        top, block = self._get(as_index(0)), as_index(_BLOCK)
-        last, false = count - 1, constant(False, "i1")
+        top, last = self._get(as_index(0)), count - 1
 
         def is_block_passed(place: Number) -> Number:
-            end = place + block
+            end = place + _BLOCK
 
             def has_none() -> Number:
                 # Without an end before the block's, the comparisons are vectors.
-                return ~for_range(place, end, lambda i, any_: any_ | wants(i), false)[0]
+                return ~for_range(place, end, lambda i, any_: any_ | wants(i), constant(False, "i1"))[0]
 
-            return when(end <= count, has_none, lambda: false, [false.type])[0]
+            return and_then(end <= count, has_none)
 
         def wants(place: Number) -> Number:
             return self._order(record(place), top)
@@ -177,7 +176,7 @@ class FirstOfMany:
         def is_passed(place: Number) -> Number:
             return (place < count) & ~wants(minimum(place, last))
 
-        (place,) = repeat_while([place], is_block_passed, lambda place: place + block)
+        (place,) = repeat_while([place], is_block_passed, lambda place: place + _BLOCK)
         return repeat_while([place], is_passed, lambda place: place + 1)
 
     def _precedes(self, left: Record, right: Record) -> Number:

@@ -20,7 +20,7 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import dim_mod, dim_mul, equal
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import Layout, parse_layout
-from ...dialects.relax.infer.windows import Padding
+from ...dialects.relax.infer.windows import each_dimension, padding_of
 from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
 from ...emit.numbers import Size, as_index, constant
@@ -86,8 +86,7 @@ class Convolution:
         self.spatial = "DHW"[-count:]
         self.strides = self.per_dimension(op.strides)
         self.dilation = self.per_dimension(op.dilation)
-        padding = op.padding if len(op.padding) > 1 else op.padding * count
-        self.padding = [Padding(*each) for each in zip(padding[:count], padding[-count:], strict=True)]
+        self.padding = padding_of(op.padding, count)
         self.groups = op.groups
         self.data_layout = parse_layout(op.data_layout, f"NC{self.spatial}")
         self.kernel_layout = parse_layout(op.kernel_layout, f"{'IO' if self.is_transposed else 'OI'}{self.spatial}")
@@ -97,7 +96,7 @@ class Convolution:
         self.dtype: str = builder.result_dtype()
 
     def per_dimension(self, values: Sequence[int]) -> tuple[int, ...]:
-        return tuple(values) * (len(self.spatial) if len(values) == 1 else 1)
+        return each_dimension(values, len(self.spatial))
 
     def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
         """The windows over the data, by dimension, of a kernel with so many taps along each."""
@@ -307,15 +306,14 @@ def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mappin
     if not (others and data.letters.endswith(tall + wide) and out.letters.endswith(tall + wide)):
         return False
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
-    if (
-        windows[tall].stride > 1
-        or windows[wide].stride > 1
-        or not all(isinstance(n, int) for n in (width, columns, rows))
-    ):
+    if windows[tall].stride > 1 or windows[wide].stride > 1:
+        return False
+    if not (isinstance(width, int) and isinstance(columns, int) and isinstance(rows, int)):
         return False
     products = [taps["I"], *(taps[letter] for letter in windows)]
     # Results are written twice, so there has to be something to sum.
-    is_long = all(isinstance(n, int) for n in products) and prod(products) >= _MANY * _MANY // 2
+    known = [size for size in products if isinstance(size, int)]
+    is_long = len(known) == len(products) and prod(known) >= _MANY * _MANY // 2
     return is_long and rows > 1 and width * 10 <= -(-columns // _MANY) * _MANY * 9
 
 

@@ -290,9 +290,8 @@ def _check_heads(what: _Attention, query: Any, other: Any, info: TensorInfo) -> 
     if equal(dim_mod(what.query.shape[_HEADS], info.shape[_HEADS]), 0) is True:  # type: ignore[index]
         return
     heads, own = (as_index(linalg.sizes_of(tensor)[_HEADS]) for tensor in (query, other))
-    zero = as_index(0)
-    is_some = own > zero
+    is_some = own > 0
     loops.require(is_some, "ValueError", "key and value have no heads")
     rest = heads % select(is_some, own, 1)
-    divides = rest == zero
+    divides = rest == 0
     loops.require(divides, "ValueError", "{} heads of query are no multiple of {}", heads, own)

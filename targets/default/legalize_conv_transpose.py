@@ -31,7 +31,7 @@ def transposed_convolution(op: Any, operands: list[Any], builder: RuleBuilder) -
         _require_taps(conv, weight)
         spread, kernel = _spread(conv, data, weight, out, extra), _reversed(weight, conv.spatial)
         windows = {
-            letter: Window(kernel.sizes[letter], 1, gap)
+            letter: Window(kernel.sizes[letter], 1, gap)  # type: ignore[arg-type]
             for letter, gap in zip(conv.spatial, conv.dilation, strict=True)
         }
         return convolve(conv, spread, kernel, out, windows)
@@ -48,7 +48,8 @@ def _require_taps(conv: Convolution, weight: Lettered) -> None:
 
 def _spread(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, extra: Sequence[int]) -> Lettered:
     """The data with stride - 1 zeros between, and with the zeros around that the kernel reaches."""
-    sizes, offsets, strides = data.sizes, dict.fromkeys(data.letters, 0), dict.fromkeys(data.letters, 1)
+    sizes, strides = data.sizes, dict.fromkeys(data.letters, 1)
+    offsets: dict[str, Size] = dict.fromkeys(data.letters, 0)
     starts, ends = dict(offsets), dict(sizes)
     for position, letter in enumerate(conv.spatial):
         reach = (weight.sizes[letter] - 1) * conv.dilation[position]

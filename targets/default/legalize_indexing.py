@@ -81,7 +81,7 @@ def _check_taken(mode: str, indices: Any, dtype: str, axis: int, size: Any) -> N
     loops.require(can_read, "IndexError", f"cannot take elements along axis {axis}, which has none")
 
 
-def _place(mode: str, index: Any, dtype: str, size: Any) -> Any:
+def _place(mode: str, index: Number, dtype: str, size: Number) -> Number:
     if mode == "fast":
         return checked_position(index, dtype, size)
     if mode == "wrap" and is_unsigned(dtype):
@@ -92,10 +92,9 @@ def _place(mode: str, index: Any, dtype: str, size: Any) -> Any:
     return minimum(maximum(place, 0), size - 1)
 
 
-def _or_nan(read: Callable[[Any], Any], place: Any, size: Any, element: Any) -> Any:
+def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, element: Any) -> Number:
     # Without sign, for which numbers below 0 are large.
-    is_inside = place.of("ui64") < size
-    return loops.when(is_inside, lambda: read(place), lambda: constant(math.nan, element), [element])[0]
+    return loops.when(place.unsigned("<", size), lambda: read(place), lambda: constant(math.nan, element), [element])[0]
 
 
 # ---- slices ----

@@ -41,7 +41,8 @@ def multinomial_from_uniform(op: Any, operands: list[Any], builder: RuleBuilder)
                 return ~(threshold < total) & (place < last)
 
             def step(place: Any, total: Any) -> list[Any]:
-                return [place + 1, total + read(prob, row, place + 1)]
+                following = place + 1
+                return [following, total + read(prob, row, following)]
 
             place, _ = repeat_while([0, read(prob, row, 0)], goes_on, step)
             store(place.to(result_dtype), out, sample, 0)

@@ -17,6 +17,7 @@ from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
+from ...dialects.relax.infer.windows import each_dimension, padding_of
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.conversions import rounded
@@ -81,15 +82,10 @@ def _is_direct(layout: Layout, out_layout: Layout, spatial: str) -> bool:
     return is_permutation(layout, out_layout) and not blocked_dimensions(layout) & set(spatial)
 
 
-def _per_dimension(values: Sequence[int], count: int) -> list[int]:
-    return list(values) * count if len(values) == 1 else list(values)
-
-
 def _windows(op: Any) -> list[Window]:
     count = len(_spatial(op))
-    padding = _per_dimension(op.padding, count)
-    columns = [_per_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
-    return [Window(*each) for each in zip(*columns, padding[:count], padding[-count:], strict=True)]
+    columns = [each_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
+    return [Window(*each, *padding) for *each, padding in zip(*columns, padding_of(op.padding, count), strict=True)]
 
 
 def _pooled(op: Any, operands: list[Any], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
@@ -140,7 +136,7 @@ def avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}" for rank in _SPATIAL])
 def adaptive_avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
-    wanted = op.output_size and _per_dimension(op.output_size, len(_spatial(op)))
+    wanted = op.output_size and each_dimension(op.output_size, len(_spatial(op)))
 
     def compute(data: Any, output: Any, places: _Places) -> Any:
         shape = [data.type.shape[axis] for axis in places.axes]

@@ -15,7 +15,6 @@ from ...emit.conversions import rounded, widened
 from ...emit.loops import for_range
 from ...emit.numbers import (
     Number,
-    as_index,
     bits_of,
     constant,
     divide,
@@ -69,43 +68,35 @@ def combination(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         # What is combined in the result's own type needs no memory in between.
         is_direct = wide == str(output.type.element_type) and not op.keepdims
 
-        def step(x: Any, total: Any) -> Any:
+        def step(x: Number, total: Number) -> Number:
             return combine(to_float(widened(x), wide) if x.is_float else x.of(dtype), total)
 
         totals = output if is_direct else reduction.empty(wide)
         totals = reduction.fold(step, [reduction.whole], start(dtype), totals)
-        return totals if is_direct else reduction.over_kept(lambda x: _narrowed(x, output), [totals], output)
+        return (
+            totals
+            if is_direct
+            else reduction.over_kept(lambda x: rounded(x, str(output.type.element_type)), [totals], output)
+        )
 
     return _reduce(op, builder, body)
-
-
-def _narrowed(value: Any, output: Any) -> Any:
-    """A float in the type of a result; integers have that type already."""
-    x = value
-    return rounded(x, str(output.type.element_type)) if x.is_float else value
 
 
 # ---- means ----
 @register_legalize("relax.mean")
 def mean(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
-    return _reduce(op, builder, _float_mean if is_float(dtype) else lambda *values: _integer_mean(dtype, *values))
-
-
-def _float_mean(reduction: Reduction, output: Any) -> Any:
-    return reduction.mean(widened, [reduction.whole], output)
+    if not is_float(dtype):
+        return _reduce(op, builder, lambda rows, output: _integer_mean(dtype, rows, output))
+    return _reduce(op, builder, lambda rows, output: rows.mean(widened, [rows.whole], output))
 
 
 def _integer_mean(dtype: str, reduction: Reduction, output: Any) -> Any:
     """Added up in 64 bits, and rounded towards zero as every division of integers; 0 of no elements."""
     wide = "ui64" if is_unsigned(dtype) else "i64"
     count = reduction.count()
-    totals = reduction.fold(
-        lambda x, total: x.of(dtype).to(wide) + total,
-        [reduction.whole],
-        0,
-        reduction.empty(wide),
-    )
+    add = lambda x, total: x.of(dtype).to(wide) + total  # noqa: E731
+    totals = reduction.fold(add, [reduction.whole], 0, reduction.empty(wide))
     return reduction.over_kept(lambda x: divide(x.of(wide), count).of(wide).to(dtype), [totals], output)
 
 
@@ -120,7 +111,9 @@ def spread(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         if not is_root:
             return reduction.variance(mean, output)
         variance = reduction.variance(mean)
-        return reduction.over_kept(lambda x: _narrowed(intrinsic("sqrt", x), output), [variance], output)
+        return reduction.over_kept(
+            lambda x: rounded(intrinsic("sqrt", x), str(output.type.element_type)), [variance], output
+        )
 
     return _reduce(op, builder, body)
 
@@ -157,10 +150,8 @@ def _first_place(
 ) -> Any:
     """The lowest position of an element with `is_found(element, wanted)`, `wanted` being over the kept axes."""
 
-    def step(x: Any, wanted: Any, first: Any) -> Any:
-        nowhere = constant(NOWHERE, first.type)
-        place = select(is_found(x, wanted), reduction.position(), nowhere)
-        return minimum(place.of("ui64"), first)
+    def step(x: Number, wanted: Number, first: Number) -> Number:
+        return minimum(select(is_found(x, wanted), reduction.position(), NOWHERE).of("ui64"), first)
 
     reads = [reduction.whole, reduction.part(wanted)]
     if not keepdims:
@@ -184,10 +175,8 @@ def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         values = reduction.over_kept(lambda x: _from_key(x, dtype, result), [key], outputs[0])
         if len(outputs) == 1:
             return values
-        return [
-            values,
-            _first_place(reduction, lambda x, key: _key(x, dtype) == key, key, outputs[1], op.keepdims),
-        ]
+        is_median = lambda x, key: _key(x, dtype) == key  # noqa: E731
+        return [values, _first_place(reduction, is_median, key, outputs[1], op.keepdims)]
 
     return _reduce(op, builder, body, OpPattern.OPAQUE)
 
@@ -198,15 +187,12 @@ def _median_key(reduction: Reduction, dtype: str) -> Any:
     ranks = _median_ranks(reduction)
 
     def with_next_bit(step: Any, known: Any) -> Any:
-        shift = as_index(width - 1) - step
-        bit = constant(1, f"i{width}")
-        bit = bit << shift.to(f"i{width}")
+        bit = constant(1, f"i{width}") << (width - 1 - step).to(f"i{width}")
 
-        def count(x: Any, known: Any, total: Any) -> Any:
-            is_below = _key(x, dtype).unsigned("<", known | bit)
-            return total + is_below.to("i64")
+        def count(x: Number, known: Number, total: Number) -> Number:
+            return total + _key(x, dtype).unsigned("<", known | bit).to("i64")
 
-        def decide(known: Any, below: Any, rank: Any) -> Any:
+        def decide(known: Number, below: Number, rank: Number) -> Number:
             return select(below <= rank, known | bit, known)
 
         below = reduction.fold(count, [reduction.whole, reduction.part(known)], 0, reduction.empty("i64"))
@@ -219,15 +205,13 @@ def _median_key(reduction: Reduction, dtype: str) -> Any:
 
 def _median_ranks(reduction: Reduction) -> Any:
     """How many elements stand before the median: none where there is a NaN, whose key is the lowest; -1 of none."""
-    rank = reduction.count() - 1 >> 1
+    rank = (reduction.count() - 1) >> 1
     ranks = linalg.fill(rank, reduction.empty("i64"))
     if not is_float(reduction.dtype):
         return ranks
 
-    def step(x: Any, lowest_rank: Any) -> Any:
-        is_nan = widened(x) != widened(x)
-        own = select(is_nan, 0, rank)
-        return minimum(own, lowest_rank)
+    def step(x: Number, lowest_rank: Number) -> Number:
+        return minimum(select(widened(x) != widened(x), 0, rank), lowest_rank)
 
     return reduction.fold_into(step, [reduction.whole], ranks)
 

@@ -92,7 +92,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def body(data: Any, rois: Any, out: Any) -> None:
         _check(data, rois, out, layout)
         channels, computed = size(data, layout.channel), accumulator(str(data.type.element_type))
-        rows, columns = (sizes(out)[axis] for axis in (layout.row, layout.column))
+        rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
 
         def of_region(sums: Any, region: Any) -> None:
             image = _image(data, rois, region)
@@ -209,7 +209,7 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def body(data: Any, rois: Any, out: Any) -> None:
         _check(data, rois, out, layout)
         height, width = size(data, layout.row), size(data, layout.column)
-        rows, columns = (sizes(out)[axis] for axis in (layout.row, layout.column))
+        rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
         dtype = str(data.type.element_type)
 
         def of_region(region: Any) -> None:

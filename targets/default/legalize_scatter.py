@@ -17,7 +17,7 @@ from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
 from ...emit.indices import as_position, checked_position, require_index, require_indices
 from ...emit.loops import load, nest, require_at_most, require_same, scratch, size, sizes, store
-from ...emit.numbers import Number, as_index, floor_divide, maximum, minimum
+from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
 from ...emit.ranges import slice_range
 from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
@@ -207,7 +207,8 @@ def slice_scatter(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         start, count = slice_range(begin, end, step, sizes(data)[axis])
         for each, (one, other) in enumerate(zip(sizes(part), sizes(data), strict=True)):
             require_same(one, count if each == axis else other, f"src and the slice, axis {each}")
-        starts, strides = [0] * rank, [1] * rank
+        starts: list[Size] = [0] * rank
+        strides: list[Size] = [1] * rank
         starts[axis], strides[axis] = start, step
         whole = linalg.copy(data, output)
         if linalg.is_nothing(sizes(part)):

@@ -9,7 +9,7 @@ from typing import Any
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
-from ...emit.numbers import Number, select
+from ...emit.numbers import Number, as_index, select
 from ...emit.sorting import precedes
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -23,7 +23,7 @@ def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     right = op.right
 
     def body(x: Any, boundaries: Any, output: Any) -> Any:
-        count = loops.size(boundaries, 0)
+        count = as_index(loops.sizes(boundaries)[0])
 
         def is_before(position: Number, value: Number) -> Number:
             """Whether the value's place is behind the boundary at a position."""

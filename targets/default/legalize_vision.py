@@ -77,8 +77,9 @@ def _decoded_boxes(op: Any, builder: RuleBuilder, inputs: list[Any], info: Any) 
 
         def decode(batch: Any, anchor: Any) -> None:
             left, top, right, bottom = (load_wide(anchors, 0, anchor, corner) for corner in range(4))
+            first = anchor * 4
             x, y, width, height = (
-                load_wide(locations, batch, anchor * 4 + place) * op.variances[place] for place in range(4)
+                load_wide(locations, batch, first + place) * op.variances[place] for place in range(4)
             )
             x1, x2 = _extent(left, right, x, width)
             y1, y2 = _extent(top, bottom, y, height)
