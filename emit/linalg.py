@@ -133,3 +133,22 @@ def static_and_dynamic(values: Sequence[Size]) -> tuple[list[int], list[Any]]:
     """The numbers, with MLIR's mark where a value stands, and the values."""
     mark = ir.ShapedType.get_dynamic_size()
     return [each if isinstance(each, int) else mark for each in values], [v for v in values if not isinstance(v, int)]
+
+
+def affine_value(expression: Any, dim: Callable[[int], Any]) -> Number:
+    """The index that an affine expression without symbols gives, of dimensions `dim(n)`; divisors are positive."""
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineConstantExpr):
+        return numbers.as_index(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return numbers.number(dim(expression.position))
+    left, right = affine_value(expression.lhs, dim), affine_value(expression.rhs, dim)
+    if isinstance(expression, ir.AffineAddExpr):
+        return left + right
+    if isinstance(expression, ir.AffineMulExpr):
+        return left * right
+    if isinstance(expression, ir.AffineCeilDivExpr):
+        return operation("arith.ceildivsi", [left, right], left.type)
+    quotient = operation("arith.floordivsi", [left, right], left.type)
+    # A remainder is neither negative nor as large as the divisor, whatever the sign.
+    return quotient if isinstance(expression, ir.AffineFloorDivExpr) else left - quotient * right

@@ -11,8 +11,8 @@ from typing import Any
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.relax import dialect as relax
 from ...emit import linalg
+from ...emit.indices import step_count
 from ...emit.numbers import Number, as_i64, constant, intrinsic, select
-from ...emit.ranges import step_count
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size

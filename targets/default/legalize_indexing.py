@@ -16,10 +16,9 @@ from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_plan, broadcast_size, broadcast_sizes, load_broadcast
-from ...emit.indices import as_position, checked_position, extremes, require_indices
+from ...emit.indices import as_position, checked_position, extremes, require_indices, slice_range
 from ...emit.loops import require_at_most, require_same
 from ...emit.numbers import Number, as_index, constant, floor_remainder, maximum, minimum, remainder, select
-from ...emit.ranges import slice_range
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize

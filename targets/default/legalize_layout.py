@@ -10,7 +10,6 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, dim_mod, equal
 from ...emit import linalg, loops, tensors
-from ...emit.affine_values import affine_value
 from ...emit.numbers import Size, constant
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -41,7 +40,7 @@ def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         loops.nest(
             loops.sizes(x),
             lambda *place: loops.store(
-                loops.load(x, *place), output, *(affine_value(each, place.__getitem__) for each in expressions)
+                loops.load(x, *place), output, *(linalg.affine_value(each, place.__getitem__) for each in expressions)
             ),
         )
 

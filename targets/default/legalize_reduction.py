@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes. What floats are added up in stands in emit/reduction.py."""
+"""Reductions over axes and running totals. What floats are added up in stands in emit/reduction.py."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
-from ...emit.conversions import rounded, widened
-from ...emit.loops import for_range
+from ...emit.conversions import accumulator, rounded, widened
+from ...emit.loops import for_range, load, nest, size, store
 from ...emit.numbers import (
     Number,
     bits_of,
@@ -237,3 +237,38 @@ def _from_key(key: Number, dtype: str, result: str) -> Any:
 def _sign(x: Number) -> int:
     """The bit that says whether an integer is negative."""
     return -(1 << (x.bits - 1))
+
+
+# ---- running totals ----
+
+
+_STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
+    "cumsum": (operator.add, 0),
+    "cumprod": (operator.mul, 1),
+}
+
+
+@register_legalize([f"relax.{name}" for name in _STEPS])
+def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (data,) = operands
+    name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
+    if op.axis is None:
+        flat = relax.ops["flatten"](data)
+        return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
+    rank = linalg.rank_of(data)
+    axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
+    step, start = _STEPS[name]
+
+    def body(x: Any, output: Any) -> None:
+        def along_axis(*others: Any) -> None:
+            def advance(place: Any, total: Any) -> Any:
+                indices = [*others[:axis], place, *others[axis:]]
+                following = step(total, load(x, *indices).of(source).to(wide))
+                store((total if is_exclusive else following).of(wide).to(result), output, *indices)
+                return following
+
+            for_range(0, size(x, axis), advance, constant(start, wide))
+
+        nest([size(x, other) for other in range(rank) if other != axis], along_axis)
+
+    return builder.loops(body)

@@ -15,10 +15,9 @@ from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
-from ...emit.indices import as_position, checked_position, require_index, require_indices
+from ...emit.indices import as_position, checked_position, require_index, require_indices, slice_range
 from ...emit.loops import load, nest, require_at_most, require_same, scratch, size, sizes, store
 from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
-from ...emit.ranges import slice_range
 from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
