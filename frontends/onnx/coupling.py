@@ -59,6 +59,7 @@ def _quadratic(first: Any, pairs: Sequence[tuple[int, int]], classes: int) -> An
 def _coupled(form: Any, shares: Any, slopes: Any) -> None:
     """A kernel: the shares of each row; the form's slopes there are the iteration's memory."""
     rows, classes, _ = loops.sizes(form)
+    assert isinstance(classes, int)
     loops.for_range(0, rows, lambda row: _Row(form, shares, slopes, row, classes).fill())
 
 

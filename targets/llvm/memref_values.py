@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...emit import scalar
+from ...emit.numbers import number
 from .llvm_text import PTR
 
 # An index of llvm.getelementptr that is an operand and no number.
@@ -52,7 +52,7 @@ def _descriptor(type_: Any) -> Any:
 def _product(first: Any, second: Any) -> Any:
     if isinstance(first, int) and isinstance(second, int):
         return first * second
-    return second if first == 1 else scalar.multiply(_as_value(first), _as_value(second), "i64")
+    return second if first == 1 else (number(_as_value(first)) * number(_as_value(second))).value
 
 
 def _as_value(size: Any) -> Any:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....dialects.core.codec import decode
-from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float, is_unsigned
+from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.tir import dialect as tir
-from ....emit import linalg, scalar
+from ....emit.loops import size
+from ....emit.numbers import as_i64, as_index, convert, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.scalars import passed, received
@@ -92,18 +93,14 @@ def _parts(value: Any, info: Info) -> list[Any]:
     if is_float(info.dtype):
         return [passed(value, info)]
     if isinstance(value.type, ir.IndexType):
-        return [linalg.as_i64(value)]
+        return [as_i64(value)]
     if value.type.width == 64:
         return [value]
-    extend = "arith.extui" if is_unsigned(info.dtype) or info.dtype == "i1" else "arith.extsi"
-    return [scalar.create(extend, value, type_=ir.IntegerType.get_signless(64))]
+    return [number(value).of(info.dtype).to("i64")]
 
 
 def _sizes(memref: Any) -> list[Any]:
-    index = ir.IndexType.get()
-    axes = [linalg.constant_index(axis) for axis in range(memref.type.rank)]
-    dims = [ir.Operation.create("memref.dim", results=[index], operands=[memref, axis]).result for axis in axes]
-    return [linalg.as_i64(dim) for dim in dims]
+    return [as_i64(size(memref, axis)) for axis in range(memref.type.rank)]
 
 
 def _room(op: Any, size: int) -> Any:
@@ -138,8 +135,8 @@ def _scalar(out: Any, type_: Any) -> Any:
         return received(load(out, 0, ir.F64Type.get()), ScalarInfo(str(type_)))
     value = load(out, 0, ir.IntegerType.get_signless(64))
     if isinstance(type_, ir.IndexType):
-        return linalg.as_index(value)
-    return value if value.type == type_ else scalar.create("arith.trunci", value, type_=type_)
+        return as_index(value)
+    return value if value.type == type_ else convert("arith.trunci", number(value), type_)
 
 
 def _give_tensor(module: Any, op: Any) -> list[Any]:
