@@ -11,9 +11,8 @@ from ...bindings.mlir import ir
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .blame import of_operators, told
-from .branches import convert_each
+from .control.scf_branches import convert_each
 from .functions import expansion_of, own_function
-from .known import evaluate_known
 from .model import DEFAULT_DOMAINS, Model, versions_of
 from .node import Node, Unsupported
 from .notes import noting
@@ -21,6 +20,7 @@ from .order import in_order
 from .problems import Problems, shown
 from .registry import find_converter
 from .schemas import check_node
+from .shapes.evaluators import evaluate_known
 from .teaching import lines_to_teach, unknown
 from .tensors import array_of, is_absurd
 from .unreached import problem_of, unreached_problems

@@ -10,9 +10,9 @@ from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
 from ....dialects.relax import const, dialect
 from ....support.suggest import counted
+from ..control.scf_regions import scalar_of
 from ..dtypes import dtype_of
 from ..node import Node
-from ..regions import scalar_of
 from ..registry import register_onnx
 from ..values import Value
 from .activations import softmax_along

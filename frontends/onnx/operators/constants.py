@@ -10,9 +10,9 @@ from ....dialects.relax import dialect
 from ....support.errors import RelaxError
 from ..dtypes import dtype_of
 from ..node import Node
-from ..powers_of_two import as_power_of_two
 from ..registry import register_onnx
 from ..values import Value
+from .powers_of_two import as_power_of_two
 
 relax = dialect.ops
 

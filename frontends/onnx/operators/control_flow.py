@@ -10,17 +10,17 @@ from typing import Any
 from ....dialects.relax import dialect
 from ....support.errors import RelaxError
 from ....support.suggest import counted
-from ..branches import build_branches
+from ..control.flattening import build_any_loop
+from ..control.scf_branches import build_branches
+from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..dtypes import dtype_of
-from ..forms import build_any_loop
 from ..importer import Incomplete, add_graph
-from ..long_sequences import empty_sequences, mapped_at_run_time
-from ..loops import Loop, Turn, build_loop, is_few, of_length
 from ..node import Node
-from ..regions import as_items, info_of, known_truth, scalar_of
 from ..registry import register_onnx
 from ..tensors import array_of
 from ..values import RunTimeSequence, SequenceValue, Value, known
+from .long_sequences import empty_sequences, mapped_at_run_time
 from .run_time_sizes import size_along
 
 relax = dialect.ops

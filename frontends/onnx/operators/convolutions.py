@@ -11,8 +11,17 @@ from ....dialects.relax import dialect
 from ....support.suggest import counted
 from ..node import Node
 from ..registry import register_onnx
-from ..windows import auto_pad, info_of, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
 from .products import as_f32, requantized, shifted
+from .sliding_windows import (
+    auto_pad,
+    info_of,
+    kernel_of,
+    padded,
+    per_dimension,
+    spatial_sizes,
+    windows_of,
+    with_same_sizes,
+)
 
 relax = dialect.ops
 

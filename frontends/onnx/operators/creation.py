@@ -9,10 +9,10 @@ from ....dialects.core.infos import bit_width, is_float
 from ....dialects.relax import const, dialect
 from ....support.errors import RelaxError
 from ....support.suggest import counted
-from .. import sizes
 from ..dtypes import dtype_of
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes import sizes
 from ..values import Value
 
 relax = dialect.ops

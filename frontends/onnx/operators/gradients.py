@@ -9,10 +9,10 @@ from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
 from ....support.suggest import counted
 from ..node import Node
-from ..parts import value_with
 from ..problems import shown
 from ..registry import register_onnx
 from ..values import Value
+from .parts import value_with
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")

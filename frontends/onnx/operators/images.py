@@ -12,9 +12,9 @@ from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..node import Node
 from ..registry import register_onnx
-from ..resizing import Along, Real, Settings, real, resized
-from ..sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
-from ..smoothing import smoothed
+from ..shapes.sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
+from .image_antialiasing import smoothed
+from .image_resizing import Along, Real, Settings, real, resized
 
 relax = dialect.ops
 

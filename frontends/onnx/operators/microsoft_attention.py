@@ -8,8 +8,8 @@ from typing import Any
 
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
+from ..control.scf_regions import scalar_of
 from ..node import Node
-from ..regions import scalar_of
 from ..registry import register_onnx
 from ..values import Value
 from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..as_onnx import as_onnx, channels_first, channels_last
 from ..node import Node
 from ..registry import register_onnx
 from ..values import Value
+from .as_onnx import as_onnx, channels_first, channels_last
 from .attention import positions
 from .norms import normalized_layers, wanted
 from .run_time_sizes import size_of, zeros

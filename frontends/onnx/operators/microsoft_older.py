@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import dialect
-from ..as_onnx import as_onnx
 from ..node import Node
 from ..registry import register_onnx
+from .as_onnx import as_onnx
 
 relax = dialect.ops
 

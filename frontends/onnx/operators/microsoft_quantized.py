@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..as_onnx import as_onnx, channels_first, channels_last
 from ..node import Node
 from ..registry import register_onnx
+from .as_onnx import as_onnx, channels_first, channels_last
 from .products import as_f32, shifted
 from .quantization import dynamic_quantize
 

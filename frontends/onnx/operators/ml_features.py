@@ -9,10 +9,10 @@ from typing import Any
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from .. import sizes
-from ..choosing import require
+from ..control.run_time_items import require
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes import sizes
 
 relax = dialect.ops
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..class_scores import above, class_labels, largest, post_transform, transformed, two_classes
-from ..coupling import class_shares
 from ..node import Node
 from ..registry import register_onnx
 from .ml_features import as_f32
+from .ml_pairwise_coupling import class_shares
+from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 
 relax = dialect.ops
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..class_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from ..node import Node
 from ..registry import register_onnx
-from ..trees import MODES, Forest, leaves_reached, votes
-from ..trees import Node as Decision
+from .ml_forest import MODES, Forest, leaves_reached, votes
+from .ml_forest import Node as Decision
+from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 
 relax = dialect.ops
 

@@ -12,7 +12,16 @@ from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..windows import Windows, info_of, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
+from .sliding_windows import (
+    Windows,
+    info_of,
+    padded,
+    per_dimension,
+    spatial_sizes,
+    windows_of,
+    with_borders,
+    with_same_sizes,
+)
 
 relax = dialect.ops
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.relax import const, dialect
-from ..loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_regions import as_info, scalar_of
 from ..node import Node
-from ..regions import as_info, scalar_of
 from ..registry import register_onnx
 from ..values import Value, known
 from .recurrent_activations import Activation, activations_of

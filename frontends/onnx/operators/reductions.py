@@ -10,8 +10,8 @@ from ....dialects.core.symbols import SymExpr
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..run_time_axes import RunTimeAxes
 from ..values import known
+from .run_time_axes import RunTimeAxes
 
 relax = dialect.ops
 

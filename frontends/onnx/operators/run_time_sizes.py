@@ -8,7 +8,7 @@ from typing import Any
 from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
 from ....dialects.relax import dialect
-from ..regions import as_info
+from ..control.scf_regions import as_info
 from ..values import Value, known
 
 relax = dialect.ops

@@ -7,10 +7,10 @@ from typing import Any
 
 from ....dialects.relax import dialect
 from ....support.suggest import counted
-from .. import sizes
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
+from ..shapes import sizes
+from ..shapes.sizes import Size
 from ..values import Value
 
 relax = dialect.ops

@@ -7,20 +7,20 @@ from itertools import pairwise
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..choosing import erased, inserted, item_at, place_of, require
+from ..control.run_time_items import erased, inserted, item_at, place_of, require
+from ..control.run_time_sequences import length_of
 from ..dtypes import dtype_of
-from ..long_sequences import (
+from ..node import Node
+from ..registry import register_onnx
+from ..shapes.sizes import as_tensor, element, input_size, integers, sizes_of, sliced
+from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from .long_sequences import (
     concatenated_at_run_time,
     erase_at_run_time,
     insert_at_run_time,
     item_at_run_time,
     split_at_run_time,
 )
-from ..node import Node
-from ..registry import register_onnx
-from ..run_time_sequences import length_of
-from ..sizes import as_tensor, element, input_size, integers, sizes_of, sliced
-from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
 
 relax = dialect.ops
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
-from .. import sizes
-from ..branches import build_branches
+from ..control.scf_branches import build_branches
 from ..dtypes import dtype_of
-from ..fourier import Transform, along_run_time_axis, transformed
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
+from ..shapes import sizes
+from ..shapes.sizes import Size
 from ..values import Value
+from .signal_fourier import Transform, along_run_time_axis, transformed
 
 relax = dialect.ops
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
-from ..columns import added_blocks
 from ..node import Node
 from ..registry import register_onnx
-from ..windows import kernel_of, per_dimension
+from .sliding_windows import kernel_of, per_dimension
+from .vision_col2im import added_blocks
 
 relax = dialect.ops
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from onnx import TensorProto, helper
-from relax_mlir.frontends.onnx import known, registry
+from relax_mlir.frontends.onnx import registry
+from relax_mlir.frontends.onnx.shapes import evaluators as known
 from test_bad_models import message, model, node, tensor_info
 
 import relax_mlir as rx

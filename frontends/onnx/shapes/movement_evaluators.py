@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .known_values import MOST_ELEMENTS, NotKnown, elements, objects, result
-from .node import Node
-from .values import Value
+from ..node import Node
+from ..values import Value
+from .known_elements import MOST_ELEMENTS, NotKnown, elements, objects, result
 
 
 def _numbers(node: Node, index: int) -> tuple[int, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dialects.core.infos import is_bool, is_float
-from ...dialects.relax import const, dialect
-from .node import Node
-from .values import Value
+from ....dialects.core.infos import is_bool, is_float
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..values import Value
 
 relax = dialect.ops
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...support.suggest import suggest
-from .importer import GraphImporter
-from .node import Node
-from .order import makers_of, names_used
-from .problems import Problems, shown
+from ....support.suggest import suggest
+from ..importer import GraphImporter
+from ..node import Node
+from ..order import makers_of, names_used
+from ..problems import Problems, shown
 
 
 def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:

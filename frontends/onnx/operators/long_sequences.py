@@ -5,16 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import const, dialect
-from .choosing import place_of, require
-from .dtypes import dtype_of
-from .forms import build_any_loop
-from .importer import add_graph
-from .loops import Loop, Turn, build_loop
-from .node import Node
-from .regions import as_info, as_items, scalar_of
-from .run_time_sequences import (
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax import const, dialect
+from ..control.flattening import build_any_loop
+from ..control.run_time_items import place_of, require
+from ..control.run_time_sequences import (
     all_joined,
     appended,
     erased_at_run_time,
@@ -23,8 +18,13 @@ from .run_time_sequences import (
     joined_length,
     length_of,
 )
-from .sizes import as_tensor, divided, is_known, larger, minus, plus, sizes_of, sliced, smaller, times
-from .values import RunTimeSequence, SequenceValue, Value
+from ..control.scf_loops import Loop, Turn, build_loop
+from ..control.scf_regions import as_info, as_items, scalar_of
+from ..dtypes import dtype_of
+from ..importer import add_graph
+from ..node import Node
+from ..shapes.sizes import as_tensor, divided, is_known, larger, minus, plus, sizes_of, sliced, smaller, times
+from ..values import RunTimeSequence, SequenceValue, Value
 
 relax = dialect.ops
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.patterns import defining_op
-from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
-from ...dialects.core.symbols import SymExpr
-from .node import Node
+from ....bindings.patterns import defining_op
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
+from ....dialects.core.symbols import SymExpr
+from ..node import Node
+from ..values import Value, known
 from .ratios import Ratio, RatioValue
-from .values import Value, known
 
 # Larger tensors are data, not shapes.
 MOST_ELEMENTS = 256

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import SymExpr, dim_max, dim_min
-from ...dialects.relax import const, dialect
-from ...dialects.relax.infer.slices import OPEN, slice_length
-from .node import Node
-from .values import Value
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import SymExpr, dim_max, dim_min
+from ....dialects.relax import const, dialect
+from ....dialects.relax.infer.slices import OPEN, slice_length
+from ..node import Node
+from ..values import Value
 
 relax = dialect.ops
 

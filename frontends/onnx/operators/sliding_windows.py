@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import Dim, ceildiv
-from ...dialects.relax import const, dialect
-from ...support.suggest import counted
-from .node import Node
-from .sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
-from .values import Value
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import Dim, ceildiv
+from ....dialects.relax import const, dialect
+from ....support.suggest import counted
+from ..node import Node
+from ..shapes.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
+from ..values import Value
 
 relax = dialect.ops
 _SAME = ("SAME_UPPER", "SAME_LOWER")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...dialects.relax import const, dialect
-from .node import Node
+from ....dialects.relax import const, dialect
+from ..node import Node
 
 relax = dialect.ops
 

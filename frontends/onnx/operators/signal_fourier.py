@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ...dialects.core.symbols import equal
-from ...dialects.relax import const, dialect
-from . import sizes
-from .fourier_stages import goes_in_stages, in_stages
-from .sizes import Size
-from .values import Value
-from .windows import info_of
+from ....dialects.core.symbols import equal
+from ....dialects.relax import const, dialect
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Value
+from .signal_fft import goes_in_stages, in_stages
+from .sliding_windows import info_of
 
 relax = dialect.ops
 

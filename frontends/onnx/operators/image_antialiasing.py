@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.core.infos import is_float
-from ...dialects.relax import const, dialect
-from . import sizes
-from .resizing import Along, Real, Settings, coordinates, far_weight, near_weight, real
-from .windows import info_of
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..shapes import sizes
+from .image_resizing import Along, Real, Settings, coordinates, far_weight, near_weight, real
+from .sliding_windows import info_of
 
 relax = dialect.ops
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_int
 from ....dialects.relax import const, dialect
-from .. import sizes
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes import sizes
 
 relax = dialect.ops
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import const, dialect
-from ...dialects.relax.infer.slices import OPEN
-from .node import Node
-from .regions import as_info
-from .sizes import Size, element, plus, shape_tensor, sliced
-from .values import RunTimeSequence, SequenceValue, Value
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax import const, dialect
+from ....dialects.relax.infer.slices import OPEN
+from ..node import Node
+from ..shapes.sizes import Size, element, plus, shape_tensor, sliced
+from ..values import RunTimeSequence, SequenceValue, Value
+from .scf_regions import as_info
 
 relax = dialect.ops
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.core.infos import is_float
-from ...dialects.relax import const, dialect
-from .sizes import Size, as_tensor, count_up, stated
-from .windows import info_of
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..shapes.sizes import Size, as_tensor, count_up, stated
+from .sliding_windows import info_of
 
 relax = dialect.ops
 

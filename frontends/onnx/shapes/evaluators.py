@@ -13,15 +13,15 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dialects.core.infos import is_bool, is_float, is_int
-from ...dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
-from ...dialects.relax.infer.order import at_least, exceeds
-from . import known_movement as movement
-from .dtypes import dtype_of
-from .known_values import NotKnown, elements, has_elements, objects, result, sizes_in_part
-from .node import Node, Unsupported
+from ....dialects.core.infos import is_bool, is_float, is_int
+from ....dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
+from ....dialects.relax.infer.order import at_least, exceeds
+from ..dtypes import dtype_of
+from ..node import Node, Unsupported
+from ..values import Value, known
+from . import movement_evaluators as movement
+from .known_elements import NotKnown, elements, has_elements, objects, result, sizes_in_part
 from .ratios import NotExact, Ratio
-from .values import Value, known
 
 _Evaluator = Callable[[Node], "Value | list[Value]"]
 

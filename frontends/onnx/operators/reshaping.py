@@ -9,11 +9,11 @@ from typing import Any
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from .. import sizes
-from ..choosing import require
+from ..control.run_time_items import require
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
+from ..shapes import sizes
+from ..shapes.sizes import Size
 
 relax = dialect.ops
 

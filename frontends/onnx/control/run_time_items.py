@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...dialects.relax import const, dialect
-from .node import Node
-from .regions import as_info, common_info, info_of, scalar_of, type_of
-from .values import Value
+from ....bindings.mlir import ir
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..values import Value
+from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
 
 relax = dialect.ops
 

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...dialects.relax import const, dialect
-from .node import Node
-from .windows import info_of
+from ....dialects.relax import const, dialect
+from ..node import Node
+from .sliding_windows import info_of
 
 relax = dialect.ops
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.relax import const, dialect
-from .windows import info_of
+from ....dialects.relax import const, dialect
+from .sliding_windows import info_of
 
 relax = dialect.ops
 
