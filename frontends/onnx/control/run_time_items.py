@@ -8,6 +8,7 @@ from typing import Any
 
 from ....bindings.mlir import ir
 from ....dialects.relax import const, dialect
+from ..graph_tensors import cast
 from ..node import Node
 from ..values import Value
 from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
@@ -43,7 +44,7 @@ def place_of(node: Node, index: int, length: Any, end: Any) -> Any:
     """
     given = node.tensor(index)
     given = given if node.rank(index) == 0 else relax["reshape"](given, ())
-    given = given if node.value(index).dtype == "i64" else relax["astype"](given, dtype="i64")
+    given = cast(given, "i64")
     zero = const(0, "i64")
     place = relax["where"](relax["less"](given, zero), relax["add"](given, _integer(length)), given)
     is_there = relax["logical_and"](relax["greater_equal"](place, zero), relax["less"](place, _integer(end)))

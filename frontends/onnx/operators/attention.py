@@ -11,12 +11,11 @@ from ....dialects.core.symbols import dim_sub, equal
 from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..control.scf_regions import scalar_of
-from ..dtypes import dtype_of
+from ..graph_tensors import cast, joined, part
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
+from ..values import Outputs, Value
 from .activations import softmax_along
-from .recurrent import part
 from .run_time_sizes import as_tensor, is_run_time, reshaped, size_of, times
 
 relax = dialect.ops
@@ -85,7 +84,7 @@ def attend(
     masked = capped if visible.bias is None else relax["add"](capped, visible.bias)
     if visible.allowed is not None:
         masked = relax["where"](visible.allowed, masked, const(-math.inf, dtype))
-    probabilities = _converted(softmax_along(_converted(masked, precision or dtype), -1), dtype)
+    probabilities = cast(softmax_along(cast(masked, precision or dtype), -1), dtype)
     if may_be_blind and visible.hides:
         probabilities = relax["where"](visible.blind(dtype), const(0, dtype), probabilities)
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
@@ -99,10 +98,6 @@ def _per_head(left: Any, right: Any, heads: Any) -> Any:
     batch, queries = size_of(left, 0), size_of(left, 2)
     together = reshaped(left, batch, shared, times(queries, heads // shared), size_of(left, 3))
     return reshaped(relax["matmul"](together, right), batch, heads, queries, size_of(right, 3))
-
-
-def _converted(tensor: Any, dtype: str) -> Any:
-    return tensor if Value(ssa=tensor).dtype == dtype else relax["astype"](tensor, dtype=dtype)
 
 
 def sizes(tensor: Any) -> tuple[Any, ...]:
@@ -151,7 +146,7 @@ def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
 
 
 @register_onnx("", "Attention", since=23)
-def attention(node: Node) -> Any:
+def attention(node: Node) -> Outputs:
     rank = node.rank(0)
     query, key, value = (node.tensor(index) for index in range(3))
     if rank == 3:
@@ -163,7 +158,7 @@ def attention(node: Node) -> Any:
         key = relax["concat"](node.tensor(4), key, axis=2)
         value = relax["concat"](node.tensor(5), value, axis=2)
     check_heads(node, query, key, value)
-    precision = dtype_of(node.int("softmax_precision")) if node.has_attribute("softmax_precision") else ""
+    precision = node.dtype("softmax_precision", "")
     scale = node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
     visible = _visible(node, query, key)
     made = attend(query, key, value, scale, visible, node.float("softcap", 0.0), precision)
@@ -238,7 +233,7 @@ def _whole_mask(node: Node, mask: Any, key: Any) -> Any:
 
 
 @register_onnx("", "RotaryEmbedding", since=23)
-def rotary_embedding(node: Node) -> Any:
+def rotary_embedding(node: Node) -> Outputs:
     data, cos, sin = (node.tensor(index) for index in range(3))
     if node.has(3):
         cos, sin = (relax["take"](each, node.tensor(3), axis=0) for each in (cos, sin))
@@ -272,7 +267,7 @@ def rotated(node: Node, data: Any, cos: Any, sin: Any, width: int, interleaved: 
         pieces = [real, imaginary]
     if width < whole:
         pieces.append(part(data, 3, width, whole))
-    return pieces[0] if len(pieces) == 1 else relax["concat"](*pieces, axis=-1)
+    return joined(pieces, axis=-1)
 
 
 def _every_second(data: Any, begin: int, end: int) -> Any:

@@ -7,18 +7,16 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import dialect
-from ....support.errors import RelaxError
-from ..dtypes import dtype_of
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
+from ..values import Outputs, Value
 from .powers_of_two import as_power_of_two
 
 relax = dialect.ops
 
 
 @register_onnx("", "Constant")
-def constant(node: Node) -> Any:
+def constant(node: Node) -> Outputs:
     import numpy
 
     if node.has_attribute("value"):
@@ -36,24 +34,17 @@ def constant(node: Node) -> Any:
 
 
 @register_onnx("", "Cast")
-def cast(node: Node) -> Any:
-    return _converted(node, _asked(node))
+def cast(node: Node) -> Outputs:
+    return _converted(node, node.dtype("to"))
 
 
 @register_onnx("", "BitCast")
-def bit_cast(node: Node) -> Any:
-    return relax["bitcast"](node.tensor(0), dtype=_asked(node))
-
-
-def _asked(node: Node) -> str:
-    try:
-        return dtype_of(node.int("to", 0))
-    except RelaxError as error:
-        raise node.fail(error.message, "to") from None
+def bit_cast(node: Node) -> Outputs:
+    return relax["bitcast"](node.tensor(0), dtype=node.dtype("to"))
 
 
 @register_onnx("", "CastLike")
-def cast_like(node: Node) -> Any:
+def cast_like(node: Node) -> Outputs:
     return _converted(node, node.value(1).dtype)
 
 

@@ -15,11 +15,12 @@ from ..control.scf_branches import build_branches
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..dtypes import dtype_of
-from ..importer import Incomplete, add_graph
+from ..graph_tensors import with_first_at
+from ..importer import add_graph
 from ..node import Node
 from ..registry import register_onnx
 from ..tensors import array_of
-from ..values import RunTimeSequence, SequenceValue, Value, known
+from ..values import Outputs, RunTimeSequence, SequenceValue, Value, known
 from .long_sequences import empty_sequences, mapped_at_run_time
 from .run_time_sizes import size_along
 
@@ -35,25 +36,22 @@ _MOST_TURNS = 1024
 
 
 @register_onnx("", "If")
-def if_(node: Node) -> Any:
+def if_(node: Node) -> Outputs:
     branches = [node.subgraph("then_branch"), node.subgraph("else_branch")]
     if any(branch is None or len(branch.output) != node.output_count for branch in branches):
         raise node.fail(f"must have two branches with {counted(node.output_count, 'output')} each")
-    try:
-        condition = known_truth(node.value(0))
-        if condition is not None:
-            return add_graph(node, branches[0 if condition else 1], [])
-        makers = [functools.partial(add_graph, node, branch, []) for branch in branches]
-        return build_branches(node, node.value(0), makers)
-    except Incomplete:
-        return [None] * node.output_count
+    condition = known_truth(node.value(0))
+    if condition is not None:
+        return add_graph(node, branches[0 if condition else 1], [])
+    makers = [functools.partial(add_graph, node, branch, []) for branch in branches]
+    return build_branches(node, node.value(0), makers)
 
 
 # ---- Loop ----
 
 
 @register_onnx("", "Loop")
-def loop(node: Node) -> Any:
+def loop(node: Node) -> Outputs:
     """Inputs are the most turns, whether there is a first one, and the states."""
     body, states = node.subgraph("body"), node.inputs[2:]
     if body is None or len(body.input) != 2 + len(states) or len(body.output) < 1 + len(states):
@@ -64,16 +62,13 @@ def loop(node: Node) -> Any:
         raise node.fail(f"the most turns (input #0) must be one number, and are {len(turns)}")
     count = None if turns is None else max(turns[0], 0)
     has_sequences = any(not isinstance(state, Value) for state in states)
-    try:
-        if starts is False or count == 0:
-            return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
-        if starts and count is not None and _can_unroll(node, body, count, has_sequences):
-            unrolled = _unrolled(node, body, count, states)
-            if unrolled is not None:
-                return unrolled
-        return _built(node, body, states, bool(starts))
-    except Incomplete:
-        return [None] * node.output_count
+    if starts is False or count == 0:
+        return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
+    if starts and count is not None and _can_unroll(node, body, count, has_sequences):
+        unrolled = _unrolled(node, body, count, states)
+        if unrolled is not None:
+            return unrolled
+    return _built(node, body, states, bool(starts))
 
 
 def _can_unroll(node: Node, body: Any, count: int, has_sequences: bool) -> bool:
@@ -163,17 +158,14 @@ def _is_true(node: Node, tensor: Any) -> bool:
 
 
 @register_onnx("", "Scan", since=9)
-def scan(node: Node) -> Any:
+def scan(node: Node) -> Outputs:
     body, number = _scanned(node, len(node.inputs))
     states = [node.value(index) for index in range(len(node.inputs) - number)]
-    try:
-        return _Scan(node, body, len(states)).run(states, node.inputs[len(states) :])
-    except Incomplete:
-        return [None] * node.output_count
+    return _Scan(node, body, len(states)).run(states, node.inputs[len(states) :])
 
 
 @register_onnx("", "Scan")
-def scan_of_batches(node: Node) -> Any:
+def scan_of_batches(node: Node) -> Outputs:
     """Before version 9 every input has a batch axis in front, and each sequence of a batch may have its own length."""
     body, number = _scanned(node, len(node.inputs) - 1)
     if node.has(0):
@@ -182,15 +174,12 @@ def scan_of_batches(node: Node) -> Any:
     batches = inputs[0].shape[0] if inputs[0].shape else None
     if not isinstance(batches, int) or batches < 1:
         raise node.fail("the number of batches must be known")
-    try:
-        results = []
-        for batch in range(batches):
-            own = [Value(ssa=_element(value.ssa, known(batch), 0)) for value in inputs]
-            states = len(inputs) - number
-            results.append(_Scan(node, body, states).run(own[:states], own[states:]))
-        return [_stacked(node, each) for each in zip(*results, strict=True)]
-    except Incomplete:
-        return [None] * node.output_count
+    results = []
+    for batch in range(batches):
+        own = [Value(ssa=_element(value.ssa, known(batch), 0)) for value in inputs]
+        states = len(inputs) - number
+        results.append(_Scan(node, body, states).run(own[:states], own[states:]))
+    return [_stacked(node, each) for each in zip(*results, strict=True)]
 
 
 def _scanned(node: Node, inputs: int) -> tuple[Any, int]:
@@ -271,13 +260,7 @@ class _Scan:
 
 def _moved(rows: Any, axis: int, backwards: bool) -> Any:
     """Rows that were gathered along the first axis, along another one."""
-    rows = relax["flip"](rows, axis=0) if backwards else rows
-    rank = rows.type.rank
-    if axis % rank == 0:
-        return rows
-    order = list(range(1, rank))
-    order.insert(axis % rank, 0)
-    return relax["permute_dims"](rows, axes=order)
+    return with_first_at(relax["flip"](rows, axis=0) if backwards else rows, axis)
 
 
 def _element(source: Any, index: Value, axis: int) -> Any:
@@ -288,27 +271,17 @@ def _element(source: Any, index: Value, axis: int) -> Any:
 
 
 @register_onnx("", "SequenceMap")
-def sequence_map(node: Node) -> Any:
+def sequence_map(node: Node) -> Outputs:
     """The body for each item of the first sequence; the other inputs are sequences alongside, or tensors for all."""
     body = node.subgraph("body")
     if body is None or len(body.input) != len(node.inputs):
         raise node.fail(f"must have a body with {counted(len(node.inputs), 'input')}")
     if any(isinstance(held, RunTimeSequence) for held in node.inputs):
-        return _mapped_at_run_time(node, body)
+        return mapped_at_run_time(node, body)
     count = len(node.sequence(0).items)
     others = [held for held in node.inputs if isinstance(held, SequenceValue)]
     if any(len(other.items) != count for other in others):
         raise node.fail("the sequences have different lengths")
-    try:
-        turns = [[held.items[turn] if held in others else held for held in node.inputs] for turn in range(count)]
-        made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
-    except Incomplete:
-        return [None] * node.output_count
+    turns = [[held.items[turn] if held in others else held for held in node.inputs] for turn in range(count)]
+    made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
     return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
-
-
-def _mapped_at_run_time(node: Node, body: Any) -> list[Any]:
-    try:
-        return mapped_at_run_time(node, body)
-    except Incomplete:
-        return [None] * node.output_count

@@ -7,19 +7,17 @@ from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
 from ....dialects.relax import const, dialect
-from ....support.errors import RelaxError
-from ....support.suggest import counted
-from ..dtypes import dtype_of
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
-from ..values import Value
+from ..values import Outputs, Value
 
 relax = dialect.ops
 
 
 @register_onnx("", "ConstantOfShape")
-def constant_of_shape(node: Node) -> Any:
+def constant_of_shape(node: Node) -> Outputs:
     import numpy
 
     value = node.array("value", numpy.zeros(1, "float32"))
@@ -29,21 +27,15 @@ def constant_of_shape(node: Node) -> Any:
 
 
 @register_onnx("", "EyeLike")
-def eye_like(node: Node) -> Any:
-    dtype = node.value(0).dtype
-    if node.has_attribute("dtype"):
-        try:
-            dtype = dtype_of(node.int("dtype"))
-        except RelaxError as error:
-            raise node.fail(error.message, "dtype") from None
-    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=dtype)
+def eye_like(node: Node) -> Outputs:
+    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=node.dtype("dtype", node.value(0).dtype))
 
 
 # ---- ranges ----
 
 
 @register_onnx("", "Range")
-def range_(node: Node) -> Any:
+def range_(node: Node) -> Outputs:
     """`start + index * delta`; numbers of few bits are counted in more, unless an attribute says otherwise."""
     dtype = node.value(0).dtype
     is_narrow = is_float(dtype) and bit_width(dtype) < 32
@@ -57,7 +49,7 @@ def range_(node: Node) -> Any:
     count = relax["maximum"](count, const([0], "i64"))
     steps = relax["astype"](sizes.count_up(count), dtype=wide)
     counted = relax["add"](relax["multiply"](steps, delta), start)
-    return counted if wide == dtype else relax["astype"](counted, dtype=dtype)
+    return cast(counted, dtype)
 
 
 def _number(node: Node, index: int) -> Any:
@@ -73,8 +65,7 @@ def _number(node: Node, index: int) -> Any:
 
 def _scalar(value: Value, dtype: str) -> Any:
     """A tensor of one element as 1-D, so that results have a dimension."""
-    x = relax["reshape"](value.ssa, (1,))
-    return x if value.dtype == dtype else relax["astype"](x, dtype=dtype)
+    return cast(relax["reshape"](value.ssa, (1,)), dtype)
 
 
 def _quotient(span: Any, delta: Any) -> Any:
@@ -91,7 +82,7 @@ def _steps(span: Any, delta: Any) -> Any:
 
 
 @register_onnx("", "Trilu")
-def trilu(node: Node) -> Any:
+def trilu(node: Node) -> Outputs:
     is_upper = bool(node.int("upper", 1))
     diagonal = node.sizes(1) if node.has(1) else (0,)
     if diagonal is not None:
@@ -104,15 +95,10 @@ def trilu(node: Node) -> Any:
 
 
 @register_onnx("", "OneHot")
-def one_hot(node: Node) -> Any:
+def one_hot(node: Node) -> Outputs:
     """Indices below 0 count from the end; those outside give no 1 at all."""
-    indices, axis = node.tensor(0), node.int("axis", -1)
-    rank = node.rank(0) + 1
-    if not -rank <= axis < rank:
-        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
-    axis %= rank
-    if node.value(0).dtype != "i64":
-        indices = relax["astype"](indices, dtype="i64")
+    indices, rank = cast(node.tensor(0), "i64"), node.rank(0) + 1
+    axis = node.axis(rank, -1)
     depth = _depth(node)
     at = relax["expand_dims"](indices, axis=axis)
     from_end = relax["add"](at, sizes.as_tensor([depth]))

@@ -11,12 +11,12 @@ from ....support.suggest import counted
 from ..node import Node
 from ..problems import shown
 from ..registry import register_onnx
-from ..values import Value
+from ..values import Outputs, Value
 from .parts import value_with
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")
-def gradient(node: Node) -> Any:
+def gradient(node: Node) -> Outputs:
     """How the sum of y's elements changes with the xs, where these and the zs have the values that the node is given.
 
     The part of the graph from them to y is imported again with these values, which need not be those of the graph.

@@ -21,6 +21,7 @@ from ..control.run_time_sequences import (
 from ..control.scf_loops import Loop, Turn, build_loop
 from ..control.scf_regions import as_info, as_items, scalar_of
 from ..dtypes import dtype_of
+from ..graph_tensors import with_first_at
 from ..importer import add_graph
 from ..node import Node
 from ..shapes.sizes import as_tensor, divided, is_known, larger, minus, plus, sizes_of, sliced, smaller, times
@@ -68,10 +69,7 @@ def _stacked(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Any:
         return Turn([], [joined_item(whole, index.ssa)])
 
     _, (rows,) = build_loop(Loop(node, step, scalar_of(node, Value(ssa=length))), [])
-    rank = whole.rank + 1
-    order = list(range(1, rank))
-    order.insert(axis % rank, 0)
-    return relax["permute_dims"](rows.ssa, axes=order)
+    return with_first_at(rows.ssa, axis)
 
 
 def _concatenated(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Any:

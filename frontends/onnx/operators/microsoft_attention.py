@@ -9,12 +9,12 @@ from typing import Any
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
 from ..control.scf_regions import scalar_of
+from ..graph_tensors import part
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
+from ..values import Outputs, Value
 from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
 from .products import shifted
-from .recurrent import part
 from .run_time_sizes import as_tensor, size_of
 
 relax = dialect.ops
@@ -52,7 +52,7 @@ def _scale(node: Node, query: Any) -> float:
 
 
 @register_onnx(_DOMAIN, "RotaryEmbedding")
-def rotary_embedding(node: Node) -> Any:
+def rotary_embedding(node: Node) -> Outputs:
     _refuse_attributes(node, "is_packed_batching")
     data, cos = node.tensor(0), node.tensor(2)
     is_flat = node.rank(0) == 3
@@ -82,7 +82,7 @@ def _turned(node: Node, data: Any, places: Any, width: int, caches: tuple[int, i
 
 
 @register_onnx(_DOMAIN, "MultiHeadAttention")
-def multi_head_attention(node: Node) -> Any:
+def multi_head_attention(node: Node) -> Outputs:
     _refuse_inputs(node, past_sequence_length=8, cache_indirection=9)
     if node.output_count > 3:
         raise node.fail("the output of scores is not supported")
@@ -153,7 +153,7 @@ def _shown(node: Node, mask: Value, query: Any, key: Any) -> Any:
 
 
 @register_onnx(_DOMAIN, "Attention")
-def attention(node: Node) -> Any:
+def attention(node: Node) -> Outputs:
     """Queries, keys and values are products of one input."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     _refuse_inputs(node, past_sequence_length=6)
@@ -164,7 +164,7 @@ def attention(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "QAttention")
-def quantized_attention(node: Node) -> Any:
+def quantized_attention(node: Node) -> Outputs:
     """As Attention, of quantized input and weights."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     sums = relax["matmul"](shifted(node, 0, 6), shifted(node, 1, 7), out_dtype="i32")
@@ -193,7 +193,7 @@ def _attention_of(node: Node, projected: Any, mask: int, past: int, bias: int) -
 
 
 @register_onnx(_DOMAIN, "GroupQueryAttention")
-def group_query_attention(node: Node) -> Any:
+def group_query_attention(node: Node) -> Outputs:
     """Causal attention over a cache that every sequence of a batch fills to its own length."""
     _refuse_attributes(node, "smooth_softmax", "kv_cache_bit_width", "qk_output")
     _refuse_inputs(node, head_sink=11, k_scale=12, v_scale=13)

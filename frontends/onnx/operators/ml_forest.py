@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.relax import const, dialect
-from .sliding_windows import info_of
+from ..graph_tensors import info_of
 
 relax = dialect.ops
 

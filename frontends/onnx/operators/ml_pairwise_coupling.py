@@ -14,8 +14,8 @@ from ....dialects.relax import const, dialect
 from ....emit import loops
 from ....emit.numbers import Number, constant, number, select
 from ..control.scf_regions import truth
+from ..graph_tensors import info_of
 from ..node import Node
-from .sliding_windows import info_of
 
 relax = dialect.ops
 

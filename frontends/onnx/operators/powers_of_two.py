@@ -22,9 +22,7 @@ def as_power_of_two(node: Node) -> Any:
 
     Numbers out of range become the nearest limit, or without `saturate` NaN, as NaN and negative numbers always do.
     """
-    mode = node.string("round_mode", "up")
-    if mode not in _ROUNDINGS:
-        raise node.fail(f"attribute 'round_mode' must be one of {', '.join(_ROUNDINGS)}, got '{mode}'", "round_mode")
+    mode = node.choice("round_mode", "up", _ROUNDINGS)
     x = relax["astype"](node.tensor(0), dtype="f64")
     code = _code(relax["abs"](x), _ROUNDINGS[mode])
     low, high = (0.0, math.inf) if node.int("saturate", 1) else (2.0**-_OWN_BIAS, 2.0**_OWN_BIAS)

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from ....dialects.relax import const, dialect
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
 from ..control.scf_regions import as_info, scalar_of
+from ..graph_tensors import part
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value, known
+from ..values import Outputs, Value, known
 from .recurrent_activations import Activation, activations_of
 from .run_time_sizes import as_tensor, is_run_time, size_of, zeros
 
@@ -116,17 +117,17 @@ class LstmCell(Cell):
 
 
 @register_onnx("", "RNN")
-def rnn(node: Node) -> Any:
+def rnn(node: Node) -> Outputs:
     return _Recurrent(node, Cell).outputs()
 
 
 @register_onnx("", "GRU")
-def gru(node: Node) -> Any:
+def gru(node: Node) -> Outputs:
     return _Recurrent(node, GruCell).outputs()
 
 
 @register_onnx("", "LSTM")
-def lstm(node: Node) -> Any:
+def lstm(node: Node) -> Outputs:
     return _Recurrent(node, LstmCell).outputs()
 
 
@@ -247,12 +248,6 @@ class _Recurrent:
         count = scalar_of(self.node, Value(ssa=as_tensor(size_of(self.data, 0))))
         after, rows = build_loop(Loop(self.node, step, count, is_short=is_few(steps)), given)
         return of_length(rows, steps)[0].ssa, [state.ssa for state in after]
-
-
-def part(tensor: Any, axis: int, begin: int, end: int, drop: bool = False) -> Any:
-    """Some of a tensor along an axis; an axis of one element can be dropped."""
-    taken = relax["strided_slice"](tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
-    return relax["squeeze"](taken, axis=[axis]) if drop else taken
 
 
 def _of_direction(tensor: Any, index: int) -> Any:

@@ -10,7 +10,7 @@ from ....dialects.core.symbols import SymExpr
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..values import known
+from ..values import Outputs, known
 from .run_time_axes import RunTimeAxes
 
 relax = dialect.ops
@@ -40,7 +40,7 @@ class StaticAxes:
 
 
 @register_onnx("", _REDUCTIONS)
-def reduce(node: Node) -> Any:
+def reduce(node: Node) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     axes = _axes(node)
     if is_bool(dtype):
@@ -105,7 +105,7 @@ _COMPOSED = {
 
 # ---- positions ----
 @register_onnx("", ["ArgMax", "ArgMin"])
-def position(node: Node) -> Any:
+def position(node: Node) -> Outputs:
     axis, keepdims = node.int("axis", 0), bool(node.int("keepdims", 1))
     x, name = node.tensor(0), node.op.lower()
     if not node.int("select_last_index", 0):
@@ -126,7 +126,7 @@ def _size(node: Node, axis: int) -> Any:
 
 # ---- scans ----
 @register_onnx("", ["CumSum", "CumProd"])
-def scan(node: Node) -> Any:
+def scan(node: Node) -> Outputs:
     axes = node.numbers(1)
     if axes is not None:
         return _scanned(node, axes[0])

@@ -7,7 +7,9 @@ from typing import Any
 
 from ....dialects.core.infos import is_bool, is_float
 from ....dialects.relax import const, dialect
+from ..graph_tensors import cast
 from ..node import Node
+from ..shapes.sizes import shape_tensor
 from ..values import Value
 
 relax = dialect.ops
@@ -27,7 +29,7 @@ class RunTimeAxes:
         self._rank = node.rank(0)
         x = node.tensor(0)
         self._is_reduced = self._mask()
-        sizes = relax["shape_to_tensor"](relax["shape_of"](x))
+        sizes = shape_tensor(x)
         kept = relax["where"](self._is_reduced, const(1, "i64"), sizes)
         self._count = relax["prod"](kept, axis=[0], keepdims=True)
         self._shape = self._result_shape(kept)
@@ -88,10 +90,10 @@ class RunTimeAxes:
             return self._mean(x, dtype)
         wide = "f32" if dtype in ("f16", "bf16") else "ui8" if is_bool(dtype) else dtype
         name = {"sum": "max", "prod": "min"}.get(name, name) if is_bool(dtype) else name
-        flat = relax["flatten"](x if wide == dtype else relax["astype"](x, dtype=wide))
+        flat = relax["flatten"](cast(x, wide))
         start = relax["full"](relax["tensor_to_shape"](self._count), _start(name, wide))
         folded = relax["scatter_elements"](start, self._places, flat, axis=0, reduction=_SCATTER[name])
-        return folded if wide == dtype else relax["astype"](folded, dtype=dtype)
+        return cast(folded, dtype)
 
     def _mean(self, x: Any, dtype: str) -> Any:
         count = relax["divide"](relax["size"](x), relax["reshape"](self._count, ()))

@@ -9,11 +9,10 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ..control.run_time_items import erased, inserted, item_at, place_of, require
 from ..control.run_time_sequences import length_of
-from ..dtypes import dtype_of
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import as_tensor, element, input_size, integers, sizes_of, sliced
-from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from ..values import EmptyOptional, Outputs, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
 from .long_sequences import (
     concatenated_at_run_time,
     erase_at_run_time,
@@ -26,17 +25,17 @@ relax = dialect.ops
 
 
 @register_onnx("", "SequenceConstruct")
-def sequence_construct(node: Node) -> Any:
+def sequence_construct(node: Node) -> Outputs:
     return SequenceValue([node.value(index) for index in range(len(node.inputs))])
 
 
 @register_onnx("", "SequenceEmpty")
-def sequence_empty(node: Node) -> Any:
-    return SequenceValue([], dtype_of(node.int("dtype", 1)))
+def sequence_empty(node: Node) -> Outputs:
+    return SequenceValue([], node.dtype("dtype", "f32"))
 
 
 @register_onnx("", "SequenceLength")
-def sequence_length(node: Node) -> Any:
+def sequence_length(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
         return length_of(held)
@@ -44,7 +43,7 @@ def sequence_length(node: Node) -> Any:
 
 
 @register_onnx("", "SequenceAt")
-def sequence_at(node: Node) -> Any:
+def sequence_at(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
         return item_at_run_time(node, held, 1)
@@ -61,7 +60,7 @@ def sequence_at(node: Node) -> Any:
 
 
 @register_onnx("", "SequenceInsert")
-def sequence_insert(node: Node) -> Any:
+def sequence_insert(node: Node) -> Outputs:
     held, new = node.held(0), node.value(1)
     if isinstance(held, RunTimeSequence):
         return insert_at_run_time(node, held, new, 2)
@@ -76,7 +75,7 @@ def sequence_insert(node: Node) -> Any:
 
 
 @register_onnx("", "SequenceErase")
-def sequence_erase(node: Node) -> Any:
+def sequence_erase(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
         return erase_at_run_time(node, held, 1)
@@ -92,7 +91,7 @@ def sequence_erase(node: Node) -> Any:
 
 
 @register_onnx("", "ConcatFromSequence")
-def concat_from_sequence(node: Node) -> Any:
+def concat_from_sequence(node: Node) -> Outputs:
     held, axis = node.held(0), node.int("axis")
     if axis is None:
         raise node.fail("attribute 'axis' is missing", "axis")
@@ -111,7 +110,7 @@ def concat_from_sequence(node: Node) -> Any:
 
 
 @register_onnx("", "SplitToSequence")
-def split_to_sequence(node: Node) -> Any:
+def split_to_sequence(node: Node) -> Outputs:
     axis = node.int("axis", 0) % max(node.rank(0), 1)
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
@@ -178,12 +177,12 @@ def _in_range(node: Node, place: int, length: int, end: int) -> int:
 
 
 @register_onnx("", "Optional")
-def optional(node: Node) -> Any:
+def optional(node: Node) -> Outputs:
     return node.held(0) if node.has(0) else EmptyOptional()
 
 
 @register_onnx("", "OptionalHasElement")
-def optional_has_element(node: Node) -> Any:
+def optional_has_element(node: Node) -> Outputs:
     if not node.has(0):
         return known(False, "i1")
     held = node.held(0)
@@ -191,7 +190,7 @@ def optional_has_element(node: Node) -> Any:
 
 
 @register_onnx("", "OptionalGetElement")
-def optional_get_element(node: Node) -> Any:
+def optional_get_element(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, EmptyOptional):
         raise node.fail("the optional holds nothing")

@@ -15,6 +15,7 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import SymExpr, dim_max, dim_min
 from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN, slice_length
+from ..graph_tensors import along_axis, cast, joined
 from ..node import Node
 from ..values import Value
 
@@ -85,7 +86,7 @@ def integers(node: Node, index: int) -> Any:
 def as_integers(tensor: Any, value: Value) -> Any:
     if value.rank != 1:
         tensor = relax["reshape"](tensor, (-1,))
-    return tensor if value.dtype == "i64" else relax["astype"](tensor, dtype="i64")
+    return cast(tensor, "i64")
 
 
 def as_tensor(sizes: Sequence[Size]) -> Any:
@@ -95,7 +96,7 @@ def as_tensor(sizes: Sequence[Size]) -> Any:
     if is_known(*sizes):
         return Value(elements=_objects(sizes)).ssa if _has_symbols(sizes) else const(numpy.array(sizes, "int64"))
     parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
-    return parts[0] if len(parts) == 1 else relax["concat"](*parts, axis=0)
+    return joined(parts)
 
 
 def _has_symbols(sizes: Sequence[Size]) -> bool:
@@ -180,9 +181,7 @@ def count_up(size: Size, dtype: str = "i64") -> Any:
 
 def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Any:
     """The index along an axis, in a shape that broadcasts to the sizes."""
-    behind = list(range(1, len(sizes) - axis))
-    numbers = count_up(sizes[axis], dtype)
-    return relax["expand_dims"](numbers, axis=behind) if behind else numbers
+    return along_axis(count_up(sizes[axis], dtype), axis, len(sizes))
 
 
 # ---- slices ----
