@@ -111,12 +111,20 @@ class Node:
             return None
         return tuple(each if isinstance(each, SymExpr) else int(each) for each in elements.ravel())
 
+    def scalar(self, index: int) -> Any:
+        """The only element of an input that is one number; None where it is not known before the model runs."""
+        array = self.constant(index)
+        return None if array is None else self._only(index, array.ravel().tolist())
+
     def number(self, index: int) -> int | None:
-        """The only element of an input that is one integer; None where only the run tells it."""
+        """The same, where it may be computed from dimensions, but must be a plain integer then."""
         numbers = self.numbers(index)
-        if numbers is not None and len(numbers) != 1:
+        return None if numbers is None else self._only(index, numbers)
+
+    def _only(self, index: int, numbers: Sequence[Any]) -> Any:
+        if len(numbers) != 1:
             raise self.fail(f"input #{index} must be one number, not {len(numbers)}")
-        return None if numbers is None else numbers[0]
+        return numbers[0]
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
         """An input's elements where all are plain integers, else None."""

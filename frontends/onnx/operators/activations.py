@@ -7,10 +7,10 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
-from ....dialects.core.symbols import SymExpr
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes import sizes
 from ..values import Outputs, Value
 from .random_numbers import random_state
 
@@ -180,9 +180,9 @@ def clip_by_attributes(node: Node) -> Outputs:
 
 @register_onnx("", "Clip", since=11)
 def clip(node: Node) -> Outputs:
-    bounds = [node.constant(index) if node.has(index) else None for index in (1, 2)]
+    bounds = [node.scalar(index) if node.has(index) else None for index in (1, 2)]
     if all(bound is not None or not node.has(index) for index, bound in enumerate(bounds, 1)):
-        return _clipped(node, *(None if bound is None else bound.ravel()[0].item() for bound in bounds))
+        return _clipped(node, *bounds)
     x = node.tensor(0)
     for index, name in ((1, "maximum"), (2, "minimum")):
         if node.has(index):
@@ -222,34 +222,9 @@ def softmax_of_matrix(node: Node) -> Outputs:
     first = axis + rank if axis < 0 else axis
     if first == rank - 1:
         return _along(node, node.tensor(0), first)
-    matrix = _as_matrix(node, first)
-    return relax["reshape"](_along(node, matrix, 1), shape_of(node))
-
-
-def _as_matrix(node: Node, first: int) -> Any:
-    """The input as a matrix whose rows hold all dimensions from the given one on."""
-    x, shape = node.tensor(0), known_shape(node)
-    if shape is not None:
-        return relax["reshape"](x, (math.prod(shape[:first], start=1), math.prod(shape[first:], start=1)))
-    sizes = relax["shape_to_tensor"](relax["shape_of"](x))
-    halves = [
-        relax["prod"](relax["strided_slice"](sizes, axes=[0], begin=[begin], end=[end]), axis=[0], keepdims=True)
-        for begin, end in ((0, first), (first, node.rank(0)))
-    ]
-    return relax["reshape"](x, relax["tensor_to_shape"](relax["concat"](*halves, axis=0)))
-
-
-def known_shape(node: Node) -> tuple[int | SymExpr, ...] | None:
-    """The first input's shape, where no size is unknown."""
-    shape = node.value(0).shape
-    is_known = shape is not None and all(isinstance(size, (int, SymExpr)) for size in shape)
-    return shape if is_known else None
-
-
-def shape_of(node: Node) -> Any:
-    """The first input's shape, as an operand."""
-    shape = known_shape(node)
-    return relax["shape_of"](node.tensor(0)) if shape is None else shape
+    own = sizes.sizes_of(node.value(0))
+    matrix = sizes.reshaped(node.tensor(0), [sizes.product(own[:first]), sizes.product(own[first:])])
+    return sizes.reshaped(_along(node, matrix, 1), own)
 
 
 def _along(node: Node, x: Any, axis: int) -> Any:
@@ -283,8 +258,8 @@ def dropout_without_training(node: Node) -> Outputs:
 @register_onnx("", "Dropout", since=12)
 def dropout(node: Node) -> Outputs:
     training = node.numbers(2) if node.has(2) else (0,)
-    ratio = node.constant(1) if node.has(1) else 0.5
-    if training == (0,) or (ratio is not None and float(ratio) == 0):
+    ratio = node.scalar(1) if node.has(1) else 0.5
+    if training == (0,) or ratio == 0:
         return _kept(node, "i1")
     return _dropped(node)
 

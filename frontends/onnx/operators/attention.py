@@ -14,9 +14,9 @@ from ..control.scf_regions import scalar_of
 from ..graph_tensors import cast, joined, part
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes.sizes import as_tensor, is_known, reshaped, size_of, times
 from ..values import Outputs, Value
 from .activations import softmax_along
-from .run_time_sizes import as_tensor, is_run_time, reshaped, size_of, times
 
 relax = dialect.ops
 
@@ -96,8 +96,8 @@ def _per_head(left: Any, right: Any, heads: Any) -> Any:
     if equal(heads, shared) is True:
         return relax["matmul"](left, right)
     batch, queries = size_of(left, 0), size_of(left, 2)
-    together = reshaped(left, batch, shared, times(queries, heads // shared), size_of(left, 3))
-    return reshaped(relax["matmul"](together, right), batch, heads, queries, size_of(right, 3))
+    together = reshaped(left, [batch, shared, times(queries, heads // shared), size_of(left, 3)])
+    return reshaped(relax["matmul"](together, right), [batch, heads, queries, size_of(right, 3)])
 
 
 def sizes(tensor: Any) -> tuple[Any, ...]:
@@ -107,7 +107,7 @@ def sizes(tensor: Any) -> tuple[Any, ...]:
 def positions(node: Node, tensor: Any, axis: int) -> Any:
     """0, 1, ... for the places along an axis."""
     size = size_of(tensor, axis)
-    end = scalar_of(node, Value(ssa=size)) if is_run_time(size) else size
+    end = size if is_known(size) else scalar_of(node, Value(ssa=size))
     return relax["arange"](0, end, 1, dtype="i64")
 
 
@@ -118,14 +118,14 @@ def split_heads(node: Node, tensor: Any, heads: int) -> Any:
     width = sizes(tensor)[2]
     if heads < 1 or not isinstance(width, int) or width % heads:
         raise node.fail(f"a hidden size of {width} cannot be split into {counted(heads, 'head')}")
-    apart = reshaped(tensor, size_of(tensor, 0), size_of(tensor, 1), heads, width // heads)
+    apart = reshaped(tensor, [size_of(tensor, 0), size_of(tensor, 1), heads, width // heads])
     return relax["permute_dims"](apart, axes=[0, 2, 1, 3])
 
 
 def join_heads(tensor: Any) -> Any:
     _, heads, _, width = sizes(tensor)
     flat = relax["permute_dims"](tensor, axes=[0, 2, 1, 3])
-    return reshaped(flat, size_of(tensor, 0), size_of(tensor, 2), heads * width)
+    return reshaped(flat, [size_of(tensor, 0), size_of(tensor, 2), heads * width])
 
 
 def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
@@ -206,10 +206,10 @@ def within(visible: Visible, own: Any, places: Any, left: int, right: int) -> Vi
 def _offset(node: Node, query: Any, lengths: Any) -> Any:
     """How many keys stand before the first query's own."""
     if node.has(4):
-        return as_tensor(size_of(node.tensor(4), 2))
+        return as_tensor([size_of(node.tensor(4), 2)])
     if lengths is None:
         return const(0, "i64")
-    return _per_batch(relax["subtract"](lengths, as_tensor(size_of(query, 2))))
+    return _per_batch(relax["subtract"](lengths, as_tensor([size_of(query, 2)])))
 
 
 def _per_batch(lengths: Any) -> Any:
@@ -262,7 +262,7 @@ def rotated(node: Node, data: Any, cos: Any, sin: Any, width: int, interleaved: 
     imaginary = relax["add"](relax["multiply"](sin, first), relax["multiply"](cos, second))
     if interleaved:
         pairs = relax["stack"](real, imaginary, axis=-1)
-        pieces = [reshaped(pairs, *(size_of(data, axis) for axis in range(3)), width)]
+        pieces = [reshaped(pairs, [*(size_of(data, axis) for axis in range(3)), width])]
     else:
         pieces = [real, imaginary]
     if width < whole:

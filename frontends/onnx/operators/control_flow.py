@@ -11,6 +11,13 @@ from ....dialects.relax import dialect
 from ....support.errors import RelaxError
 from ....support.suggest import counted
 from ..control.flattening import build_any_loop
+from ..control.run_time_items import require
+from ..control.run_time_sequences import (
+    all_joined,
+    appended,
+    joined_item,
+    joined_length,
+)
 from ..control.scf_branches import build_branches
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
@@ -19,10 +26,9 @@ from ..graph_tensors import with_first_at
 from ..importer import add_graph
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes.sizes import element, shape_tensor
 from ..tensors import array_of
 from ..values import Outputs, RunTimeSequence, SequenceValue, Value, known
-from .long_sequences import empty_sequences, mapped_at_run_time
-from .run_time_sizes import size_along
 
 relax = dialect.ops
 
@@ -57,10 +63,7 @@ def loop(node: Node) -> Outputs:
     if body is None or len(body.input) != 2 + len(states) or len(body.output) < 1 + len(states):
         raise node.fail(f"must have a body with {2 + len(states)} inputs and at least {1 + len(states)} outputs")
     starts = known_truth(node.value(1)) if node.has(1) else True
-    turns = node.numbers(0) if node.has(0) else None
-    if turns is not None and len(turns) != 1:
-        raise node.fail(f"the most turns (input #0) must be one number, and are {len(turns)}")
-    count = None if turns is None else max(turns[0], 0)
+    count = _most_turns(node)
     has_sequences = any(not isinstance(state, Value) for state in states)
     if starts is False or count == 0:
         return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
@@ -69,6 +72,11 @@ def loop(node: Node) -> Outputs:
         if unrolled is not None:
             return unrolled
     return _built(node, body, states, bool(starts))
+
+
+def _most_turns(node: Node) -> int | None:
+    turns = node.number(0) if node.has(0) else None
+    return None if turns is None else max(turns, 0)
 
 
 def _can_unroll(node: Node, body: Any, count: int, has_sequences: bool) -> bool:
@@ -89,8 +97,7 @@ def _built(node: Node, body: Any, states: Sequence[Any], starts: bool) -> list[A
 
     count = scalar_of(node, node.value(0)) if node.has(0) else None
     condition = None if starts else scalar_of(node, node.value(1))
-    numbers = node.numbers(0) if node.has(0) else None
-    most = None if numbers is None else max(numbers[0], 0)
+    most = _most_turns(node)
     made = Loop(node, step, count, condition, is_open=not always, is_short=is_few(most))
     after, rows = build_any_loop(made, states)
     return [*after, *of_length(rows, most if made.is_counted else None)]
@@ -247,7 +254,7 @@ class _Scan:
             outputs = add_graph(node, self.body, [*held, *elements], operation)
             return Turn(outputs[: self.states], outputs[self.states :])
 
-        count = scalar_of(node, Value(ssa=size_along(sources[0], self.input_axes[0])))
+        count = scalar_of(node, Value(ssa=element(shape_tensor(sources[0]), self.input_axes[0] % sources[0].type.rank)))
         after, rows = build_loop(Loop(node, step, count, is_short=is_few(turns)), states)
         moved = [
             _moved(row.ssa, axis, bool(backwards))
@@ -285,3 +292,28 @@ def sequence_map(node: Node) -> Outputs:
     turns = [[held.items[turn] if held in others else held for held in node.inputs] for turn in range(count)]
     made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
     return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
+
+
+def mapped_at_run_time(node: Node, body: Any) -> list[Any]:
+    """The body for each item of the sequences; their lengths must be equal."""
+    lists = (SequenceValue, RunTimeSequence)
+    inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in node.inputs]
+    lengths = [joined_length(held) for held in inputs if isinstance(held, RunTimeSequence)]
+    for length in lengths[1:]:
+        require(node, relax["equal"](lengths[0], length), "the sequences have different lengths")
+
+    def step(operation: Any, index: Value, states: list[Any]) -> Turn:
+        items = [
+            joined_item(held, index.ssa) if isinstance(held, RunTimeSequence) else held.inside(operation)
+            for held in inputs
+        ]
+        outputs = as_items(node, add_graph(node, body, items, operation))
+        return Turn([appended(node, state, output) for state, output in zip(states, outputs, strict=True)], [])
+
+    turns = scalar_of(node, Value(ssa=lengths[0]))
+    return build_any_loop(Loop(node, step, turns), empty_sequences(body))[0]
+
+
+def empty_sequences(body: Any) -> list[SequenceValue]:
+    """Sequences for the outputs of a body that is never used, or not yet."""
+    return [SequenceValue([], dtype_of(output.type.tensor_type.elem_type or 1)) for output in body.output]

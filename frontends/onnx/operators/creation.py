@@ -54,13 +54,7 @@ def range_(node: Node) -> Outputs:
 
 def _number(node: Node, index: int) -> Any:
     """An input that is known: a Python number or an expression."""
-    known, held = node.sizes(index), node.constant(index)
-    count = len(known) if known is not None else held.size if held is not None else 1
-    if count != 1:
-        raise node.fail(f"input #{index} must be one number, and has {count}")
-    if known is not None:
-        return known[0]
-    return None if held is None else held.item()
+    return node.scalar(index) if node.sizes(index) is None else sizes.input_size(node, index)
 
 
 def _scalar(value: Value, dtype: str) -> Any:
@@ -110,7 +104,7 @@ def one_hot(node: Node) -> Outputs:
 
 def _depth(node: Node) -> Any:
     """How many classes; it may be a float."""
-    known, held = node.sizes(1), node.constant(1)
-    if known is not None:
-        return known[0]
-    return int(held.item()) if held is not None else sizes.integers(node, 1)
+    held = node.scalar(1)
+    if held is not None:
+        return int(held)
+    return sizes.integers(node, 1) if node.sizes(1) is None else sizes.input_size(node, 1)

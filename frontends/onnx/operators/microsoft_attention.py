@@ -12,10 +12,10 @@ from ..control.scf_regions import scalar_of
 from ..graph_tensors import part
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes.sizes import as_tensor, size_of
 from ..values import Outputs, Value
 from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
 from .products import shifted
-from .run_time_sizes import as_tensor, size_of
 
 relax = dialect.ops
 
@@ -128,7 +128,7 @@ def _attention(node: Node, heads: Any, mask: Value | None, bias: Any, past: Any)
         visible = visible.plus(bias)
     if node.int("unidirectional", 0):
         # The last query stands where the last key does.
-        keys, queries = as_tensor(size_of(key, 2)), as_tensor(size_of(query, 2))
+        keys, queries = as_tensor([size_of(key, 2)]), as_tensor([size_of(query, 2)])
         first = relax["subtract"](keys, queries)
         own = relax["expand_dims"](relax["add"](positions(node, query, 2), first), axis=[1])
         visible = within(visible, own, positions(node, key, 2), -1, 0)
@@ -202,7 +202,7 @@ def group_query_attention(node: Node) -> Outputs:
     query, key, value = _grouped_heads(node)
     lengths = relax["astype"](relax["reshape"](node.tensor(5), (-1,)), dtype="i64")
     # The last length minus one is given; before the first new key stand those of the past.
-    first = relax["subtract"](relax["add"](lengths, const(1, "i64")), as_tensor(size_of(query, 2)))
+    first = relax["subtract"](relax["add"](lengths, const(1, "i64")), as_tensor([size_of(query, 2)]))
     first = relax["maximum"](first, const(0, "i64"))
     own = relax["add"](relax["expand_dims"](first, axis=[1]), positions(node, query, 2))
     if node.int("do_rotary", 0):
@@ -246,13 +246,13 @@ def _rotary_width(node: Node) -> int:
 def _places_in_cache(node: Node, past: Any) -> Any:
     """The cache grows where it is too short for all keys."""
     total = relax["astype"](relax["reshape"](node.tensor(6), (1,)), dtype="i64")
-    length = scalar_of(node, Value(ssa=relax["maximum"](as_tensor(size_of(past, 2)), total)))
+    length = scalar_of(node, Value(ssa=relax["maximum"](as_tensor([size_of(past, 2)]), total)))
     return relax["arange"](0, length, 1, dtype="i64")
 
 
 def _cached(past: Any, new: Any, first: Any, places: Any) -> Any:
     """New keys or values where each sequence's past ends."""
-    have, added = (as_tensor(size_of(each, 2)) for each in (past, new))
+    have, added = (as_tensor([size_of(each, 2)]) for each in (past, new))
     places = relax["expand_dims"](places, axis=[0])
     # Both lie one behind the other first, and every place takes its own from one of them.
     behind = relax["subtract"](places, relax["expand_dims"](first, axis=[1]))

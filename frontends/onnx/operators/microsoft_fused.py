@@ -9,11 +9,11 @@ from ....dialects.relax import const, dialect
 from ..graph_tensors import cast, info_of
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes.sizes import size_of, zeros
 from ..values import Outputs, Value
 from .as_onnx import as_onnx, channels_first, channels_last
 from .attention import positions
 from .norms import normalized_layers, wanted
-from .run_time_sizes import size_of, zeros
 
 relax = dialect.ops
 
@@ -176,4 +176,4 @@ def _shown_words(node: Node) -> Any:
     if node.has(7):
         shown = relax["equal"](node.tensor(7), const(1, node.value(7).dtype))
         return relax["sum"](relax["astype"](shown, dtype="i32"), axis=[1])
-    return zeros("i32", size_of(node.tensor(0), 0))
+    return zeros([size_of(node.tensor(0), 0)], "i32")

@@ -21,10 +21,10 @@ def as_it_is(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "ExpandDims")
 def expand_dims(node: Node) -> Outputs:
-    axes = node.numbers(1)
-    if axes is None or len(axes) != 1:
+    axis = node.number(1)
+    if axis is None:
         raise node.fail("the axis must be one number that is known before the model runs")
-    return relax["expand_dims"](node.tensor(0), axis=list(axes))
+    return relax["expand_dims"](node.tensor(0), axis=[axis])
 
 
 @register_onnx(_DOMAIN, "MatMulInteger16")

@@ -14,8 +14,8 @@ from ....dialects.relax import const, dialect
 from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes.sizes import reshaped, size_of
 from ..values import Outputs, Value
-from .run_time_sizes import reshaped, size_of
 
 relax = dialect.ops
 
@@ -119,9 +119,9 @@ def _reordered(node: Node, data: Any, blocks: int, block: int, count: int) -> An
     if count == 1:
         return data
     leading = [size_of(data, axis) for axis in range(rank - 1)]
-    apart = reshaped(data, *leading, blocks, block // count, count)
+    apart = reshaped(data, [*leading, blocks, block // count, count])
     turned = relax["permute_dims"](apart, axes=[*range(rank), rank + 1, rank])
-    return reshaped(turned, *leading, blocks * block)
+    return reshaped(turned, [*leading, blocks * block])
 
 
 def _of_groups(node: Node, packed: Any, scale: Any, zero_point: Any, bits: int, depth: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.core.symbols import SymExpr, equal
+from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
 from ....support.errors import RelaxError
 from ..graph_tensors import cast
@@ -13,7 +13,6 @@ from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
 from ..values import Outputs, Tensor, Value
-from .activations import shape_of
 
 relax = dialect.ops
 
@@ -177,14 +176,10 @@ def _along(parameter: Any, data: Any, axes: list[int]) -> Any:
     shape, own = Value(ssa=data).shape, Value(ssa=parameter).shape
     if own is None or shape is None:
         return parameter
-    sizes = tuple(shape[axis] for axis in axes)
-    if len(own) == len(sizes) and not any(map(_is_broadcast, own, sizes)):
+    wanted = [shape[axis] for axis in axes]
+    if len(own) == len(wanted) and not any(map(_is_broadcast, own, wanted)):
         return parameter
-    if all(isinstance(size, (int, SymExpr)) for size in sizes):
-        return relax["broadcast_to"](parameter, sizes)
-    run_time = relax["shape_to_tensor"](relax["shape_of"](data))
-    tail = relax["strided_slice"](run_time, axes=[0], begin=[axes[0]], end=[len(shape)])
-    return relax["broadcast_to"](parameter, relax["tensor_to_shape"](tail))
+    return sizes.broadcast(parameter, [sizes.size_of(data, axis) for axis in axes])
 
 
 def _is_broadcast(size: Any, wanted: Any) -> bool:
@@ -252,7 +247,7 @@ def local_response_norm(node: Node) -> Outputs:
     )
     means = relax["squeeze"](means, axis=[1])
     if rank != 3:
-        means = relax["squeeze"](means, axis=[2]) if rank == 2 else relax["reshape"](means, shape_of(node))
+        means = relax["squeeze"](means, axis=[2]) if rank == 2 else sizes.reshaped(means, sizes.sizes_of(node.value(0)))
     scaled = relax["multiply"](means, const(node.float("alpha", 1e-4), dtype))
     base = relax["add"](scaled, const(node.float("bias", 1.0), dtype))
     return relax["divide"](x, relax["power"](base, const(node.float("beta", 0.75), dtype)))

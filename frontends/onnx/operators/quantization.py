@@ -64,8 +64,8 @@ def _real(node: Node, index: int) -> Any:
 
 def _axis(node: Node) -> int:
     """The axis of several scales; a vector has but one."""
-    rank = node.rank(0)
-    return 0 if rank < 2 or node.version < 13 else node.axis(rank, 1)
+    rank, axis = node.rank(0), node.int("axis", 1)
+    return 0 if rank < 2 or node.version < 13 else node.axis_of(axis, rank)
 
 
 def _is_blocked(node: Node) -> bool:

@@ -15,9 +15,9 @@ from ..control.scf_regions import as_info, scalar_of
 from ..graph_tensors import part
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes.sizes import as_tensor, is_known, size_of, zeros
 from ..values import Outputs, Value, known
 from .recurrent_activations import Activation, activations_of
-from .run_time_sizes import as_tensor, is_run_time, size_of, zeros
 
 relax = dialect.ops
 
@@ -212,10 +212,10 @@ class _Recurrent:
         """A state of the batch's size, which is checked when the model runs where the graph cannot tell."""
         node, batch = self.node, size_of(self.data, 1)
         if not node.has(input_):
-            return zeros(node.value(0).dtype, batch, self.size)
+            return zeros([batch, self.size], node.value(0).dtype)
         taken = part(node.tensor(input_), 1 if self.batch_first else 0, index, index + 1, drop=True)
         info = Value(ssa=taken).info
-        return as_info(taken, info.with_shape((None if is_run_time(batch) else batch, self.size)))
+        return as_info(taken, info.with_shape((batch if is_known(batch) else None, self.size)))
 
     def _step(self, cell: Cell, from_input: Any, states: list[Any], turn: Any) -> tuple[list[Any], Any]:
         """The states after a step, and its row."""
@@ -245,7 +245,7 @@ class _Recurrent:
             return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
 
         steps, given = self.shape[0], [Value(ssa=state) for state in states]
-        count = scalar_of(self.node, Value(ssa=as_tensor(size_of(self.data, 0))))
+        count = scalar_of(self.node, Value(ssa=as_tensor([size_of(self.data, 0)])))
         after, rows = build_loop(Loop(self.node, step, count, is_short=is_few(steps)), given)
         return of_length(rows, steps)[0].ssa, [state.ssa for state in after]
 

@@ -225,11 +225,11 @@ def _common(node: Node, one: Size, other: Size) -> Size:
 @register_onnx("", "Tile")
 def tile_along_axis(node: Node) -> Outputs:
     """The first version: how often along one axis, both scalars."""
-    axis = node.numbers(2)
+    axis = node.number(2)
     if axis is None:
         raise node.fail("the axis is only known when the model runs")
     repeats: list[Size] = [1] * node.rank(0)
-    repeats[axis[0]] = sizes.input_size(node, 1)
+    repeats[node.axis_of(axis, node.rank(0))] = sizes.input_size(node, 1)
     return _tiled(node, repeats)
 
 

@@ -112,13 +112,13 @@ def mel_weight_matrix(node: Node) -> Outputs:
     """Triangles over the spectrum's bins, whose corners are evenly spaced in mel."""
     import numpy
 
-    held = [node.constant(index) for index in range(5)]
+    held = [node.scalar(index) for index in range(5)]
     dtype = node.dtype("output_datatype", "f32")
     if not is_float(dtype):
         raise node.fail("the weights must be floats", "output_datatype")
     if any(each is None for each in held):
         return relax["astype"](_run_time_triangles(node), dtype=dtype)
-    bands, length, rate, low, high = (each.ravel()[0] for each in held)
+    bands, length, rate, low, high = held
     mel_low, mel_high = (2595 * math.log10(1 + float(hertz) / 700) for hertz in (low, high))
     corners = numpy.arange(int(bands) + 2) * ((mel_high - mel_low) / (int(bands) + 2)) + mel_low
     hertz = 700 * (10 ** (corners / 2595) - 1)

@@ -113,8 +113,7 @@ def pad(node: Node) -> Outputs:
 
 def _fill(node: Node, index: int) -> Any:
     """A number where it is known and an attribute holds it, else a 0-D tensor."""
-    held = node.constant(index)
-    number = None if held is None else held.item()
+    number = node.scalar(index)
     if number is None or (isinstance(number, int) and number >= 2**63):
         return relax["reshape"](node.tensor(index), ())
     return int(number) if isinstance(number, bool) else number

@@ -15,9 +15,9 @@ from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import SymExpr, dim_max, dim_min
 from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN, slice_length
-from ..graph_tensors import along_axis, cast, joined
+from ..graph_tensors import along_axis, cast, info_of, joined
 from ..node import Node
-from ..values import Value
+from ..values import Tensor, Value
 
 relax = dialect.ops
 
@@ -42,6 +42,11 @@ def shape_tensor(x: Any) -> Any:
 def element(numbers: Any, index: int) -> Any:
     """One element of a 1-D tensor, as a 1-D tensor."""
     return relax["strided_slice"](numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
+
+
+def size_of(tensor: Tensor, axis: int) -> Size:
+    size = (info_of(tensor).shape or ())[axis]
+    return element(shape_tensor(tensor), axis % tensor.type.rank) if size is None else size
 
 
 def sizes_of(value: Value) -> list[Size]:
@@ -170,6 +175,10 @@ def broadcast(x: Any, sizes: Sequence[Size]) -> Any:
 def full(sizes: Sequence[Size], value: Any) -> Any:
     """Tensor of the 0-D tensor's value everywhere."""
     return stated(relax["full"](as_shape(sizes), value), sizes)
+
+
+def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
+    return stated(relax["zeros"](as_shape(sizes), dtype=dtype), sizes)
 
 
 def count_up(size: Size, dtype: str = "i64") -> Any:
