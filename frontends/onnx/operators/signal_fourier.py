@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ...dialects.core.symbols import equal
-from ...dialects.relax import const, dialect
-from . import sizes
-from .fourier_stages import goes_in_stages, in_stages
-from .sizes import Size
-from .values import Value
-from .windows import info_of
+from ....dialects.core.symbols import equal
+from ....dialects.relax import const, dialect
+from ..graph_tensors import cast, info_of, wide_float
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Value
+from .signal_fft import goes_in_stages, in_stages
 
 relax = dialect.ops
 
@@ -64,9 +64,8 @@ def transformed(data: Any, size: Size, transform: Transform) -> Any:
 def _transformed_in_stages(data: Any, used: int, transform: Transform) -> Any:
     dtype, length = info_of(data).dtype, transform.length
     *lead, _, _ = sizes.sizes_of(Value(ssa=data))
-    wide = dtype if dtype == "f64" else "f32"
     flat = sizes.reshaped(data, [sizes.product(lead), used, transform.parts])
-    flat = flat if dtype == wide else relax["astype"](flat, dtype=wide)
+    flat = cast(flat, wide_float(dtype))
     if used < length:
         flat = relax["nn.pad"](flat, pad_width=[0, 0, 0, length - used, 0, 0])
     real, *imaginary = (relax["take"](flat, const(part, "i64"), axis=2) for part in range(transform.parts))
@@ -74,8 +73,7 @@ def _transformed_in_stages(data: Any, used: int, transform: Transform) -> Any:
     result = relax["stack"](*made, axis=2)
     if transform.made != length:
         result = relax["strided_slice"](result, axes=[1], begin=[0], end=[transform.made])
-    result = result if dtype == wide else relax["astype"](result, dtype=dtype)
-    return sizes.reshaped(result, [*lead, transform.made, 2])
+    return sizes.reshaped(cast(result, dtype), [*lead, transform.made, 2])
 
 
 def _used(size: Size, given: Size) -> Size:

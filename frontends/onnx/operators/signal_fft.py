@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.relax import const, dialect
-from .windows import info_of
+from ....dialects.relax import const, dialect
+from ..graph_tensors import info_of, part
 
 relax = dialect.ops
 
@@ -53,17 +53,12 @@ def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
     dtype, sign, before = info_of(parts[0]).dtype, 1 if inverse else -1, 1
     for factor in _factors(length):
         behind = length // (before * factor)
-        split = [relax["reshape"](part, (-1, before, factor, behind)) for part in parts]
-        taken = [(_at(split[0], place), _at(split[1], place)) for place in range(factor)]
+        split = [relax["reshape"](half, (-1, before, factor, behind)) for half in parts]
+        taken = [tuple(part(half, 2, place, place + 1, drop=True) for half in split) for place in range(factor)]
         made = _turned(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
         before *= factor
         parts = _joined(made, 0, length), _joined(made, 1, length)
     return _scaled(parts, 1 / length, dtype) if inverse else parts
-
-
-def _at(tensor: Any, place: int) -> Any:
-    part = relax["strided_slice"](tensor, axes=[2], begin=[place], end=[place + 1], assume_inbound=True)
-    return relax["squeeze"](part, axis=[2])
 
 
 def _joined(pairs: Sequence[Pair], side: int, length: int) -> Any:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...dialects.relax import const, dialect
-from .forms import all_tensors, common_form, form_of, of_all
-from .node import Node
-from .regions import as_info, common_info, info_of, scalar_of, type_of
-from .values import OneOf, Value, known
+from ....bindings.mlir import ir
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..values import OneOf, Value, known
+from .flattening import all_tensors, common_form, form_of, of_all
+from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
 
 relax = dialect.ops
 

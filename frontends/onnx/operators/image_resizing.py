@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.core.infos import is_float
-from ...dialects.relax import const, dialect
-from .sizes import Size, as_tensor, count_up, stated
-from .windows import info_of
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..graph_tensors import along_axis, cast, info_of, wide_float
+from ..shapes.sizes import Size, as_tensor, count_up, stated
 
 relax = dialect.ops
 
@@ -132,8 +132,8 @@ def resized(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
     if settings.mode == "nearest":
         result, wide = data, info.dtype
     else:
-        wide = info.dtype if info.dtype == "f64" else "f32"
-        result = data if info.dtype == wide else relax["astype"](data, dtype=wide)
+        wide = wide_float(info.dtype)
+        result = cast(data, wide)
     rank = len(info.shape)
     masks = []
     for along in alongs:
@@ -143,11 +143,10 @@ def resized(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
             masks.append(_is_inside(x, along, rank))
     for mask in masks:
         result = relax["where"](mask, result, const(_fitting(settings.extrapolated, wide), wide))
-    result = result if wide == info.dtype else relax["astype"](result, dtype=info.dtype)
     sizes = list(info.shape)
     for along in alongs:
         sizes[along.axis] = along.count
-    return stated(result, sizes)
+    return stated(cast(result, info.dtype), sizes)
 
 
 def _fitting(value: float, dtype: str) -> float | int:
@@ -160,12 +159,7 @@ def _is_inside(x: Real, along: Along, rank: int) -> Any:
     inside = relax["logical_and"](
         relax["greater_equal"](x.tensor, const(0.0, "f32")), relax["less_equal"](x.tensor, last)
     )
-    return _along_axis(inside, along.axis, rank)
-
-
-def _along_axis(vector: Any, axis: int, rank: int) -> Any:
-    behind = list(range(1, rank - axis))
-    return relax["expand_dims"](vector, axis=behind) if behind else vector
+    return along_axis(inside, along.axis, rank)
 
 
 def _resampled(data: Any, x: Real, along: Along, settings: Settings, rank: int, dtype: str) -> Any:
@@ -180,8 +174,8 @@ def _resampled(data: Any, x: Real, along: Along, settings: Settings, rank: int, 
         weights = _without_outside(weights, places, along)
     total = None
     for place, weight in zip(places, weights, strict=True):
-        factor = weight.tensor if dtype == "f32" else relax["astype"](weight.tensor, dtype=dtype)
-        part = relax["multiply"](_taken(data, place, along), _along_axis(factor, along.axis, rank))
+        factor = cast(weight.tensor, dtype)
+        part = relax["multiply"](_taken(data, place, along), along_axis(factor, along.axis, rank))
         total = part if total is None else relax["add"](total, part)
     return total
 

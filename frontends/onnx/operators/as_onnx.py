@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dialects.relax import dialect
-from .node import Node
-from .registry import find_converter
-from .values import Value
+from ....dialects.relax import dialect
+from ..node import Node
+from ..registry import find_converter
+from ..values import Value
 
 #: Of the operators whose versions do not differ in what is used of them.
 _VERSION = 21

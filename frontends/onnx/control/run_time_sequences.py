@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import const, dialect
-from ...dialects.relax.infer.slices import OPEN
-from .node import Node
-from .regions import as_info
-from .sizes import Size, element, plus, shape_tensor, sliced
-from .values import RunTimeSequence, SequenceValue, Value
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax import const, dialect
+from ....dialects.relax.infer.slices import OPEN
+from ..graph_tensors import joined, part
+from ..node import Node
+from ..shapes.sizes import Size, element, plus, shape_tensor, sliced
+from ..values import RunTimeSequence, SequenceValue, Value
+from .scf_regions import as_info
 
 relax = dialect.ops
 
@@ -75,21 +76,17 @@ def _part(value: Value) -> tuple[Any, Any]:
     """A tensor's elements, and the row that tells its shape."""
     elements = relax["flatten"](value.ssa) if value.rank else relax["reshape"](value.ssa, (1,))
     numbers = [shape_tensor(elements), *([shape_tensor(value.ssa)] if value.rank else [])]
-    return elements, relax["expand_dims"](_concatenated(numbers), axis=[0])
+    return elements, relax["expand_dims"](joined(numbers), axis=[0])
 
 
 def _joined(items: Sequence[Value], parts: Sequence[tuple[Any, Any]]) -> RunTimeSequence:
-    data, rows = (_concatenated(each) for each in zip(*parts, strict=True))
+    data, rows = (joined(each) for each in zip(*parts, strict=True))
     width = Value(ssa=rows).info.shape or ()
     return RunTimeSequence(
         items,
         Value(ssa=as_info(data, TensorInfo((None,), Value(ssa=data).dtype))),
         Value(ssa=as_info(rows, TensorInfo((None, width[1]), "i64"))),
     )
-
-
-def _concatenated(tensors: Sequence[Any]) -> Any:
-    return tensors[0] if len(tensors) == 1 else relax["concat"](*tensors, axis=0)
 
 
 def all_joined(node: Node, sequence: SequenceValue | RunTimeSequence) -> RunTimeSequence:
@@ -117,9 +114,9 @@ def joined_item(sequence: RunTimeSequence, place: Any) -> Value:
     """One of the joined tensors, at a place among them that is a 0-D tensor and right."""
     row = relax["take"](sequence.rows.ssa, place, axis=0)
     begin = _elements_before(sequence, relax["reshape"](place, (1,)))
-    part = sliced(sequence.data, {0: (begin, plus(begin, element(row, 0)), 1)})
+    own = sliced(sequence.data, {0: (begin, plus(begin, element(row, 0)), 1)})
     if sequence.rank == 0:
-        return Value(ssa=relax["reshape"](part, ()))
-    shape = relax["strided_slice"](row, axes=[0], begin=[1], end=[1 + sequence.rank], assume_inbound=True)
+        return Value(ssa=relax["reshape"](own, ()))
+    shape = part(row, 0, 1, 1 + sequence.rank)
     info = TensorInfo((None,) * sequence.rank, sequence.dtype)
-    return Value(ssa=as_info(relax["reshape"](part, relax["tensor_to_shape"](shape)), info))
+    return Value(ssa=as_info(relax["reshape"](own, relax["tensor_to_shape"](shape)), info))

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import SymExpr, dim_max, dim_min
-from ...dialects.relax import const, dialect
-from ...dialects.relax.infer.slices import OPEN, slice_length
-from .node import Node
-from .values import Value
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import SymExpr, dim_max, dim_min
+from ....dialects.relax import const, dialect
+from ....dialects.relax.infer.slices import OPEN, slice_length
+from ..graph_tensors import along_axis, cast, info_of, joined
+from ..node import Node
+from ..values import Tensor, Value
 
 relax = dialect.ops
 
@@ -41,6 +42,11 @@ def shape_tensor(x: Any) -> Any:
 def element(numbers: Any, index: int) -> Any:
     """One element of a 1-D tensor, as a 1-D tensor."""
     return relax["strided_slice"](numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
+
+
+def size_of(tensor: Tensor, axis: int) -> Size:
+    size = (info_of(tensor).shape or ())[axis]
+    return element(shape_tensor(tensor), axis % tensor.type.rank) if size is None else size
 
 
 def sizes_of(value: Value) -> list[Size]:
@@ -85,7 +91,7 @@ def integers(node: Node, index: int) -> Any:
 def as_integers(tensor: Any, value: Value) -> Any:
     if value.rank != 1:
         tensor = relax["reshape"](tensor, (-1,))
-    return tensor if value.dtype == "i64" else relax["astype"](tensor, dtype="i64")
+    return cast(tensor, "i64")
 
 
 def as_tensor(sizes: Sequence[Size]) -> Any:
@@ -95,7 +101,7 @@ def as_tensor(sizes: Sequence[Size]) -> Any:
     if is_known(*sizes):
         return Value(elements=_objects(sizes)).ssa if _has_symbols(sizes) else const(numpy.array(sizes, "int64"))
     parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
-    return parts[0] if len(parts) == 1 else relax["concat"](*parts, axis=0)
+    return joined(parts)
 
 
 def _has_symbols(sizes: Sequence[Size]) -> bool:
@@ -171,6 +177,10 @@ def full(sizes: Sequence[Size], value: Any) -> Any:
     return stated(relax["full"](as_shape(sizes), value), sizes)
 
 
+def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
+    return stated(relax["zeros"](as_shape(sizes), dtype=dtype), sizes)
+
+
 def count_up(size: Size, dtype: str = "i64") -> Any:
     """The numbers from 0 up to before a size."""
     if is_known(size):
@@ -180,9 +190,7 @@ def count_up(size: Size, dtype: str = "i64") -> Any:
 
 def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Any:
     """The index along an axis, in a shape that broadcasts to the sizes."""
-    behind = list(range(1, len(sizes) - axis))
-    numbers = count_up(sizes[axis], dtype)
-    return relax["expand_dims"](numbers, axis=behind) if behind else numbers
+    return along_axis(count_up(sizes[axis], dtype), axis, len(sizes))
 
 
 # ---- slices ----

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...dialects.core.codec import decode, encode
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import equal
-from ...dialects.relax import dialect
-from .node import Node
-from .values import OneOf, Value
+from ....bindings.mlir import ir
+from ....dialects.core.codec import decode, encode
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import equal
+from ....dialects.relax import dialect
+from ..node import Node
+from ..values import OneOf, Value
 
 relax = dialect.ops
 

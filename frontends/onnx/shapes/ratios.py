@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import SymExpr, ceildiv
-from ...dialects.relax import const, dialect
-from .values import Value, known
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import SymExpr, ceildiv
+from ....dialects.relax import const, dialect
+from ..values import Value, known
 
 relax = dialect.ops
 

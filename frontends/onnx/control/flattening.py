@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.core.groups import LIST, NOTHING, VALUE, Group
-from ...dialects.relax import dialect
-from .loops import Loop, Turn, build_loop
-from .node import Node
+from ....dialects.core.groups import LIST, NOTHING, VALUE, Group
+from ....dialects.relax import dialect
+from ..node import Node
+from ..values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
 from .run_time_sequences import as_run_time
-from .values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from .scf_loops import Loop, Turn, build_loop
 
 relax = dialect.ops
 

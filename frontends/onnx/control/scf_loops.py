@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.mlir import ir
-from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import const, dialect
-from .node import Node
-from .regions import as_info, common_info, info_of, integer, scalar_of, tensor_of, truth, type_of
-from .values import Value
+from ....bindings.mlir import ir
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..values import Value
+from .scf_regions import as_info, common_info, info_of, integer, scalar_of, tensor_of, truth, type_of
 
 relax = dialect.ops
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bugs in converters and models that ONNX's checks refuse: each is told as what it is, in one RelaxError."""
+"""Bugs of converters and evaluators are told as bugs, models that break rules as such: in one RelaxError."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 from onnx import TensorProto, helper
-from relax_mlir.frontends.onnx import known, registry
+from relax_mlir.frontends.onnx import registry
+from relax_mlir.frontends.onnx.shapes import evaluators
 from test_bad_models import message, model, node, tensor_info
 
 import relax_mlir as rx
 
 
-def _break(monkeypatch: pytest.MonkeyPatch, op: str) -> None:
+def _break(monkeypatch: pytest.MonkeyPatch, op: str, raised: type[BaseException] = KeyError) -> None:
     """The operator's converter raises what it does not mean to."""
 
     def broken(node: Any) -> Any:
-        raise KeyError("surprise")
+        raise raised("surprise")
 
     registry.load_families()
     monkeypatch.setitem(registry._CONVERTERS, ("", op), {1: registry.Converter("", op, 1, broken, "here")})
@@ -30,16 +31,24 @@ def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.Monke
     _break(monkeypatch, "Abs")
     with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
         rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
-    told = r"internal error at onnx/test_blame.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
+    told = r"internal error at onnx/test_problems.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
     assert re.search(told, str(caught.value))
     assert isinstance(caught.value.__cause__, KeyError) and caught.value.__cause__.__traceback__ is not None
 
 
-def test_what_a_converter_raises_for_a_node_that_onnx_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    _break(monkeypatch, "MatMul")
+@pytest.mark.parametrize("raised", [TypeError, AssertionError, RuntimeError, ZeroDivisionError, NotImplementedError])
+def test_a_bug_is_never_the_model_s_fault(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is raised, and also where ONNX would refuse the node."""
+    _break(monkeypatch, "MatMul", raised)
     text = message(model([node("MatMul", "x x")]))
-    assert "('x' f32 [2, 3], 'x' f32 [2, 3]) are not what the operator takes: " in text
-    assert "Incompatible dimensions" in text and "internal" not in text and "surprise" not in text
+    assert "MatMul" in text and f"internal error at onnx/test_problems.py:23: {raised.__name__}: surprise" in text
+    assert "this is a bug of the converter, not of the model: please report it" in text
+
+
+def test_memory_that_is_not_there_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, "Abs", MemoryError)
+    with pytest.raises(MemoryError):
+        rx.from_onnx(model([node("Abs")]))
 
 
 def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,17 +60,18 @@ def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> No
     ]
     chosen = node("If", "c", then_branch=branches[0], else_branch=branches[1])
     inputs = [tensor_info("x"), tensor_info("c", (), TensorProto.BOOL)]
-    assert "internal error at onnx/test_blame.py" in message(model([chosen], inputs))
+    assert "internal error at onnx/test_problems.py" in message(model([chosen], inputs))
 
 
-def test_a_bug_where_known_elements_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not hide behind the operator's converter, which would compute them in each call."""
+@pytest.mark.parametrize("raised", [IndexError, TypeError, ValueError])
+def test_a_bug_of_an_evaluator(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not hide behind the operator's converter, which would compute the elements in each call."""
 
     def broken(node: Any) -> Any:
-        raise IndexError("surprise")
+        raise raised("surprise")
 
-    monkeypatch.setitem(known._EVALUATORS, "Shape", broken)
-    assert "internal error at onnx/test_blame.py" in message(model([node("Shape")]))
+    monkeypatch.setitem(evaluators._EVALUATORS, "Shape", broken)
+    assert "internal error at onnx/test_problems.py" in message(model([node("Shape")]))
 
 
 @pytest.mark.parametrize(

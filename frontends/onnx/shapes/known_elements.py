@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ...bindings.patterns import defining_op
-from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
-from ...dialects.core.symbols import SymExpr
-from .node import Node
+from ....bindings.patterns import defining_op
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
+from ....dialects.core.symbols import SymExpr
+from ..node import Node
+from ..values import Value, known
 from .ratios import Ratio, RatioValue
-from .values import Value, known
 
 # Larger tensors are data, not shapes.
 MOST_ELEMENTS = 256
@@ -21,6 +22,14 @@ _FLOATS = {"f32": "float32", "f64": "float64"}
 
 class NotKnown(Exception):
     """The result is not a function of dimensions, or nobody can say it as one."""
+
+
+def by_numpy(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function of numpy makes of elements. Raises NotKnown where it refuses them: the converter says why."""
+    try:
+        return function(*arguments)
+    except (IndexError, ValueError) as error:  # one that numpy names; what calls it is not in here
+        raise NotKnown from error
 
 
 def has_elements(value: Any) -> bool:
@@ -70,7 +79,7 @@ def result(found: Any, dtype: str) -> Value:
     import numpy
 
     found = numpy.asarray(found, dtype=object)
-    if any(each is None for each in found.ravel()):
+    if any(each is None or isinstance(each, Ratio) != (dtype in _FLOATS) for each in found.ravel()):
         raise NotKnown
     if dtype in _FLOATS:
         return _floats(found, dtype)
@@ -82,8 +91,7 @@ def result(found: Any, dtype: str) -> Value:
     plain = [int(each) for each in found.ravel() if not isinstance(each, SymExpr)]
     if any(not low <= each <= high for each in plain):
         raise NotKnown  # it would wrap around
-    name = f"{'u' if is_unsigned(dtype) else ''}int{bit_width(dtype)}"
-    return Value(array=found.astype(name)) if len(plain) == found.size else known(found, dtype)
+    return known(found, dtype)
 
 
 def _limits(dtype: str) -> tuple[int, int]:

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_int
 from ....dialects.relax import const, dialect
-from .. import sizes
+from ..graph_tensors import joined
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes import sizes
+from ..values import Outputs
 
 relax = dialect.ops
 
@@ -48,15 +50,14 @@ class _Pool:
 
 
 @register_onnx("", "TfIdfVectorizer")
-def tf_idf_vectorizer(node: Node) -> Any:
+def tf_idf_vectorizer(node: Node) -> Outputs:
     """Each token is looked up once; then, for each gap, beginnings grow token by token, each looked up by its key."""
-    rank, mode = node.rank(0), node.string("mode", "")
+    rank = node.rank(0)
     if node.has_attribute("pool_strings") or not is_int(node.value(0).dtype):
         raise node.fail("n-grams of strings cannot be compiled: give tokens as numbers", "pool_strings")
     if rank not in (1, 2):
         raise node.fail(f"takes one or a batch of sequences (1-D or 2-D), not {rank}-D")
-    if mode not in ("TF", "IDF", "TFIDF"):
-        raise node.fail(f"attribute 'mode' must be TF, IDF or TFIDF, got '{mode}'", "mode")
+    mode = node.choice("mode", "", ("TF", "IDF", "TFIDF"))
     indexes = node.ints("ngram_indexes") or []
     width = max(indexes, default=-1) + 1
     if width == 0:
@@ -90,7 +91,7 @@ def _counts(node: Node, x: Any, width: int) -> Any:
     found = list(_columns(node, x, shape[-1], width))
     if not found:
         return sizes.full([rows, width], const(0.0, "f32"))
-    columns = found[0] if len(found) == 1 else relax["concat"](*found, axis=1)
+    columns = joined(found, axis=1)
     start = sizes.full([rows, width + 1], const(0.0, "f32"))
     ones = relax["ones_like"](columns, dtype="f32")
     counted = relax["scatter_elements"](start, columns, ones, axis=1, reduction="add")

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import const, dialect
-from ...emit import loops
-from ...emit.numbers import Number, constant, number, select
-from .node import Node
-from .regions import truth
-from .windows import info_of
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax import const, dialect
+from ....emit import loops
+from ....emit.numbers import Number, constant, number, select
+from ..control.scf_regions import truth
+from ..graph_tensors import info_of
+from ..node import Node
 
 relax = dialect.ops
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .known_values import MOST_ELEMENTS, NotKnown, elements, objects, result
-from .node import Node
-from .values import Value
+from ..node import Node
+from ..values import Value
+from .known_elements import MOST_ELEMENTS, NotKnown, by_numpy, elements, objects, result
 
 
 def _numbers(node: Node, index: int) -> tuple[int, ...]:
@@ -35,9 +35,8 @@ def _like_first(node: Node, found: Any) -> Value:
 def gather(node: Node) -> Value:
     import numpy
 
-    data, indices, axis = elements(node, 0), _indices(node, 1), node.int("axis", 0)
-    if not -data.ndim <= axis < data.ndim:
-        raise NotKnown
+    data, indices = elements(node, 0), _indices(node, 1)
+    axis = node.axis(data.ndim, 0)
     size = data.shape[axis]
     if ((indices < -size) | (indices >= size)).any():
         raise NotKnown  # the program refuses it
@@ -53,8 +52,12 @@ def slice_(node: Node) -> Value:
         axes = _numbers(node, 3) if node.has(3) else None
         steps = _numbers(node, 4) if node.has(4) else None
     picks = [slice(None)] * data.ndim
-    for index, axis in enumerate(range(len(starts)) if axes is None else axes):
-        start, end, step = starts[index], ends[index], steps[index] if steps else 1
+    places = range(len(starts)) if axes is None else axes
+    strides = [1] * len(starts) if steps is None else steps
+    if len({len(starts), len(ends), len(places), len(strides)}) != 1 or 0 in strides:
+        raise NotKnown
+    for start, end, place, step in zip(starts, ends, places, strides, strict=True):
+        axis = node.axis_of(place, data.ndim)
         if step < 0:
             # Down from an element that there is; Python's end for "down to the first" is none at all.
             start = max(start, -data.shape[axis])
@@ -66,13 +69,14 @@ def slice_(node: Node) -> Value:
 def split(node: Node) -> list[Value]:
     import numpy
 
-    data, axis = elements(node, 0), node.int("axis", 0)
+    data = elements(node, 0)
+    axis = node.axis(data.ndim, 0)
     lengths = node.ints("split") or (list(_numbers(node, 1)) if node.has(1) else None)
     if lengths is None:
         length = -(-data.shape[axis] // node.output_count)
         lengths = [length] * (node.output_count - 1)
         lengths.append(data.shape[axis] - sum(lengths))
-    if len(lengths) != node.output_count or sum(lengths) != data.shape[axis] or min(lengths) < 0:
+    if not lengths or len(lengths) != node.output_count or sum(lengths) != data.shape[axis] or min(lengths) < 0:
         raise NotKnown
     return [_like_first(node, part) for part in numpy.split(data, numpy.cumsum(lengths)[:-1], axis)]
 
@@ -99,7 +103,7 @@ def _axes(node: Node) -> tuple[int, ...] | None:
 def squeeze(node: Node) -> Value:
     import numpy
 
-    return _like_first(node, numpy.squeeze(elements(node, 0), _axes(node)))
+    return _like_first(node, by_numpy(numpy.squeeze, elements(node, 0), _axes(node)))
 
 
 def unsqueeze(node: Node) -> Value:
@@ -108,19 +112,20 @@ def unsqueeze(node: Node) -> Value:
     axes = _axes(node)
     if axes is None:
         raise NotKnown
-    return _like_first(node, numpy.expand_dims(elements(node, 0), axes))
+    return _like_first(node, by_numpy(numpy.expand_dims, elements(node, 0), axes))
 
 
 def reshape(node: Node) -> Value:
     shape = _numbers(node, 1) if node.version >= 5 else node.ints("shape", [])
     data = elements(node, 0)
-    if 0 in shape and node.int("allowzero", 0):
+    if 0 in shape and node.int("allowzero", 0) or 0 in shape[data.ndim :]:
         raise NotKnown
-    return _like_first(node, data.reshape([data.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]))
+    sizes = [data.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
+    return _like_first(node, by_numpy(data.reshape, sizes))
 
 
 def transpose(node: Node) -> Value:
-    return _like_first(node, elements(node, 0).transpose(node.ints("perm")))
+    return _like_first(node, by_numpy(elements(node, 0).transpose, node.ints("perm")))
 
 
 # ---- more of them ----
@@ -130,7 +135,7 @@ def concat(node: Node) -> Value:
     import numpy
 
     parts = [elements(node, index) for index in range(len(node.inputs))]
-    return _like_first(node, numpy.concatenate(parts, node.int("axis", 1)))
+    return _like_first(node, by_numpy(numpy.concatenate, parts, node.int("axis", 1)))
 
 
 def _require_few(count: int) -> None:
@@ -143,7 +148,7 @@ def expand(node: Node) -> Value:
 
     data, shape = elements(node, 0), _numbers(node, 1)
     _require_few(math.prod(shape) * data.size)
-    common = numpy.broadcast_shapes(data.shape, shape)
+    common = by_numpy(numpy.broadcast_shapes, data.shape, shape)
     return _like_first(node, numpy.broadcast_to(data, common))
 
 
@@ -151,7 +156,7 @@ def tile(node: Node) -> Value:
     import numpy
 
     data, repeats = elements(node, 0), _numbers(node, 1)
-    if node.version < 6 or len(repeats) != data.ndim:
+    if node.version < 6 or len(repeats) != data.ndim or min(repeats, default=0) < 0:
         raise NotKnown
     _require_few(math.prod(repeats) * data.size)
     return _like_first(node, numpy.tile(data, repeats))
@@ -165,11 +170,13 @@ def constant_of_shape(node: Node) -> Value:
     if value.dtype.kind not in "iub" or value.size != 1:
         raise NotKnown
     _require_few(math.prod(shape))
-    return Value(array=numpy.full(shape, value.ravel()[0]))
+    return Value(array=by_numpy(numpy.full, shape, value.ravel()[0]))
 
 
 def range_(node: Node) -> Value:
-    start, stop, step = (_numbers(node, index)[0] for index in range(3))
+    start, stop, step = (node.number(index) for index in range(3))
+    if start is None or stop is None or step is None:
+        raise NotKnown
     if step == 0 or abs(stop - start) > MOST_ELEMENTS * abs(step):
         raise NotKnown
     return _like_first(node, objects(list(range(start, stop, step))))
@@ -179,11 +186,10 @@ def range_(node: Node) -> Value:
 
 
 def scatter_elements(node: Node) -> Value:
-    data, updates = elements(node, 0).copy(), elements(node, 2)
-    if data.ndim != 1 or node.string("reduction", "none") != "none":
+    data, places, updates = elements(node, 0).copy(), list(_numbers(node, 1)), elements(node, 2)
+    if data.ndim != 1 or updates.shape != (len(places),) or node.string("reduction", "none") != "none":
         raise NotKnown
-    for place, update in zip(_numbers(node, 1), updates, strict=True):
-        data[place] = update
+    by_numpy(data.__setitem__, places, updates)
     return _like_first(node, data)
 
 
@@ -194,7 +200,7 @@ def scatter_nd(node: Node) -> Value:
     if indices.ndim == 0 or node.string("reduction", "none") != "none":
         raise NotKnown
     for at in numpy.ndindex(*indices.shape[:-1]):
-        data[tuple(indices[at])] = updates[at]
+        by_numpy(data.__setitem__, tuple(indices[at]), by_numpy(updates.__getitem__, at))
     return _like_first(node, data)
 
 
@@ -202,4 +208,5 @@ def where(node: Node) -> Value:
     import numpy
 
     chosen = _indices(node, 0).astype(bool)
-    return result(numpy.where(chosen, elements(node, 1), elements(node, 2)), node.value(1).dtype)
+    found = by_numpy(numpy.where, chosen, elements(node, 1), elements(node, 2))
+    return result(found, node.value(1).dtype)

@@ -7,21 +7,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...dialects.relax import const, dialect
-from .node import Node
-from .windows import info_of
+from ....dialects.relax import const, dialect
+from ..graph_tensors import info_of
+from ..node import Node
 
 relax = dialect.ops
 
 
 def post_transform(node: Node) -> str:
     """The attribute that says what is done to scores."""
-    name: str = node.string("post_transform", "NONE")
-    if name not in _TRANSFORMS:
-        raise node.fail(
-            f"attribute 'post_transform' must be one of {', '.join(_TRANSFORMS)}, got '{name}'", "post_transform"
-        )
-    return name
+    return node.choice("post_transform", "NONE", _TRANSFORMS)
 
 
 def transformed(scores: Any, name: str) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from .. import sizes
-from ..choosing import require
+from ..control.run_time_items import require
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Outputs
 
 relax = dialect.ops
 
@@ -22,12 +23,12 @@ relax = dialect.ops
 
 
 @register_onnx("", "Reshape")
-def reshape_to_attribute(node: Node) -> Any:
+def reshape_to_attribute(node: Node) -> Outputs:
     return _reshaped(node, node.ints("shape", []))
 
 
 @register_onnx("", "Reshape", since=5)
-def reshape(node: Node) -> Any:
+def reshape(node: Node) -> Outputs:
     """In the shape -1 is what is left, and 0 copies a size unless an attribute says that it is one."""
     wanted = node.sizes(1)
     return _reshape_at_run_time(node) if wanted is None else _reshaped(node, wanted)
@@ -66,7 +67,7 @@ def _reshape_at_run_time(node: Node) -> Any:
 
 
 @register_onnx("", "Flatten")
-def flatten(node: Node) -> Any:
+def flatten(node: Node) -> Outputs:
     axis, rank = node.int("axis", 1), node.rank(0)
     if not -rank <= axis <= rank:
         raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
@@ -87,7 +88,7 @@ def axes_of(node: Node, since: int, index: int = 1) -> tuple[int, ...] | None:
 
 
 @register_onnx("", "Squeeze")
-def squeeze(node: Node) -> Any:
+def squeeze(node: Node) -> Outputs:
     axes = axes_of(node, since=13)
     if axes is None and node.has(1):
         return _squeeze_at_run_time(node)
@@ -119,7 +120,7 @@ def _squeeze_at_run_time(node: Node) -> Any:
 
 
 @register_onnx("", "Unsqueeze")
-def unsqueeze(node: Node) -> Any:
+def unsqueeze(node: Node) -> Outputs:
     axes = axes_of(node, since=13)
     if axes is not None:
         return relax["expand_dims"](node.tensor(0), axis=axes)
@@ -151,12 +152,12 @@ def _marked(node: Node, rank: int, count: int) -> Any:
 
 
 @register_onnx("", "Transpose")
-def transpose(node: Node) -> Any:
+def transpose(node: Node) -> Outputs:
     return relax["permute_dims"](node.tensor(0), axes=node.ints("perm"))
 
 
 @register_onnx("", "DepthToSpace")
-def depth_to_space(node: Node) -> Any:
+def depth_to_space(node: Node) -> Outputs:
     """DCR: blocks come before channels in the depth; CRD: behind them."""
     block, (batch, depth, height, width) = _blocks(node)
     channels = sizes.divided(depth, block * block)
@@ -169,7 +170,7 @@ def depth_to_space(node: Node) -> Any:
 
 
 @register_onnx("", "SpaceToDepth")
-def space_to_depth(node: Node) -> Any:
+def space_to_depth(node: Node) -> Outputs:
     block, (batch, channels, height, width) = _blocks(node)
     rows, columns = sizes.divided(height, block), sizes.divided(width, block)
     order = [0, 1, 3, 5, 2, 4] if _mode(node) == "CRD" else [0, 3, 5, 1, 2, 4]
@@ -188,25 +189,22 @@ def _blocks(node: Node) -> tuple[int, list[Size]]:
 
 
 def _mode(node: Node) -> str:
-    mode = node.string("mode", "DCR")
-    if mode not in ("DCR", "CRD"):
-        raise node.fail(f"attribute 'mode' must be DCR or CRD, got '{mode}'", "mode")
-    return str(mode)
+    return node.choice("mode", "DCR", ("DCR", "CRD"))
 
 
 # ---- copies ----
 
 
 @register_onnx("", "Expand")
-def expand(node: Node) -> Any:
+def expand(node: Node) -> Outputs:
     """Both the data and the shape are broadcast."""
     own, wanted = sizes.sizes_of(node.value(0)), sizes.input_sizes(node, 1)
     rank = max(len(own), len(wanted))
     pairs = zip([1] * (rank - len(own)) + own, [1] * (rank - len(wanted)) + wanted, strict=True)
-    return sizes.broadcast(node.tensor(0), [_common(*pair) for pair in pairs])
+    return sizes.broadcast(node.tensor(0), [_common(node, *pair) for pair in pairs])
 
 
-def _common(one: Size, other: Size) -> Size:
+def _common(node: Node, one: Size, other: Size) -> Size:
     """The size of both that is not 1."""
     for size, rest in ((one, other), (other, one)):
         if not sizes.is_known(size):
@@ -215,6 +213,8 @@ def _common(one: Size, other: Size) -> Size:
             return rest
         if equal(size, 1) is False or (sizes.is_known(rest) and equal(size, rest)):
             return size
+    if isinstance(one, int) and isinstance(other, int):
+        raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
     if sizes.is_known(one, other):
         return sizes.larger(one, other)
     # Unlike the larger one this is right for 0, too.
@@ -223,18 +223,18 @@ def _common(one: Size, other: Size) -> Size:
 
 
 @register_onnx("", "Tile")
-def tile_along_axis(node: Node) -> Any:
+def tile_along_axis(node: Node) -> Outputs:
     """The first version: how often along one axis, both scalars."""
-    axis = node.numbers(2)
+    axis = node.number(2)
     if axis is None:
         raise node.fail("the axis is only known when the model runs")
     repeats: list[Size] = [1] * node.rank(0)
-    repeats[axis[0]] = sizes.input_size(node, 1)
+    repeats[node.axis_of(axis, node.rank(0))] = sizes.input_size(node, 1)
     return _tiled(node, repeats)
 
 
 @register_onnx("", "Tile", since=6)
-def tile(node: Node) -> Any:
+def tile(node: Node) -> Outputs:
     return _tiled(node, sizes.input_sizes(node, 1))
 
 
@@ -255,8 +255,8 @@ def _tiled(node: Node, repeats: Sequence[Size]) -> Any:
 
 
 @register_onnx("", "Shape")
-def shape(node: Node) -> Any:
-    """Where sizes are known this is not called: see known.py."""
+def shape(node: Node) -> Outputs:
+    """Where sizes are known this is not called: see shapes/evaluators.py."""
     whole, rank = sizes.shape_tensor(node.tensor(0)), node.rank(0)
     start, end = node.int("start", 0), node.int("end", rank)
     if (start, end) == (0, rank):
@@ -265,5 +265,5 @@ def shape(node: Node) -> Any:
 
 
 @register_onnx("", "Size")
-def size(node: Node) -> Any:
+def size(node: Node) -> Outputs:
     return relax["size"](node.tensor(0))

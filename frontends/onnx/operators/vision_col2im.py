@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.relax import const, dialect
-from ...support.suggest import counted
-from . import sizes
-from .node import Node
-from .sizes import Size
-from .values import Value
-from .windows import per_dimension
+from ....dialects.relax import const, dialect
+from ....support.suggest import counted
+from ..node import Node
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Value
+from .sliding_windows import per_dimension
 
 relax = dialect.ops
 

@@ -13,15 +13,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dialects.core.infos import is_bool, is_float, is_int
-from ...dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
-from ...dialects.relax.infer.order import at_least, exceeds
-from . import known_movement as movement
-from .dtypes import dtype_of
-from .known_values import NotKnown, elements, has_elements, objects, result, sizes_in_part
-from .node import Node, Unsupported
+from ....dialects.core.infos import is_bool, is_float, is_int
+from ....dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
+from ....dialects.relax.infer.order import at_least, exceeds
+from ..node import Node, Unsupported
+from ..values import Value, known
+from . import movement_evaluators as movement
+from .known_elements import NotKnown, by_numpy, elements, has_elements, objects, result, sizes_in_part
 from .ratios import NotExact, Ratio
-from .values import Value, known
 
 _Evaluator = Callable[[Node], "Value | list[Value]"]
 
@@ -78,12 +77,15 @@ def _size(node: Node) -> Value:
 def _applied(function: Callable[..., Any], *operands: Any) -> Any:
     import numpy
 
-    return numpy.frompyfunc(function, len(operands), 1)(*operands)
+    alike = by_numpy(numpy.broadcast_arrays, *operands)
+    return numpy.frompyfunc(function, len(operands), 1)(*alike)
 
 
 def _operands(node: Node) -> list[Any]:
     if node.int("broadcast", 0) or node.has_attribute("axis"):
         raise NotKnown  # as the first versions broadcast
+    if len({node.value(index).dtype for index in range(len(node.inputs))}) > 1:
+        raise NotKnown
     return [elements(node, index) for index in range(len(node.inputs))]
 
 
@@ -194,7 +196,7 @@ def _not(node: Node) -> Value:
 
 
 def _cast(node: Node) -> Value:
-    return _converted(node, dtype_of(node.int("to", 0)))
+    return _converted(node, node.dtype("to"))
 
 
 def _cast_like(node: Node) -> Value:
@@ -225,7 +227,10 @@ def _truncated(element: Any) -> Any:
 
 def _rounded(name: str) -> _Evaluator:
     def evaluate(node: Node) -> Value:
-        return result(_applied(lambda each: getattr(each, name)(), elements(node, 0)), node.value(0).dtype)
+        dtype = node.value(0).dtype
+        if not is_float(dtype):
+            raise NotKnown
+        return result(_applied(lambda each: getattr(each, name)(), elements(node, 0)), dtype)
 
     return evaluate
 

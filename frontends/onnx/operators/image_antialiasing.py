@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.core.infos import is_float
-from ...dialects.relax import const, dialect
-from . import sizes
-from .resizing import Along, Real, Settings, coordinates, far_weight, near_weight, real
-from .windows import info_of
+from ....dialects.core.infos import is_float
+from ....dialects.relax import const, dialect
+from ..graph_tensors import cast, info_of, wide_float
+from ..shapes import sizes
+from .image_resizing import Along, Real, Settings, coordinates, far_weight, near_weight, real
 
 relax = dialect.ops
 
@@ -22,8 +22,8 @@ def smoothed(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
     """As `resized` with weights of all elements that a place of a smaller result covers."""
     info = info_of(data)
     assert info.shape is not None
-    wide = info.dtype if info.dtype == "f64" else "f32"
-    result = data if info.dtype == wide else relax["astype"](data, dtype=wide)
+    wide = wide_float(info.dtype)
+    result = cast(data, wide)
     axes = list(range(len(info.shape)))
     for along in alongs:
         order = [axis for axis in axes if axis != along.axis] + [along.axis]
@@ -34,9 +34,7 @@ def smoothed(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
         )
         product = relax["matmul"](relax["permute_dims"](result, axes=order), table)
         result = relax["permute_dims"](product, axes=[order.index(axis) for axis in axes])
-    if wide == info.dtype:
-        return result
-    return relax["astype"](result if is_float(info.dtype) else relax["round"](result), dtype=info.dtype)
+    return cast(result if is_float(info.dtype) else relax["round"](result), info.dtype)
 
 
 def _is_open(along: Along, settings: Settings) -> bool:
@@ -104,7 +102,7 @@ def _run_time_table(along: Along, settings: Settings, dtype: str) -> Any:
     start = sizes.full([along.count, along.size], const(0.0, "f32"))
     places = relax["broadcast_to"](relax["expand_dims"](own, axis=[0]), relax["shape_of"](weights))
     table = relax["scatter_elements"](start, places, weights, axis=1, reduction="add")
-    return relax["permute_dims"](table if dtype == "f32" else relax["astype"](table, dtype=dtype), axes=[1, 0])
+    return relax["permute_dims"](cast(table, dtype), axes=[1, 0])
 
 
 def _coordinates(along: Along, settings: Settings) -> Any:

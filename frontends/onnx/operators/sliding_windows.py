@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import Dim, ceildiv
-from ...dialects.relax import const, dialect
-from ...support.suggest import counted
-from .node import Node
-from .sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
-from .values import Value
+from ....dialects.core.symbols import Dim, ceildiv
+from ....dialects.relax import const, dialect
+from ....support.suggest import counted
+from ..graph_tensors import info_of
+from ..node import Node
+from ..shapes.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
+from ..values import Value
 
 relax = dialect.ops
 _SAME = ("SAME_UPPER", "SAME_LOWER")
@@ -36,13 +35,6 @@ class Windows(NamedTuple):
     def is_fixed(self) -> bool:
         """Whether what is added is known, not a function of dimensions."""
         return all(isinstance(each, int) for each in (*self.before, *self.after))
-
-
-def info_of(tensor: Any) -> TensorInfo:
-    """The type of a tensor in the graph."""
-    info = decode(tensor.type)
-    assert isinstance(info, TensorInfo)
-    return info
 
 
 def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
@@ -93,12 +85,7 @@ def windows_of(node: Node, kernel: Sequence[int], index: int = 0) -> Windows:
 
 
 def auto_pad(node: Node) -> str:
-    mode: str = node.string("auto_pad", "NOTSET") or "NOTSET"
-    if mode not in (*_SAME, "VALID", "NOTSET"):
-        raise node.fail(
-            f"attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got '{mode}'", "auto_pad"
-        )
-    return mode
+    return node.choice("auto_pad", "NOTSET", ("NOTSET", "VALID", *_SAME, "")) or "NOTSET"
 
 
 def _same_total(size: Size, reach: int, stride: int) -> Size:

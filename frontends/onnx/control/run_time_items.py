@@ -6,26 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...dialects.relax import const, dialect
-from .node import Node
-from .regions import as_info, common_info, info_of, scalar_of, type_of
-from .values import Value
+from ....dialects.relax import const, dialect
+from ..graph_tensors import cast
+from ..node import Node
+from ..values import Value
+from .scf_branches import build_branches
+from .scf_regions import common_info, info_of
 
 relax = dialect.ops
 
 
 def pick(node: Node, condition: Any, one: Value, other: Value) -> Value:
     """The first tensor where the condition, a 0-D tensor, holds, else the second one."""
-    info = common_info(node, info_of(node, one), info_of(node, other))
-    given = [as_info(value.ssa, info) for value in (one, other)]
-    made = ir.Operation.create(
-        "scf.if", results=[type_of(info)], operands=[scalar_of(node, Value(ssa=condition))], regions=2
-    )
-    for value, region in zip(given, made.regions, strict=True):
-        with ir.InsertionPoint(region.blocks.append()):
-            ir.Operation.create("scf.yield", operands=[value])
-    return Value(ssa=made.result)
+    common_info(node, info_of(node, one), info_of(node, other))
+    _ = one.ssa, other.ssa  # constants are made in front of the branches
+    picked: Value = build_branches(node, Value(ssa=condition), [lambda _: [one], lambda _: [other]])[0]
+    return picked
 
 
 def item_at(node: Node, items: Sequence[Value], place: Any) -> Value:
@@ -43,7 +39,7 @@ def place_of(node: Node, index: int, length: Any, end: Any) -> Any:
     """
     given = node.tensor(index)
     given = given if node.rank(index) == 0 else relax["reshape"](given, ())
-    given = given if node.value(index).dtype == "i64" else relax["astype"](given, dtype="i64")
+    given = cast(given, "i64")
     zero = const(0, "i64")
     place = relax["where"](relax["less"](given, zero), relax["add"](given, _integer(length)), given)
     is_there = relax["logical_and"](relax["greater_equal"](place, zero), relax["less"](place, _integer(end)))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.relax import const, dialect
-from .windows import info_of
+from ....dialects.relax import const, dialect
+from ..graph_tensors import info_of
 
 relax = dialect.ops
 
