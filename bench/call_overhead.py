@@ -27,7 +27,7 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo, tensor
 from relax_mlir.runtime import Artifact, Executable
-from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.objects.object_file import emit_object
 from relax_mlir.targets.llvm.packed_entry import add_packed_entry
 from relax_mlir.targets.llvm.signature import Signature
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from relax_mlir.targets.core.chosen import parse_target
-from relax_mlir.targets.llvm.build import build
+from relax_mlir.targets.llvm.objects.build import build
 
 import relax_mlir as rx
 from relax_mlir import relax

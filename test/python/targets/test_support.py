@@ -10,7 +10,7 @@ import numpy
 import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.targets.llvm import native_code
+from relax_mlir.targets.llvm.objects import native_code
 from relax_mlir.targets.llvm.packed_allocate import TENSORS
 from relax_mlir.targets.llvm.packed_support import SUPPORT
 from relax_mlir.targets.llvm.support import DECLARATIONS, UNIT, define_support, needs_support

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from relax_mlir.runtime.cpu import host_features, host_triple
 from relax_mlir.targets.core.chosen import ChosenTarget, options_of, parse_target
-from relax_mlir.targets.llvm.code_target import CodeTarget, code_target
-from relax_mlir.targets.llvm.cpus import architectures
+from relax_mlir.targets.llvm.objects.code_target import CodeTarget, code_target
+from relax_mlir.targets.llvm.objects.cpus import architectures
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...emit.numbers import Number, bits_of, fma, select, to_float, unary
+from ....emit.numbers import Number, bits_of, fma, select, to_float, unary
 from .expansion import (
     as_float,
     at_least,
@@ -20,7 +20,7 @@ from .expansion import (
     two_product,
     two_sum,
 )
-from .intrinsics_exponential import LN_2, LOG2_E, LOG10_2, exp2, exp2_twice
+from .exponential import LN_2, LOG2_E, LOG10_2, exp2, exp2_twice
 
 INF = math.inf
 LOG10_E = 0.4342944819032518

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...emit.numbers import Number, bits_of, fma, from_bits, select
+from ....emit.numbers import Number, bits_of, fma, from_bits, select
 from .expansion import (
     at_most,
     expansion,
@@ -18,8 +18,8 @@ from .expansion import (
     two_product,
     with_sign_of,
 )
-from .intrinsics_exponential import LN_2, LOG2_E, exp_fast, exp_minus_1, exp_scaled
-from .intrinsics_logarithm import log1p
+from .exponential import LN_2, LOG2_E, exp_fast, exp_minus_1, exp_scaled
+from .logarithm import log1p
 
 
 @expansion("tir.erf", dtypes=("f32",))

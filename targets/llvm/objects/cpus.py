@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...support.errors import RelaxError
-from ...support.suggest import suggest
+from ....support.errors import RelaxError
+from ....support.suggest import suggest
 
 #: The name by which every architecture's plainest CPU is known.
 GENERIC = "generic"

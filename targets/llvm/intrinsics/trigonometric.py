@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...emit.numbers import Number, bits_of, fma, from_bits, select, unary
+from ....emit.numbers import Number, bits_of, fma, from_bits, select, unary
 from .expansion import expansion, fitted, magnitude, nearest_integer, parts, pick, with_sign_of
 from .quarter_turns import Angle, reduced
 

@@ -7,8 +7,8 @@ import importlib
 from dataclasses import replace
 from typing import Any
 
-from ...bindings.execution import to_llvm_ir
-from ...support.errors import RelaxError
+from ....bindings.execution import to_llvm_ir
+from ....support.errors import RelaxError
 from .code_target import CodeTarget
 from .cpus import llvm_version
 from .llvm_ir_text import for_older_llvm

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.context import new_context
-from ...bindings.mlir import ir
+from ....bindings.context import new_context
+from ....bindings.mlir import ir
 from .code_target import CodeTarget
 from .cross_object import emit_cross_object
 from .object_file import object_of_checked

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...emit.numbers import Number, fma, select
+from ....emit.numbers import Number, fma, select
 from .expansion import (
     at_least,
     at_most,

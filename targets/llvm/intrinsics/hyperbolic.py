@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 
-from ...emit.numbers import Number, select
+from ....emit.numbers import Number, select
 from .expansion import expansion, magnitude, square_root, with_sign_of
-from .intrinsics_exponential import LN_2, exp_scaled, expm1
-from .intrinsics_logarithm import log, log1p
+from .exponential import LN_2, exp_scaled, expm1
+from .logarithm import log, log1p
 
 
 @expansion("tir.sinh", compute_in="f64")

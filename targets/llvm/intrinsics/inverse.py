@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ...emit.numbers import Number, bits_of, fma, select
+from ....emit.numbers import Number, bits_of, fma, select
 from .expansion import expansion, fitted, magnitude, parts, square_root, with_sign_of
 
 PI = (math.pi, 1.2246467991473532e-16)

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...bindings.diagnostics import origins
-from ...bindings.mlir import ir, string_value
-from ...bindings.pass_manager import run_upstream
-from ...dialects.verification import verify_ir
-from ...support.callbacks import enters
-from ...support.errors import RelaxError
-from .passes.llvm_name_functions import PREFIX, name_in_program
+from ....bindings.diagnostics import origins
+from ....bindings.mlir import ir, string_value
+from ....bindings.pass_manager import run_upstream
+from ....dialects.verification import verify_ir
+from ....support.callbacks import enters
+from ....support.errors import RelaxError
+from ..passes.llvm_name_functions import PREFIX, name_in_program
 from .unit_code import KERNEL
 
 #: The symbols of kernels that have units of their own.

@@ -6,20 +6,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...bindings.mlir import string_value
-from ...dialects.core.codec import decode
-from ...dialects.core.elements import elements_bytes
-from ...passes.core.journal import timed
-from ...runtime.artifact import Artifact, Constant
-from ...support.errors import RelaxError
-from ..core.chosen import ChosenTarget
-from ..core.code_options import CodeOptions
+from ....bindings.mlir import string_value
+from ....dialects.core.codec import decode
+from ....dialects.core.elements import elements_bytes
+from ....passes.core.journal import timed
+from ....runtime.artifact import Artifact, Constant
+from ....support.errors import RelaxError
+from ...core.chosen import ChosenTarget
+from ...core.code_options import CodeOptions
+from ..passes.llvm_add_entries import ENTRIES
+from ..passes.llvm_place_constants import CONSTANTS
+from ..support import define_support
 from .code_target import code_target
 from .cross_object import emit_assembly
 from .native_code import native_code
-from .passes.llvm_add_entries import ENTRIES
-from .passes.llvm_place_constants import CONSTANTS
-from .support import define_support
 
 
 def build(

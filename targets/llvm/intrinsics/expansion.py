@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...emit.numbers import (
+from ....emit.numbers import (
     Number,
     bits_of,
     convert,
@@ -23,7 +23,7 @@ from ...emit.numbers import (
     to_float,
     unary,
 )
-from ...passes.intrinsics.registry import register_legalize_intrinsic
+from ....passes.intrinsics.registry import register_legalize_intrinsic
 
 Function = Callable[..., Any]
 
