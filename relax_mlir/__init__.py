@@ -115,6 +115,11 @@ _EXPORTS = {
     "find_pass": "passes.core.registry",
     "register_pass": "passes.core.registry",
     # Targets, and rules for them.
+    "Backend": "targets.core.backend",
+    "ChosenTarget": "targets.core.backend",
+    "CodeOptions": "targets.core.code_options",
+    "TargetOption": "targets.core.registry",
+    "find_backend": "targets.core.code",
     "Decline": "pipeline",
     "LegalizeOps": "pipeline",
     "Target": "pipeline",

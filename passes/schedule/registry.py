@@ -18,7 +18,7 @@ from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
 from ...support.errors import RelaxError
 from ...support.places import place_of
-from ...targets.core.registry import all_targets, fallback_chain, find_target, load_schedules
+from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
 
 ScheduleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ScheduleFunction)
@@ -83,7 +83,7 @@ def _pattern_names(pattern: str | OpPattern | Sequence[str | OpPattern]) -> list
 
 def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
     """The schedules to try for a pattern on a target, the target's own first, the default's last."""
-    chain = fallback_chain(target)
+    chain = schedules_chain(target)
     load_schedules(chain)
     keys = [(pattern.attribute_text, step.name) for step in chain]
     return [_SCHEDULES[key] for key in keys if key in _SCHEDULES]

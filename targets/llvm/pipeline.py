@@ -6,12 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...passes.core.stages import TARGET_PLACE, Stage
-from ..core.chosen import ChosenTarget
-from .objects.build import assembly as assembly
-from .objects.build import build as build
-from .objects.build import complete as complete
+from ..core.backend import ChosenTarget
 from .objects.code_target import code_target
-from .objects.native_code import prepare as prepare
 
 # Function by function as far as that goes: a function stays in the cache for all of its passes, a module does not.
 _FROM_VECTORS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ...passes.lower_calls.plan import VIEWS
 from ..core.registry import Target
+from .backend import LLVMBackend
 from .objects.code_target import OPTIONS
 
 _FAMILIES = ("exponential", "logarithm", "trigonometric", "inverse", "hyperbolic", "special", "calls")
@@ -17,6 +18,6 @@ TARGET = Target(
     rule_modules=tuple(f"{__package__}.intrinsics.{family}" for family in _FAMILIES),
     schedule_modules=(f"{__package__}.schedule",),
     doc="CPUs, by LLVM's code generators.",
-    code_module=f"{__package__}.pipeline",
     options=OPTIONS,
+    backend=LLVMBackend,
 )

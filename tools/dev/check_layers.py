@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "emit": _BELOW_EMIT,
     # What a pass is, and what a target is: both are floors of their own below the passes.
     "passes/core": _BELOW_EMIT,
-    "targets/core": (*_BELOW_EMIT, "passes/core"),
+    "targets/core": (*_BELOW_EMIT, "passes/core", "runtime"),
     "passes": _BELOW_PASSES,
     "frontends": _BELOW_TARGETS,
     # An artifact is what targets make; the runtime itself needs nothing of the compiler.

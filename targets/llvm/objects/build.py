@@ -12,7 +12,7 @@ from ....dialects.core.elements import elements_bytes
 from ....passes.core.journal import timed
 from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RelaxError
-from ...core.chosen import ChosenTarget
+from ...core.backend import ChosenTarget
 from ...core.code_options import CodeOptions
 from ..passes.llvm_add_entries import ENTRIES
 from ..passes.llvm_place_constants import CONSTANTS
@@ -22,9 +22,7 @@ from .cross_object import emit_assembly
 from .native_code import native_code
 
 
-def build(
-    module: Any, target: ChosenTarget, *, opt_level: int, version: str, options: CodeOptions | None = None
-) -> Artifact:
+def build(module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
     """Native code of a module in the LLVM dialect, its constants and what is known of its functions.
 
     The module is taken apart.
@@ -42,17 +40,15 @@ def build(
     _drop_notes(operation)
     machine = code_target(target)
     with timed("code"):
-        objects = native_code(module, machine, opt_level, options or CodeOptions())
-    return Artifact(
-        tuple(entries), tuple(map(memoryview, objects)), constants, machine.triple, machine.required, version
-    )
+        objects = native_code(module, machine, options)
+    return Artifact(tuple(entries), tuple(map(memoryview, objects)), constants, machine.triple, machine.required)
 
 
-def assembly(module: Any, target: ChosenTarget, *, opt_level: int) -> str:
+def assembly(module: Any, target: ChosenTarget, options: CodeOptions) -> str:
     """The code of such a module as text, to be looked at."""
     complete(module)
     _drop_notes(module.operation)
-    return emit_assembly(module, code_target(target), opt_level)
+    return emit_assembly(module, code_target(target), options.opt_level)
 
 
 def complete(module: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....runtime.cpu import KNOWN_FEATURES, host_features, host_triple
 from ....support.errors import RelaxError
 from ....support.suggest import suggest
-from ...core.chosen import ChosenTarget
+from ...core.backend import ChosenTarget
 from ...core.registry import TargetOption
 from .cpus import GENERIC, Architecture, architectures
 

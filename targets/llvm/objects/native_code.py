@@ -37,19 +37,19 @@ _MOST_EARLY = 8
 _MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions, unit_code)
 
 
-def native_code(module: Any, machine: CodeTarget, opt_level: int, options: CodeOptions) -> list[bytes]:
+def native_code(module: Any, machine: CodeTarget, options: CodeOptions) -> list[bytes]:
     """The object files of a module in the LLVM dialect, which is taken apart. The same module gives the same bytes.
 
     Raises RelaxError where the module cannot be compiled, llvmlite is missing, or a process dies.
     """
-    check_level(opt_level)
+    check_level(options.opt_level)
     object_file.exported_functions(module)
-    identity = _identity(machine, opt_level)
+    identity = _identity(machine, options.opt_level)
     if options.one_object:
         define_support(module)
     has_unit = needs_support(module)
     units = units_of(module, split=not options.one_object)
-    making = _Making(units, machine, opt_level, options, identity)
+    making = _Making(units, machine, options, identity)
     return [*making.run(), *([making.support()] if has_unit else [])]
 
 
@@ -62,12 +62,11 @@ def prepare(jobs: int) -> None:
 class _Making:
     """One program's units on their way to objects."""
 
-    def __init__(
-        self, units: Sequence[Unit], machine: CodeTarget, opt_level: int, options: CodeOptions, identity: bytes
-    ) -> None:
+    def __init__(self, units: Sequence[Unit], machine: CodeTarget, options: CodeOptions, identity: bytes) -> None:
         self._units, self._options, self._identity = units, options, identity
         target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
-        self._arguments: dict[str, Any] = {"opt_level": opt_level, "target": None if machine.is_host else target}
+        where = None if machine.is_host else target
+        self._arguments: dict[str, Any] = {"opt_level": options.opt_level, "target": where}
         self._objects: dict[Unit, bytes] = {}
 
     def run(self) -> list[bytes]:
