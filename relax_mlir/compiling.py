@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from contextlib import nullcontext
 
-from . import __version__, targets  # noqa: F401  # importing the package makes its targets known
+from . import __version__
 from .module import Module
 from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
