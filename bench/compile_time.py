@@ -92,7 +92,7 @@ def compile_once(make: Callable[[], rx.Module]) -> dict[str, float]:
         start = now()
         stage.run(lowered, "llvm")
         times[stage.name] = now() - start
-        if stage.name == "schedule":
+        if stage.name == "apply":
             kernels = sum("tir.prim_func" in op.operation.attributes for op in lowered.body.operations)
     start = now()
     artifact = build(lowered.owner, parse_target("llvm"), CodeOptions())

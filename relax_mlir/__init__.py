@@ -51,6 +51,9 @@ _DEFINED_IN = {
     "passes.legalize.rules": "all_rules register_legalize",
     "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
     "passes.schedule.registry": "ScheduleContext register_schedule",
+    "passes.schedule.plan": "Panel Plan",
+    "passes.schedule.rules": "register_plan",
+    "targets.core.machine": "Machine",
     "dialects.tir.prim_func": "OpPattern",
     # Derivatives of operators.
     "passes.gradient.registry": "all_gradients register_gradient",

@@ -55,13 +55,17 @@ from .passes.intrinsics.registry import register_lower_intrinsic as register_low
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
+from .passes.schedule.plan import Panel as Panel
+from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext
 from .passes.schedule.registry import register_schedule as register_schedule
+from .passes.schedule.rules import register_plan as register_plan
 from .support.errors import RelaxError as RelaxError
 from .targets.core.backend import Backend as Backend
 from .targets.core.backend import ChosenTarget as ChosenTarget
 from .targets.core.code import find_backend as find_backend
 from .targets.core.code_options import CodeOptions as CodeOptions
+from .targets.core.machine import Machine as Machine
 from .targets.core.registry import Target as Target
 from .targets.core.registry import TargetOption as TargetOption
 from .targets.core.registry import all_targets as all_targets

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...passes.core.options import quoted
 from ...passes.core.stages import Stage
 from ...support.errors import RelaxError
+from .machine import Machine
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
@@ -40,6 +41,10 @@ class Backend(ABC):
     It is made once, without arguments, and its methods are told all that they need: `target` as it was chosen, with its
     options; `module`, MLIR's own (an `ir.Module`). What another target has, `rx.find_backend("llvm")` does.
     """
+
+    @abstractmethod
+    def machine(self, target: ChosenTarget) -> Machine:
+        """The processor that loops are planned for. Raises RelaxError for values of options that are wrong."""
 
     @abstractmethod
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:

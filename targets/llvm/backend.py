@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core.backend import Backend, ChosenTarget
+from ..core.machine import Machine
+from .machine import machine
 from .pipeline import Stage, stages
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 class LLVMBackend(Backend):
     """Native code of CPUs, by LLVM: for this machine by MLIR's engine, for others by llvmlite."""
+
+    def machine(self, target: ChosenTarget) -> Machine:
+        return machine(target)
 
     def stages(self, target: ChosenTarget) -> tuple[Stage, ...]:
         return stages(target)

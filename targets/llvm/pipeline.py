@@ -61,7 +61,8 @@ STAGES = (
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage("fuse", ("relax-fuse-tir{epilogues=true}",), "calls of PrimFuncs become fewer"),
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
-    _open_stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
+    _open_stage("plan", ("tir-plan{target=@target}",), "how loops run is chosen: tiles, vectors, order"),
+    _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
     _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
     _stage(
@@ -85,9 +86,12 @@ STAGES = (
 
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
-    """The stages for a machine: its vectors are what loops are made of."""
-    vector_bytes = code_target(target).vector_bytes
-    if vector_bytes == 0:
-        return STAGES
-    schedule = f"tir-schedule{{target={TARGET_PLACE} vector-bytes={vector_bytes}}}"
-    return tuple(replace(stage, passes=(schedule,)) if stage.name == "schedule" else stage for stage in STAGES)
+    """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
+    code_target(target)
+    options = str(target).removeprefix(target.name)
+    return tuple(_told(stage, options) if stage.name in ("plan", "apply") else stage for stage in STAGES)
+
+
+def _told(stage: Stage, options: str) -> Stage:
+    passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in stage.passes]
+    return replace(stage, passes=tuple(passes))

@@ -31,7 +31,7 @@ class CodeTarget:
     feature_text: str
     #: All that the code may use.
     enabled: frozenset[str]
-    #: 0: as long as this machine's.
+    #: 0: as long as the CPU has them.
     vector_bytes: int
 
     @property
@@ -74,7 +74,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
         enabled = architecture.without(enabled, "zvl256b")
     removed, added = sorted(named - enabled), sorted(enabled - named)
     text = ",".join([*(f"-{each}" for each in removed), *(f"+{each}" for each in added)])
-    return CodeTarget(full, name, text, enabled, vector_bytes or _longest_vector(architecture.name, enabled))
+    return CodeTarget(full, name, text, enabled, vector_bytes)
 
 
 def _triple(text: str) -> str:
@@ -124,12 +124,3 @@ def _vector_bytes(text: str) -> int:
     if text and text not in allowed:
         raise RelaxError(f"vector-bytes={text}: expected one of {', '.join(allowed)}")
     return int(text or 0)
-
-
-def _longest_vector(architecture: str, enabled: frozenset[str]) -> int:
-    if architecture == "x86_64":
-        return 64 if "avx512f" in enabled else 32 if "avx2" in enabled else 16
-    if architecture == "riscv64":
-        # Without vectors pairs of numbers: 16 of them fill the registers that there are.
-        return 16 if "v" in enabled else 8
-    return 16

@@ -21,6 +21,9 @@ from relax_mlir import relax
 class Marking(rx.Backend):
     """llvm's code, and a mark of its own."""
 
+    def machine(self, target: Any) -> Any:
+        return rx.find_backend("llvm").machine(target)
+
     def stages(self, target: Any) -> Any:
         return rx.find_backend("llvm").stages(target)
 
@@ -127,6 +130,9 @@ def test_a_circle_of_packages_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 class Lacking(rx.Backend):
+    def machine(self, target: Any) -> Any:
+        return None
+
     def stages(self, target: Any) -> Any:
         return ()
 
@@ -149,7 +155,7 @@ class Narrow(Marking):
     ("backend", "message"),
     [
         (Lacking, r"target 'apart-bad': backend Lacking lacks build\(\)$"),
-        (Lacking2, r"target 'apart-bad': backend Lacking2 lacks build\(\), stages\(\)$"),
+        (Lacking2, r"target 'apart-bad': backend Lacking2 lacks build\(\), machine\(\), stages\(\)$"),
         (Asking, "backend Asking is made without arguments: missing a required argument: 'unit'"),
         (Narrow, r"backend Narrow is given module, target, options in build\(\): too many positional arguments"),
         ("mynpu.backend", "backend='mynpu.backend': expected a class derived from rx.Backend"),

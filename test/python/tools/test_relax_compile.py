@@ -343,6 +343,9 @@ class Wait(rx.Pass):
         time.sleep(9**9)
 
 class Waiting(rx.Backend):
+    def machine(self, target):
+        return rx.find_backend("llvm").machine(target)
+
     def stages(self, target):
         return (rx.Stage("wait", (Wait(),)),)
 

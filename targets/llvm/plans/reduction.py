@@ -5,20 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...bindings.rewriting import Decline
-from .combiner import combiners
-from .machine import Machine
-from .schedule_elementwise import (
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.combiner import combiners
+from ....passes.schedule.fitting import check_reads_outputs
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_access import is_lanewise
+from ....passes.schedule.vector_body import runs_on_whole_vectors, widest_bits
+from ...core.machine import Machine
+from .elementwise import (
     MOST_LANES_ONE_BY_ONE,
     fitting_lanes,
     fitting_tile,
     output_order,
     output_vector,
 )
-from .structured import StructuredOp
-from .vector_access import is_lanewise
-from .vector_body import runs_on_whole_vectors, widest_bits
-from .vector_nest import Plan
 
 #: Vectors whose sums are in flight at a time: an addition takes several cycles, two can start in each.
 _IN_FLIGHT = 4
@@ -39,11 +40,6 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
         return _along(op, along, machine.lanes(bits))
     # Elements far apart are fetched one by one; what is computed with them still is vectors.
     return _across(op, output_vector(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
-
-
-def check_reads_outputs(op: StructuredOp) -> None:
-    if not all(op.reads_output(output) for output in range(len(op.outputs))):
-        raise Decline("an output is not what its elements are put to")
 
 
 def vector_across(op: StructuredOp) -> int | None:

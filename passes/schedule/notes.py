@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
-from ...passes.core.facts import LoopsFact
-from ...passes.core.journal import Journal
-from .structured import StructuredOp, shape_of
-from .vector_nest import Plan
+from ...emit.structured import StructuredOp, shape_of
+from ..core.facts import LoopsFact
+from ..core.journal import Journal
+from .plan import UNPLANNED, Plan
 
 # They move or name numbers, or are counted as a part of others.
 _NO_WORK = frozenset("arith.constant arith.index_cast arith.extf arith.truncf arith.bitcast linalg.yield".split())
@@ -26,7 +26,7 @@ def note_loops(op: StructuredOp, plan: Plan, epilogue: Any) -> None:
     journal.add(
         LoopsFact(
             _kernel_of(op.operation),
-            plan.name,
+            plan.rule,
             [_size_text(op, dim) if size is None else size for dim, size in enumerate(op.sizes)],
             sorted(op.reductions),
             plan.order,
@@ -87,11 +87,11 @@ def _index_text(value: Any) -> str | None:
     return _axis_text(tensor, int(maker.operation.attributes["value"].value))
 
 
-def note_unscheduled(operation: Any, reason: str) -> None:
-    """Tells why an operation becomes plain loops, where somebody listens."""
+def note_unplanned(operation: Any) -> None:
+    """Tells why an operation becomes plain loops, where that is known and somebody listens."""
     journal = Journal.active()
-    if journal is not None:
-        journal.add(LoopsFact(_kernel_of(operation), "", [], reason=reason))
+    if journal is not None and UNPLANNED in operation.attributes:
+        journal.add(LoopsFact(_kernel_of(operation), "", [], reason=string_value(operation.attributes[UNPLANNED])))
 
 
 def _kernel_of(operation: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...emit import linalg
-from .structured import Linear, StructuredOp, is_scalar, is_storable
+from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from .vector_body import from_elements, is_vector, lane_of
 
 Index = Any  # a number or an index value
@@ -21,7 +21,7 @@ def is_lanewise(op: StructuredOp, dim: int, operand: int) -> bool:
     if not op.uses(operand, dim):
         return False
     is_near = op.is_contiguous(operand, dim) or (operand < op.input_count and op.is_contiguous(operand, dim, 2))
-    return not (is_near and is_storable(op.operands[operand].type.element_type))
+    return not (is_near and is_storable(op.element(operand)))
 
 
 def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | None) -> bool:
@@ -31,7 +31,7 @@ def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | Non
     *outer, last = op.accesses[operand]
     elsewhere = [index for index in outer if index.factor(vector) or index.factor(square)]
     is_plain = len(elsewhere) == 1 and elsewhere[0].dim == vector and last.dim == square
-    return is_plain and is_storable(op.operands[operand].type.element_type)
+    return is_plain and is_storable(op.element(operand))
 
 
 class Access:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
-from .structured import StructuredOp
+from ...emit.structured import StructuredOp
 
 #: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.
 _KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {

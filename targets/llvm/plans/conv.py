@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from ...bindings.rewriting import Decline
-from .machine import Machine
-from .schedule_elementwise import fitting_lanes, fitting_tile
-from .schedule_matmul import check_contraction, row_loop, row_tile
-from .schedule_reduction import outer_loops, reduction_order, vector_across
-from .structured import StructuredOp
-from .vector_body import widest_bits
-from .vector_nest import Plan
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_body import widest_bits
+from ...core.machine import Machine
+from .elementwise import fitting_lanes, fitting_tile
+from .matmul import check_contraction, row_loop, row_tile
+from .reduction import outer_loops, reduction_order, vector_across
 
 #: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
 _COLUMNS, _COLUMNS_OF_ANY_ROW = 4, 2

@@ -1,8 +1,8 @@
 // Tiles and vectors instead of linalg; what a function names itself comes before the target's schedules.
 
-// RUN: relax-opt %s --tir-schedule=vector-bytes=64 --split-input-file | FileCheck %s
-// RUN: relax-opt %s --tir-schedule=vector-bytes=32 --split-input-file | FileCheck %s --check-prefix=SHORT
-// RUN: relax-opt %s --tir-schedule=target=default --split-input-file | FileCheck %s --check-prefix=DEFAULT
+// RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=64} --tir-apply-plan=target=llvm{vector-bytes=64} --split-input-file | FileCheck %s
+// RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=32} --tir-apply-plan=target=llvm{vector-bytes=32} --split-input-file | FileCheck %s --check-prefix=SHORT
+// RUN: relax-opt %s --tir-plan=target=default --tir-apply-plan --split-input-file | FileCheck %s --check-prefix=DEFAULT
 
 // Neighbouring loops are one where no operand has a gap, so that only the end of all is a part of a vector.
 // CHECK-LABEL: func.func @elementwise(
@@ -74,7 +74,7 @@ func.func @row_sums(%x: tensor<?x?xf32>, %out: tensor<?xf32>) -> tensor<?xf32>
 
 // What no plan fits stays as it is, with the reason: here, a body with a loop.
 // CHECK-LABEL: func.func @loop_inside(
-// CHECK: linalg.generic {{.*}} attrs = {tir.unscheduled = "its body has a 'scf.for'"}
+// CHECK: linalg.generic {{.*}} attrs = {tir.unplanned = "its body has a 'scf.for'"}
 func.func @loop_inside(%x: tensor<64xi32>, %out: tensor<64xi32>) -> tensor<64xi32> attributes {tir.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

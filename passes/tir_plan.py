@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tiles and vectorizes PrimFuncs on tensors, by the schedules registered for a target."""
+"""Chooses how the loops of PrimFuncs on tensors run, by the schedules registered for a target."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..bindings.mlir import ir, string_value
 from ..bindings.rewriting import Decline
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, is_prim_func, op_pattern
-from ..support.errors import RelaxError
-from ..targets.core.registry import find_target
+from ..targets.core.chosen import parse_target
 from .core.base import Pass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
@@ -22,41 +21,39 @@ from .schedule.registry import ScheduleContext, schedules_for
 
 @register_pass
 @dataclass(frozen=True)
-class TirSchedule(Pass):
-    """Tiles and vectorizes tensor programs for a target."""
+class TirPlan(Pass):
+    """Chooses how the loops of tensor programs run on a target: tiles, vectors, order, as attributes."""
 
-    name: ClassVar[str] = "tir-schedule"
+    name: ClassVar[str] = "tir-plan"
     anchor: ClassVar[str] = "builtin.module"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor", "vector")
 
+    #: With its options, which say what machine it is: llvm{cpu=haswell}.
     target: str = "llvm"
-    #: The size of a vector register; 0 leaves it to the target.
-    vector_bytes: int = 0
 
     def __post_init__(self) -> None:
-        find_target(self.target)
-        bytes_ = self.vector_bytes
-        if bytes_ != 0 and (bytes_ not in range(8, 257) or bytes_ & (bytes_ - 1)):
-            raise RelaxError(f"vector-bytes={bytes_}: expected a power of two from 8 to 256, or 0 for the target's own")
+        parse_target(self.target)
 
     def run(self, op: Any) -> None:
         operations = [view.operation for view in op.operation.regions[0].blocks[0].operations]
         functions = [each for each in operations if is_prim_func(each) and len(each.regions[0].blocks)]
+        chosen = parse_target(self.target)
+        context = ScheduleContext(chosen.name, chosen)
         for function in functions:
-            self._schedule(op.operation, function)
+            self._schedule(op.operation, function, context)
         drop_named_schedules(op.operation, functions)
 
-    def _schedule(self, module: Any, function: Any) -> None:
+    def _schedule(self, module: Any, function: Any, context: ScheduleContext) -> None:
         if SCHEDULE in function.attributes:
             named = str(function.attributes[SCHEDULE])
             apply_named_schedule(module, function)
             _note(function, named, "the module", [])
             return
-        target = ir.StringAttr(function.attributes[TARGET]).value if TARGET in function.attributes else self.target
-        context = ScheduleContext(target, self.vector_bytes)
+        if TARGET in function.attributes:
+            context = replace(context, target=ir.StringAttr(function.attributes[TARGET]).value)
         pattern = op_pattern(function)
         declined: list[dict[str, str]] = []
-        for schedule in schedules_for(OpPattern.OPAQUE if pattern is None else pattern, target):
+        for schedule in schedules_for(OpPattern.OPAQUE if pattern is None else pattern, context.target):
             decline = _declined(schedule.function, function, context)
             if decline is None:
                 _note(function, schedule.function.__name__, schedule.place, declined)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a structured operation as loops over tensors whose innermost ones hold vectors in registers.
 
-A plan says which loop becomes lanes, how many points of each loop one step takes (its tile), and in which order the
+Its plan says which loop becomes lanes, how many points of each loop one step takes (its tile), and in which order the
 loops stand. Sizes need not be multiples of anything: a loop runs over whole tiles first, then over what is left,
 the last vector under a mask.
 """
@@ -9,50 +9,19 @@ the last vector under a mask.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from ...emit import linalg, loops
+from ...emit.structured import StructuredOp
 from .combiner import Combiner
 from .epilogue import Epilogue
-from .structured import StructuredOp
+from .plan import Plan
 from .vector_access import Access, Point, add, floor_to, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
 
 Index = Any  # a number or an index value
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How the loops of an operation run."""
-
-    #: Every loop, outermost first.
-    order: tuple[int, ...]
-    #: How many of the last loops are reductions whose results so far stay in registers.
-    carried: int
-    #: The loop that becomes lanes.
-    vector: int
-    lanes: int
-    #: Points (vectors, of the vector loop) that one step takes; 1 where nothing is said.
-    tile: Mapping[int, int] = field(default_factory=dict)
-    #: Loops around all others that cut a loop into blocks: (loop, points in a block), outermost first.
-    blocks: tuple[tuple[int, int], ...] = ()
-    #: The loop along which inputs that lie across the lanes are read, in squares; its tile is the number of lanes.
-    square: int | None = None
-    #: What is copied to where it lies without gaps before it is read again and again.
-    panel: Panel | None = None
-    #: What has made it, for people.
-    name: str = ""
-
-
-class Panel(NamedTuple):
-    """For each step of the vector loop, the vectors of an input along a reduction, of which a block has `length`."""
-
-    operand: int
-    dim: int
-    length: int
 
 
 class Segment(NamedTuple):

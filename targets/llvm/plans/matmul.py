@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from ...bindings.mlir import ir
-from ...bindings.rewriting import Decline
-from .combiner import combiners
-from .machine import Machine
-from .schedule_elementwise import fitting_lanes, fitting_tile
-from .schedule_reduction import check_reads_outputs, outer_loops, reduction_order, vector_across, vector_along
-from .structured import StructuredOp
-from .vector_body import widest_bits
-from .vector_nest import Panel, Plan
+from ....bindings.mlir import ir
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.combiner import combiners
+from ....passes.schedule.fitting import check_reads_outputs
+from ....passes.schedule.plan import Panel, Plan
+from ....passes.schedule.vector_body import widest_bits
+from ...core.machine import Machine
+from .elementwise import fitting_lanes, fitting_tile
+from .reduction import outer_loops, reduction_order, vector_across, vector_along
 
 _COLUMNS = 4  # vectors
 _STEPS_OF_ONE_ROW = 8

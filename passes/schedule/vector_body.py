@@ -11,7 +11,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
-from .structured import StructuredOp
+from ...emit.structured import StructuredOp
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
 # LLVM has these for scalars only.

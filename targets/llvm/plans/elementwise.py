@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
-from ...bindings.mlir import ir
-from ...bindings.rewriting import Decline
-from .machine import Machine
-from .structured import StructuredOp, is_scalar
-from .vector_access import is_lanewise, is_transposed
-from .vector_body import widest_bits
-from .vector_nest import Plan
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_access import is_lanewise, is_transposed
+from ....passes.schedule.vector_body import widest_bits
+from ...core.machine import Machine
 
 #: Vectors in one step, for bodies of at most so many operations: short ones would be loop overhead mostly.
 _TILES = ((8, 4), (24, 2))
@@ -80,39 +76,3 @@ def fitting_lanes(lanes: int, size: int | None) -> int:
 def fitting_tile(tile: int, lanes: int, size: int | None) -> int:
     """No more vectors than a loop has."""
     return tile if size is None else max(1, min(tile, -(-size // lanes)))
-
-
-def in_place(op: StructuredOp) -> StructuredOp:
-    """Writes over an input that nobody reads afterwards, where that input has the output's place anyway.
-
-    Loops that read one tensor and write another into the same memory would get a copy of it.
-    """
-    if op.reductions or len(op.outputs) != 1 or op.reads_output(0):
-        return op
-    output = op.outputs[0]
-    for operand in range(op.input_count):
-        value = op.operands[operand]
-        is_same_place = op.accesses[operand] == op.accesses[-1] and value.type == output.type
-        if is_same_place and _is_used_once(value) and _is_same(_destination(value), _destination(output)):
-            return replace(op, operands=(*op.operands[:-1], value))
-    return op
-
-
-def _is_same(left: Any, right: Any) -> bool:
-    return left is not None and right is not None and left == right
-
-
-def _is_used_once(value: Any) -> bool:
-    return sum(1 for _ in value.uses) == 1 and not is_scalar(value.type)
-
-
-def _destination(value: Any) -> Any:
-    """The parameter whose memory a value will be in, as far as structured operations tell."""
-    while not isinstance(value.owner, ir.Block):
-        producer = value.owner.operation
-        if producer.name != "linalg.generic":
-            return None
-        first_output = len(producer.operands) - len(producer.results)
-        position = list(producer.results).index(value)
-        value = producer.operands[first_output + position]
-    return value

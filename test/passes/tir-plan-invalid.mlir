@@ -1,10 +1,8 @@
 // Schedules that functions name and that cannot run, and options that make no sense.
 
-// RUN: relax-opt %s --tir-schedule --split-input-file --verify-diagnostics
-// RUN: not relax-opt %s --tir-schedule=target=lvm 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: relax-opt %s --tir-plan --split-input-file --verify-diagnostics
+// RUN: not relax-opt %s --tir-plan=target=lvm 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: unknown target 'lvm'; did you mean 'llvm'?
-// RUN: not relax-opt %s --tir-schedule=vector-bytes=24 2>&1 | FileCheck %s --check-prefix=BYTES
-// BYTES: error: vector-bytes=24: expected a power of two from 8 to 256, or 0 for the target's own
 
 // expected-error @+1 {{schedule @nowhere is not in the module}}
 func.func @missing(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32>
