@@ -38,7 +38,8 @@ def apply_plans(function: Any, operations: Sequence[Any], machine: Machine) -> N
                     gone = _apply(operation, plan, machine)
             except Decline as decline:
                 name = string_value(function.attributes["sym_name"])
-                problem = f'{PLAN} "{plan}" does not fit the operation: {decline.reason}'
+                text = string_value(operation.attributes[PLAN])
+                problem = f'{PLAN} "{text}" does not fit the operation: {decline.reason}'
                 raise located_error(f"PrimFunc @{name}: {problem}", operation.location) from None
             pending[:] = [each for each in pending if each not in gone]
             for each in gone:

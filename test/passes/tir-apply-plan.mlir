@@ -1,4 +1,4 @@
-// Tiles and vectors instead of linalg; what a function names itself comes before the target's schedules.
+// Tiles and vectors instead of linalg, as plans say: chosen ones, and at the end some that were written by hand.
 
 // RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=64} --tir-apply-plan=target=llvm{vector-bytes=64} --split-input-file | FileCheck %s
 // RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=32} --tir-apply-plan=target=llvm{vector-bytes=32} --split-input-file | FileCheck %s --check-prefix=SHORT
@@ -125,4 +125,55 @@ module attributes {transform.with_named_sequence} {
     } -> tensor<64xf32>
     return %0 : tensor<64xf32>
   }
+}
+
+// -----
+
+// Written by hand: other vectors, another order, another tile than any rule would choose; loops stay apart.
+// CHECK-LABEL: func.func @by_hand(
+// CHECK: scf.for %[[J:.*]] = %c0{{.*}} to %c24{{.*}} step %c8
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c6{{.*}} step %c3
+// CHECK-COUNT-6: arith.addf {{.*}} vector<4xf32>
+// CHECK-NOT: arith.addf
+// CHECK: return
+func.func @by_hand(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 1 0; vector 1 x 4; tile 1: 2, 0: 3"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.addf %a, %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+// A fill and an epilogue that stay operations of their own: the sums are written, and read again.
+// CHECK-LABEL: func.func @apart(
+// CHECK: vector.transfer_write {{.*}} : vector<4xf32>
+// CHECK: scf.for
+// CHECK: arith.addf {{.*}} vector<8xf32>
+// CHECK: vector.transfer_write
+// CHECK: arith.negf {{.*}} vector<2xf32>
+func.func @apart(%x: tensor<9x16xf32>, %out: tensor<16xf32>) -> tensor<16xf32> attributes {tir.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%zero : f32) outs(%empty : tensor<16xf32>) attrs = {tir.plan = "order 0; vector 0 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      linalg.yield %a : f32
+  } -> tensor<16xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<9x16xf32>) outs(%0 : tensor<16xf32>) attrs = {tir.plan = "order 0 1; carried 1; vector 0 x 8"} {
+    ^bb0(%a: f32, %sofar: f32):
+      %c = arith.addf %a, %sofar : f32
+      linalg.yield %c : f32
+  } -> tensor<16xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%1 : tensor<16xf32>) outs(%out : tensor<16xf32>) attrs = {tir.plan = "order 0; vector 0 x 2"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<16xf32>
+  return %2 : tensor<16xf32>
 }

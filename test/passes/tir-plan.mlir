@@ -4,12 +4,12 @@
 // RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=32} --split-input-file | FileCheck %s --check-prefix=SHORT
 // RUN: relax-opt %s --tir-plan=target=llvm{triple=aarch64-linux-gnu} --split-input-file | FileCheck %s --check-prefix=ARM
 // RUN: relax-opt %s --tir-plan=target=default --split-input-file | FileCheck %s --check-prefix=DEFAULT
-// DEFAULT-NOT: tir.plan
+// DEFAULT-NOT: rule
 // DEFAULT-NOT: tir.unplanned
 
 // Neighbouring loops are one where no operand has a gap.
 // CHECK-LABEL: func.func @elementwise(
-// CHECK: linalg.generic {{.*}} attrs = {tir.plan = "order (0 1); vector 0 x 16; tile 0: 4; rule elementwise"}
+// CHECK: linalg.generic {{.*}} {tir.plan = "order (0 1); vector 0 x 16; tile 0: 4; rule elementwise"}
 // SHORT-LABEL: func.func @elementwise(
 // SHORT: tir.plan = "order (0 1); vector 0 x 8; tile 0: 4; rule elementwise"
 // ARM-LABEL: func.func @elementwise(
@@ -31,9 +31,9 @@ func.func @elementwise(%x: tensor<7x19xf32>, %y: tensor<7x19xf32>, %out: tensor<
 // A product, what it starts from, and what is done with its results: three operations, one nest of loops. The more
 // registers, the more rows.
 // CHECK-LABEL: func.func @matmul(
-// CHECK: linalg.generic {{.*}} attrs = {tir.plan = "start"}
-// CHECK: linalg.generic {{.*}} attrs = {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; tile 1: 4, 0: 6; panel 1 along 2: 32; rule matmul"}
-// CHECK: linalg.generic {{.*}} attrs = {tir.plan = "epilogue of 0"}
+// CHECK: linalg.generic {{.*}} {tir.plan = "start"}
+// CHECK: linalg.generic {{.*}} {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; tile 1: 4, 0: 6; panel 1 along 2: 32; rule matmul"}
+// CHECK: linalg.generic {{.*}} {tir.plan = "epilogue of 0"}
 // SHORT-LABEL: func.func @matmul(
 // SHORT: tir.plan = "order 1 0 2; carried 1; vector 1 x 8; tile 1: 4, 0: 3; panel 1 along 2: 32; rule matmul"
 // ARM-LABEL: func.func @matmul(
@@ -56,8 +56,8 @@ func.func @matmul(%a: tensor<60x32xf32>, %b: tensor<32x128xf32>, %out: tensor<60
 
 // A long product goes through memory, in blocks: it starts from what is there.
 // CHECK-LABEL: func.func @long(
-// CHECK: linalg.generic {{.*}} attrs = {tir.plan = "order (0 1); vector 0 x 16; tile 0: 4; rule elementwise"}
-// CHECK: linalg.generic {{.*}} attrs = {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; tile 1: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; rule matmul"}
+// CHECK: linalg.generic {{.*}} {tir.plan = "order (0 1); vector 0 x 16; tile 0: 4; rule elementwise"}
+// CHECK: linalg.generic {{.*}} {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; tile 1: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; rule matmul"}
 func.func @long(%a: tensor<60x4000xf32>, %b: tensor<4000x128xf32>, %out: tensor<60x128xf32>) -> tensor<60x128xf32>
     attributes {tir.prim_func, tir.op_pattern = "out_ewise_fusable"} {
   %zero = arith.constant 0.0 : f32
@@ -101,8 +101,8 @@ func.func @transpose(%x: tensor<64x48xf32>, %out: tensor<48x64xf32>) -> tensor<4
 
 // What no rule fits has the reason: here, a body with a loop. What has a plan keeps it.
 // CHECK-LABEL: func.func @decided(
-// CHECK: linalg.generic {{.*}} attrs = {tir.unplanned = "its body has a 'scf.for'"}
-// CHECK: linalg.generic {{.*}} attrs = {tir.plan = "order 0; vector 0 x 2"}
+// CHECK: linalg.generic {{.*}} {tir.unplanned = "its body has a 'scf.for'"}
+// CHECK: linalg.generic {{.*}} {tir.plan = "order 0; vector 0 x 2"}
 func.func @decided(%x: tensor<64xi32>, %out: tensor<64xi32>) -> tensor<64xi32> attributes {tir.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
