@@ -89,9 +89,10 @@ def front_door() -> str:
     """The public names, which are imported when they are first used."""
     import relax_mlir
 
-    rows = {f"from .{module} import {name} as {name}" for name, module in relax_mlir._EXPORTS.items()}
+    written = vars(relax_mlir)  # type checkers see what is written here, and not what it is written from
+    rows = {f"from .{module} import {name} as {name}" for name, module in written["_EXPORTS"].items()}
     aliases = []
-    for name, module in relax_mlir._MODULES.items():
+    for name, module in written["_MODULES"].items():
         package, _, last = module.rpartition(".")
         rows.add(f"from .{package} import {last} as {last if name == last else f'_{last}'}")
         if name != last:  # an import under another name is private to a stub
