@@ -27,9 +27,9 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo, tensor
 from relax_mlir.runtime import Artifact, Executable
+from relax_mlir.targets.host.entry import add_packed_entry
+from relax_mlir.targets.host.signature import Signature
 from relax_mlir.targets.llvm.object_file import emit_object
-from relax_mlir.targets.llvm.packed_entry import add_packed_entry
-from relax_mlir.targets.llvm.signature import Signature
 
 ROUNDS, CALLS = 7, 50_000
 

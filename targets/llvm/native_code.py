@@ -18,11 +18,11 @@ from ...bindings.mlir import ir
 from ...passes.core.facts import note_code
 from ...support.processes.pool import Call, process_pool
 from ..core.code_options import CodeOptions
+from ..host.support import UNIT, define_support, needs_support
 from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_code
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
 from .object_file import check_level
-from .support import UNIT, define_support, needs_support
 from .unit_code import unit_object
 from .units import Unit, bytecode, units_of
 

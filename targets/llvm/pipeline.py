@@ -37,19 +37,19 @@ STAGES = (
         "errors",
         (
             "func.func(convert-linalg-to-loops)",
-            "llvm-name-functions",
-            "llvm-profile-kernels",
-            "llvm-lower-packed",
-            "llvm-check-memory",
-            "llvm-lower-errors",
+            "host-name-functions",
+            "host-profile-kernels",
+            "host-lower-packed",
+            "host-check-memory",
+            "host-lower-errors",
         ),
         "what can fail returns a status",
     ),
-    _stage("memory", ("llvm-keep-arena",), "temporaries stay from call to call"),
-    _stage("constants", ("llvm-place-constants",), "large constants leave the code; else they stay in it"),
+    _stage("memory", ("host-keep-arena",), "temporaries stay from call to call"),
+    _stage("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
     _stage("calls", ("llvm-pass-pointers",), "kernels take pointers and sizes"),
     _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
-    _stage("entries", ("llvm-add-entries",), "the functions that callers see"),
+    _stage("entries", ("host-add-entries",), "the functions that callers see"),
 )
 
 

@@ -11,8 +11,8 @@ import numpy
 from relax_mlir.bindings.legality import operations_in
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.runtime import Executable
-from relax_mlir.targets.llvm.llvm_text import merge
-from relax_mlir.targets.llvm.support import define_support
+from relax_mlir.targets.host.llvm_text import merge
+from relax_mlir.targets.host.support import define_support
 
 import relax_mlir as rx
 

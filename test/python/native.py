@@ -12,11 +12,11 @@ from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.core.infos import Info, TensorInfo
 from relax_mlir.runtime import Artifact, Constant, Executable
 from relax_mlir.runtime.cpu import host_features, host_triple
+from relax_mlir.targets.host.entry import add_packed_entry
+from relax_mlir.targets.host.packed_allocate import BORROW, GIVE_BACK
+from relax_mlir.targets.host.packed_call import add_constant_table, add_global_call, add_raise, add_tensor_borrowing
+from relax_mlir.targets.host.signature import Result, Signature
 from relax_mlir.targets.llvm.object_file import emit_object
-from relax_mlir.targets.llvm.packed_allocate import BORROW, GIVE_BACK
-from relax_mlir.targets.llvm.packed_call import add_constant_table, add_global_call, add_raise, add_tensor_borrowing
-from relax_mlir.targets.llvm.packed_entry import add_packed_entry
-from relax_mlir.targets.llvm.signature import Result, Signature
 
 import relax_mlir
 

@@ -18,11 +18,11 @@ from relax_mlir.passes.tir_bufferize import Bufferize
 from relax_mlir.passes.tir_schedule import TirSchedule
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
+from relax_mlir.targets.host.entry import add_packed_entry
+from relax_mlir.targets.host.signature import Signature
 from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
 from relax_mlir.targets.llvm.object_file import emit_object
-from relax_mlir.targets.llvm.packed_entry import add_packed_entry
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
-from relax_mlir.targets.llvm.signature import Signature
 
 _DIALECTS = (
     "affine", "arith", "bufferization", "builtin", "cf", "func", "linalg", "llvm", "math", "memref", "scf", "tensor",

@@ -15,8 +15,8 @@ import tvm_ffi
 from native import executable, module_for, signature
 from relax_mlir.dialects.core.infos import ObjectInfo, ScalarInfo, tensor
 from relax_mlir.support.errors import RelaxError
-from relax_mlir.targets.llvm.abi import dlpack_dtype
-from relax_mlir.targets.llvm.packed_call import add_constant_table, add_global_call, add_raise
+from relax_mlir.targets.host.abi import dlpack_dtype
+from relax_mlir.targets.host.packed_call import add_constant_table, add_global_call, add_raise
 
 NAME = "relax_mlir.test.callback"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.targets.llvm.profiler import BEGIN, END, add_profiler
+from relax_mlir.targets.host.profiler import BEGIN, END, add_profiler
 
 
 @pytest.mark.parametrize(("places", "inlining"), [(1, "alwaysinline"), (200, "alwaysinline"), (201, "noinline")])

@@ -10,10 +10,10 @@ import numpy
 import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.targets.host.packed_allocate import TENSORS
+from relax_mlir.targets.host.packed_support import SUPPORT
+from relax_mlir.targets.host.support import DECLARATIONS, UNIT, define_support, needs_support
 from relax_mlir.targets.llvm import native_code
-from relax_mlir.targets.llvm.packed_allocate import TENSORS
-from relax_mlir.targets.llvm.packed_support import SUPPORT
-from relax_mlir.targets.llvm.support import DECLARATIONS, UNIT, define_support, needs_support
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-place-constants --allow-unregistered-dialect | FileCheck %s
+// RUN: relax-opt %s --host-place-constants --allow-unregistered-dialect | FileCheck %s
 
 // Large constants leave the code, small ones stay.
 // CHECK: module attributes {relax.constants = [{name = "large", value = dense_resource<blob> : tensor<4xf32>}]}

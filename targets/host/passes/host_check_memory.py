@@ -2,7 +2,7 @@
 """Memory that functions take while they run: little of it lies on the stack, the rest is looked at before it is used.
 
 Whoever wrote the function, the graph's lowering, a rule or a user: where there is no memory, it fails with a
-MemoryError (llvm-lower-errors makes that a status), and it never takes more of the stack than a few pages.
+MemoryError (host-lower-errors makes that a status), and it never takes more of the stack than a few pages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SCOPE = "memref.alloca_scope"
 class CheckMemory(Pass):
     """Puts a function's small memory on the stack, large memory elsewhere, with an error where there is none."""
 
-    name: ClassVar[str] = "llvm-check-memory"
+    name: ClassVar[str] = "host-check-memory"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
 
     def run(self, op: Any) -> None:

@@ -11,9 +11,9 @@ from ....bindings.mlir import ir, string_value
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..memref_values import address_of, load, memref_at
+from ..llvm_ops import address_of, load, memref_at
 from ..packed_call import CONSTANT_TABLE, add_constant_table
-from .llvm_name_functions import name_in_program
+from .host_name_functions import name_in_program
 
 #: On the module: what the table's places hold, a list of dictionaries {name, value}.
 CONSTANTS = "relax.constants"
@@ -24,7 +24,7 @@ CONSTANTS = "relax.constants"
 class PlaceConstants(Pass):
     """Takes large constants out of the code: the artifact holds them, the code has a table of their addresses."""
 
-    name: ClassVar[str] = "llvm-place-constants"
+    name: ClassVar[str] = "host-place-constants"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Any) -> None:

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-lower-errors | FileCheck %s
+// RUN: relax-opt %s --host-lower-errors | FileCheck %s
 
 // A function that can fail returns a status, and is told the place that its errors name.
 // CHECK-LABEL: func.func @take(%arg0: memref<?xf32>, %arg1: index, %arg2: !llvm.ptr) -> i32

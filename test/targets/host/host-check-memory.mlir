@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-check-memory | FileCheck %s
+// RUN: relax-opt %s --host-check-memory | FileCheck %s
 
 // Memory of unknown size is looked at behind the allocation: whether it is there, and whether its bytes are a number.
 // CHECK-LABEL: func.func @unknown(

@@ -12,9 +12,9 @@ from typing import Any
 
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from . import abi
+from .arguments import ArgumentChecks
 from .llvm_text import PTR, FunctionText, call_text, has_symbol, merge
 from .packed_allocate import ALLOCATE, BORROW, GIVE_BACK
-from .packed_args import ArgumentChecks
 from .packed_call import global_function_text
 from .packed_fail import fail
 from .packed_support import CALL_GLOBAL, RELEASE

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-keep-arena | FileCheck %s
+// RUN: relax-opt %s --host-keep-arena | FileCheck %s
 
 // The arena is taken from what earlier calls have left, and left for later ones; other memory is not.
 // CHECK-LABEL: func.func @f

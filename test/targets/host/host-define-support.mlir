@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-define-support | FileCheck %s
+// RUN: relax-opt %s --host-define-support | FileCheck %s
 
 // What programs share is declared in them; here it is defined, with all that it calls, and visible to nobody else.
 // CHECK-NOT: llvm.func hidden

@@ -17,13 +17,13 @@ from ...dialects.core.infos import ObjectInfo, TensorInfo
 from ...dialects.core.symbols import Dim
 from ...support.errors import RelaxError
 from . import abi
+from .arguments import ArgumentChecks, Values, memref_values, row_major
 from .llvm_text import PTR, FunctionText, call_text, check_function, has_symbol, merge
 from .packed_allocate import ALLOCATE
-from .packed_args import ArgumentChecks, Values, memref_values, row_major
 from .packed_call import CONSTANT_TABLE, SET_CONSTANTS
 from .packed_fail import cut, fail, plain
-from .packed_lists import keep_if, make_array, make_list, support_text
 from .packed_support import RELEASE
+from .results import keep_if, make_array, make_list, support_text
 from .signature import ListInfo, OptionalInfo, Result, Signature, single
 from .size_code import Sizes
 from .support import DECLARATIONS

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-lower-packed | FileCheck %s
+// RUN: relax-opt %s --host-lower-packed | FileCheck %s
 
 // A tensor goes as pointer and sizes to a function that makes a tensor object of it; its status is checked.
 // CHECK-LABEL: func.func @call(

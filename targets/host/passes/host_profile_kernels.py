@@ -14,9 +14,9 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS
 from ....passes.lower_calls.sites import SITE
-from ..memref_values import call, constant
+from ..llvm_ops import call, constant
 from ..profiler import BEGIN, END, add_profiler
-from .llvm_name_functions import name_in_program
+from .host_name_functions import name_in_program
 
 #: On a graph function: what the manifest says of the kernels that a call of it may reach, as JSON.
 PROFILE = "relax.profile"
@@ -27,7 +27,7 @@ PROFILE = "relax.profile"
 class ProfileKernels(Pass):
     """Has each call of a kernel timed while a caller asks for a profile; else it costs two loads and branches."""
 
-    name: ClassVar[str] = "llvm-profile-kernels"
+    name: ClassVar[str] = "host-profile-kernels"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
 
     def run(self, op: Any) -> None:

@@ -15,8 +15,8 @@ from ....emit import linalg, scalar
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.scalars import passed, received
+from ..llvm_ops import address_of, call, constant, load, memref_at, pointer_of, view_of
 from ..llvm_text import PTR, merge, text_global
-from ..memref_values import address_of, call, constant, load, memref_at, pointer_of, view_of
 from ..packed_functions import add_give_object, add_give_tensor, add_packed_call, result_bytes
 
 
@@ -25,7 +25,7 @@ from ..packed_functions import add_give_object, add_give_tensor, add_packed_call
 class LowerPacked(Pass):
     """Calls packed functions by the ABI, and hands over results that the function itself makes."""
 
-    name: ClassVar[str] = "llvm-lower-packed"
+    name: ClassVar[str] = "host-lower-packed"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Any) -> None:

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-add-entries | FileCheck %s
+// RUN: relax-opt %s --host-add-entries | FileCheck %s
 
 // Public functions of the graph get an entry; everything else is nobody's business outside.
 // CHECK: module attributes {relax.entries = ["{\22inputs\22: [{{.*}}\22name\22: \22x\22{{.*}}\22name\22: \22main\22{{.*}}"]}

@@ -16,8 +16,8 @@ from ....emit import linalg
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import ARENA
+from ..llvm_ops import call, memref_at
 from ..llvm_text import PTR, merge
-from ..memref_values import call, memref_at
 from ..packed_call import add_at_unload
 
 _TAKE, _GIVE, _SLOT, _RELEASE = "__relax_take_arena", "__relax_give_arena", "__relax_arena", "__relax_release_arena"
@@ -89,7 +89,7 @@ llvm.func internal @{_RELEASE}() {{
 class KeepArena(Pass):
     """Keeps the memory of temporaries from one call to the next."""
 
-    name: ClassVar[str] = "llvm-keep-arena"
+    name: ClassVar[str] = "host-keep-arena"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Any) -> None:

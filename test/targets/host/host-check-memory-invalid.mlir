@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --llvm-check-memory --split-input-file --verify-diagnostics
+// RUN: relax-opt %s --host-check-memory --split-input-file --verify-diagnostics
 
 func.func @leaves(%c: i1, %n: index, %x: memref<?xf32>, %v: f32) {
   %c0 = arith.constant 0 : index

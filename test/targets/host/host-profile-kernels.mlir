@@ -1,5 +1,5 @@
-// RUN: relax-opt %s --llvm-name-functions --llvm-profile-kernels | FileCheck %s
-// RUN: relax-opt %s --llvm-name-functions --llvm-profile-kernels --llvm-lower-packed --llvm-lower-errors | FileCheck %s --check-prefix=STATUS
+// RUN: relax-opt %s --host-name-functions --host-profile-kernels | FileCheck %s
+// RUN: relax-opt %s --host-name-functions --host-profile-kernels --host-lower-packed --host-lower-errors | FileCheck %s --check-prefix=STATUS
 
 // Each call of a kernel stands between two looks at the clock, each place with its number; so do those of packed
 // functions, and those in loops. What they are is said once for the function that a call comes from outside by.

@@ -19,11 +19,11 @@ from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
 from ....passes.lower_calls.written import WRITTEN
 from ..abi import EXPORT_PREFIX
+from ..entry import add_packed_entry, kernel_name
 from ..grouping import given_outputs, passed_inputs
-from ..packed_entry import add_packed_entry, kernel_name
 from ..signature import Passed, Result, Signature, single
-from .llvm_name_functions import NAME, name_in_program
-from .llvm_profile_kernels import PROFILE, profile_of
+from .host_name_functions import NAME, name_in_program
+from .host_profile_kernels import PROFILE, profile_of
 
 #: On the module: for each entry what the manifest says of it, as JSON.
 ENTRIES = "relax.entries"
@@ -37,7 +37,7 @@ _INTERNAL = "#llvm.linkage<internal>"
 class AddEntries(Pass):
     """Adds the functions that callers see, by the packed-function ABI, for the graph's public functions."""
 
-    name: ClassVar[str] = "llvm-add-entries"
+    name: ClassVar[str] = "host-add-entries"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
 
     def run(self, op: Any) -> None:

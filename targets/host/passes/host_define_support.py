@@ -19,7 +19,7 @@ class DefineSupport(Pass):
     Not for what becomes a program: programs get them as an object that is made once.
     """
 
-    name: ClassVar[str] = "llvm-define-support"
+    name: ClassVar[str] = "host-define-support"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
 
     def run(self, op: Any) -> None:

@@ -1,5 +1,5 @@
-// RUN: relax-opt %s --llvm-name-functions | FileCheck %s
-// RUN: relax-opt %s --llvm-name-functions --llvm-name-functions | FileCheck %s
+// RUN: relax-opt %s --host-name-functions | FileCheck %s
+// RUN: relax-opt %s --host-name-functions --host-name-functions | FileCheck %s
 
 // What the module defines has names that nothing else has; what it only declares is found by its name.
 

@@ -30,7 +30,7 @@ _REFERENCES = {
 class NameFunctions(Pass):
     """Gives the functions and globals that a module defines names that nothing else has: not malloc, not exp."""
 
-    name: ClassVar[str] = "llvm-name-functions"
+    name: ClassVar[str] = "host-name-functions"
 
     def run(self, op: Any) -> None:
         names = {_name(each): each for each in _defined(op)}

@@ -22,12 +22,12 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
+from ..llvm_ops import address_of, call, constant
 from ..llvm_text import PTR, merge, text_global
-from ..memref_values import address_of, call, constant
 from ..packed_fail import cut
 from ..packed_support import FAIL_AT, RELEASE
 from ..support import DECLARATIONS
-from .llvm_name_functions import name_in_program
+from .host_name_functions import name_in_program
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
@@ -40,7 +40,7 @@ _EXIT = "relax.exit"
 class LowerErrors(Pass):
     """Makes functions that can fail return a status, and calls of them pass failures on."""
 
-    name: ClassVar[str] = "llvm-lower-errors"
+    name: ClassVar[str] = "host-lower-errors"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
 
     def run(self, op: Any) -> None:
