@@ -10,23 +10,16 @@ from ...support.errors import RelaxError
 EXPORT_PREFIX = "__tvm_ffi_"
 
 # Type indices of TVMFFIAny.
-NONE, INT, BOOL, FLOAT, POINTER, DLTENSOR_POINTER, TENSOR, ARRAY = 0, 1, 2, 3, 4, 7, 70, 71
+NONE, INT, BOOL, FLOAT, TENSOR, ARRAY = 0, 1, 2, 3, 70, 71
 RAW_STRING = 8  # a C string
+OBJECT = -1  # what __relax_call passes as it is
 FIRST_OBJECT = 64  # from here on the payload is a counted reference
 
 # TVMFFIAny is {i32 type index, i32 zero, 8 bytes of payload}.
 ANY_SIZE, ANY_PAYLOAD = 16, 8
 
-# A tensor object's DLTensor lies behind the object's header.
-OBJECT_HEADER = 24
-
 # An array object: where its items, one TVMFFIAny behind the other, are, and how many.
-SEQUENCE_DATA, SEQUENCE_SIZE = OBJECT_HEADER, OBJECT_HEADER + 8
-
-# Offsets in a DLTensor.
-DL_DATA, DL_DEVICE, DL_RANK, DL_DTYPE, DL_SHAPE, DL_STRIDES, DL_OFFSET, DL_SIZE = 0, 8, 16, 20, 24, 32, 40, 48
-
-DEVICE_CPU = 1
+SEQUENCE_DATA, SEQUENCE_SIZE = 24, 32
 
 _FLOAT8_CODES = {
     "f8E3M4": 7, "f8E4M3": 8, "f8E4M3B11FNUZ": 9, "f8E4M3FN": 10, "f8E4M3FNUZ": 11,

@@ -1,209 +1,195 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The function that callers see: checks the arguments, allocates the results and calls the kernel.
+"""The function that callers see: checks the arguments, allocates the results and calls the function that works.
 
-For a function `f` this is `__tvm_ffi_f`. The kernel is `f_impl` in the same module. It takes, for each input and
-then each result, what upstream's conversion makes of a memref with the identity layout (pointer, aligned pointer,
-offset, sizes, strides); scalars come as i64, f64 or i1, objects as a pointer to their TVMFFIAny, borrowed. A result
-that is an object is a pointer to a TVMFFIAny, None, in which the kernel leaves a value that it owns: this is how
-tensors are returned whose size the data decide. It returns an i32: 0, or another number when it has set an error.
+For a function `f` this is `__tvm_ffi_f`, by the packed-function ABI. The kernel, which works, takes the inputs and then
+the results: tensors as row-major memrefs, scalars as i64, f64, i1 or index, objects as a pointer to their TVMFFIAny,
+borrowed. A result that is an object is a pointer to a TVMFFIAny, None, in which the kernel leaves a value that it owns:
+this is how tensors are returned whose size the data decide.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.context import load_dialects
+from ...bindings.mlir import ir
 from ...dialects.core.infos import ObjectInfo, TensorInfo
-from ...dialects.core.symbols import Dim
-from ...support.errors import RelaxError
+from ...dialects.core.symbols import SymExpr
+from ...dialects.tir import dialect as tir
+from ...emit import linalg, scalar
+from ...emit.numbers import number
+from ...passes.legalize.builder import OPERATOR
+from ...passes.lower_calls.memrefs import MOST_BYTES, Extent, below
+from ...passes.lower_calls.sizes import Sizes
 from . import abi
-from .arguments import ArgumentChecks, Values, memref_values, row_major
-from .llvm_text import PTR, FunctionText, call_text, check_function, has_symbol, merge
-from .packed_allocate import ALLOCATE
-from .packed_call import CONSTANT_TABLE, SET_CONSTANTS
-from .packed_fail import cut, fail, plain
-from .packed_support import RELEASE
-from .results import keep_if, make_array, make_list, support_text
+from .arguments import ArgumentChecks, Tensor
+from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
 from .signature import ListInfo, OptionalInfo, Result, Signature, single
-from .size_code import Sizes
-from .support import DECLARATIONS
+from .support import Support, cut, short
+
+#: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
+CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 
 
-def add_packed_entry(module: Any, signature: Signature, *, alignment: int = 1) -> None:
-    """Adds `__tvm_ffi_<name>` to a module of the LLVM dialect that defines `<name>_impl`.
+def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
+    """Adds `__tvm_ffi_<name>` to the kernel's module, in func, arith, llvm and tir (host-lower-errors comes after).
 
-    `alignment` is what the kernel needs of the inputs' data, in bytes, a power of two; an element's size is checked
-    in any case. Raises RelaxError where the kernel is missing or has another type, or a size cannot be computed.
+    Raises RelaxError where a size cannot be computed.
     """
-    if alignment < 1 or alignment & (alignment - 1):
-        raise RelaxError(f"alignment {alignment} is no power of two")
-    load_dialects(module.context, ("llvm",))
-    entry = _Entry(signature, alignment, has_symbol(module, CONSTANT_TABLE))
-    text = entry.render()
-    check_function(module, entry.kernel, entry.kernel_type(), f"the entry of '{signature.name}'")
-    merge(module, text)
+    name = signature.name
+    with kernel.context, ir.Location.unknown(), ir.InsertionPoint.after(kernel):
+        pointer = type_of("ptr")
+        types = [pointer, pointer, type_of("i32"), pointer]
+        attributes = {
+            "sym_name": ir.StringAttr.get(abi.EXPORT_PREFIX + name),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+            # Errors begin with it.
+            OPERATOR: ir.StringAttr.get(short(name)),
+        }
+        function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+        block = function.regions[0].blocks.append(*types)
+        with ir.InsertionPoint(block):
+            _Entry(support, signature, kernel, list(block.arguments)).emit()
+            ir.Operation.create("func.return")
 
 
-def kernel_name(function: str) -> str:
-    """The function that the entry calls."""
-    return f"{function}_impl"
+class EntrySizes(Sizes):
+    """Sizes of what callers pass: what is wrong with them is their error, and said in these words."""
+
+    def _require_below(self, total: Any, size: SymExpr) -> None:
+        fits, _ = below(total, MOST_BYTES)
+        tir.ops["assert"](fits, [], kind="ValueError", message=f"the size '{short(str(size))}' does not fit in 64 bits")
+
+    def _atom(self, atom: Any, size: int | SymExpr) -> Any:
+        for part in atom.args:
+            if isinstance(part, SymExpr):
+                self._require_fit(part)
+        return super()._atom(atom, size)
+
+    def _divisor(self, value: Any, size: Any) -> Any:
+        text = f"the size '{short(str(size))}' divides by a number that is not positive: {{}}"
+        tir.ops["assert"]((number(value) > 0).value, [linalg.as_i64(value)], kind="ValueError", message=text)
+        return value
 
 
 class _Entry:
-    def __init__(self, signature: Signature, alignment: int, needs_constants: bool) -> None:
-        self.kernel = kernel_name(signature.name)
+    def __init__(self, support: Support, signature: Signature, kernel: Any, arguments: list[Any]) -> None:
+        self._support = support
         self._signature = signature
-        self._alignment = alignment
-        self._needs_constants = needs_constants
-        self._kernel_types: list[str] = []
-        parameters = [("%handle", PTR), ("%args", PTR), ("%count", "i32"), ("%result", PTR)]
-        self._code = FunctionText(abi.EXPORT_PREFIX + signature.name, parameters, "i32")
+        self._kernel = kernel
+        _, self._args, self._count, self._result = arguments
+        self._sizes = EntrySizes(signature.name)
 
-    def kernel_type(self) -> str:
-        """The type that the kernel must have. After render()."""
-        return f"!llvm.func<i32 ({', '.join(type_.removeprefix('!llvm.') for type_ in self._kernel_types)})>"
-
-    def render(self) -> str:
-        signature, code = self._signature, self._code
+    def emit(self) -> None:
+        signature = self._signature
         self._check_arity()
         self._check_constants()
-        sizes = Sizes(code, signature.name)
-        checks = ArgumentChecks(code, sizes, signature.name, self._alignment)
-        values: Values = []
+        checks = ArgumentChecks(self._support, self._sizes, signature.name)
+        values: list[Any] = []
         for position, (name, info) in enumerate(signature.inputs):
-            values += checks.check(position, name, info, "%args")
+            values += checks.check(position, name, info, behind(self._args, position * abi.ANY_SIZE))
         checks.check_agreement()
         # All sizes before any allocation: what fails here has nothing to give back.
         outputs = list(single(signature.outputs))
-        shapes = [[sizes.compute(_known(size)) for size in _shape(info)] for info in outputs]
+        shapes = [self._shape(info) for info in outputs]
         results = self._slots(len(outputs))
         for position, info in enumerate(outputs):
-            values += self._make_result(position, info, shapes[position], results)
-        self._kernel_types = [type_ for _, type_ in values]
-        self._require_success(code.call(self.kernel, values, "i32"), results)
-        self._give(self._grouped(results))
-        declared = f'llvm.func @"{self.kernel}"({", ".join(self._kernel_types)}) -> i32'
-        table = f"llvm.mlir.global external @{CONSTANT_TABLE}() : {PTR}" if self._needs_constants else ""
-        return "\n".join([DECLARATIONS, support_text(signature.outputs), declared, table, code.render()])
+            values.append(self._make_result(position, info, shapes[position], results[position]))
+        types = list(ir.FunctionType(ir.TypeAttr(self._kernel.attributes["function_type"]).value).inputs)
+        operands = [_passed(value, type_) for value, type_ in zip(values, types, strict=True)]
+        callee = {"callee": ir.FlatSymbolRefAttr.get(ir.StringAttr(self._kernel.attributes["sym_name"]).value)}
+        ir.Operation.create("func.call", operands=operands, attributes=callee)
+        given = self._grouped(results)
+        self._give(given)
+        for slot in results if given is results else [*results, *given]:
+            tir.ops["release"](slot)
 
     def _check_arity(self) -> None:
-        code, names = self._code, [name for name, _ in self._signature.inputs]
-        wanted = code.constant(len(names))
-        got = code.value("llvm.sext %count : i32 to i64")
+        names = [name for name, _ in self._signature.inputs]
+        listed = f" ({short(', '.join(names))})".replace("{}", "{ }") if names else ""
         noun = "argument" if len(names) == 1 else "arguments"
-        listed = f" ({plain(', '.join(names))})" if names else ""
-        message = f"{plain(self._signature.name)}: expected %lld {noun}{listed}, got %lld"
-        code.require(code.compare("eq", got, wanted), fail(code, "type", message, wanted, got))
+        message = f"expected {len(names)} {noun}{listed}, got {{}}"
+        given = scalar.create("arith.extsi", self._count, type_=type_of("i64"))
+        tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
 
     def _check_constants(self) -> None:
         """Whoever loads code must tell it where its constants are: nobody follows a null pointer."""
-        if not self._needs_constants:
+        if CONSTANT_TABLE not in self._support:
             return
-        code = self._code
-        first = code.load(code.address_of(CONSTANT_TABLE), 0, PTR)
-        are_set = code.value(f'llvm.icmp "ne" {first}, {code.null()} : {PTR}')
-        text = f"{plain(self._signature.name)}: the program's constants are not set: call {SET_CONSTANTS} first"
-        code.require(are_set, fail(code, "value", text))
+        first = load(address_of(CONSTANT_TABLE), 0, type_of("i64"))
+        text = f"the program's constants are not set: call {SET_CONSTANTS} first"
+        tir.ops["assert"]((number(first) != 0).value, [], kind="ValueError", message=text)
 
-    def _slots(self, count: int) -> list[str]:
-        """Places for as many TVMFFIAny, None at first, one behind the other."""
-        code = self._code
-        block = code.stack(abi.ANY_SIZE * count)
-        slots = [code.at(block, abi.ANY_SIZE * position) for position in range(count)]
-        for slot in slots:
-            for offset in (0, abi.ANY_PAYLOAD):
-                code.store(code.constant(0), "i64", slot, offset)
-        return slots
+    def _slots(self, count: int) -> list[Any]:
+        """Places for as many values, None at first, one behind the other; each is given back in the end."""
+        if not count:
+            return []
+        block = stack(abi.ANY_SIZE * count)
+        for offset in range(0, abi.ANY_SIZE * count, 8):
+            store(constant(0), block, offset)
+        return [view_of(block, abi.ANY_SIZE * position) for position in range(count)]
 
-    def _grouped(self, results: list[str]) -> list[str]:
-        """What the caller gets: results as they are, arrays of those that make up a list, None."""
-        outputs = self._signature.outputs
-        if all(isinstance(info, (TensorInfo, ObjectInfo)) for info in outputs):
-            return results
-        code, given, first = self._code, self._slots(len(outputs)), 0
-        moved: list[tuple[str, str]] = []
-        spent: list[str] = []
-        flags: list[tuple[str, str]] = []
-        for position, (info, slot) in enumerate(zip(outputs, given, strict=True)):
-            own = results[first : first + len(list(single([info])))]
-            first += len(own)
-            if isinstance(info, OptionalInfo):
-                flags.append((own[0], slot))
-                info, own = info.held, own[1:]
-            if isinstance(info, ListInfo):
-                status = make_list(code, info, self._label(position), own, slot)
-                self._require_success(status, [*results, *given])
-                spent += own
-            else:
-                moved += [(each, slot) for each in own]
-        # From here on nothing fails.
-        for source, slot in moved:
-            self._move(source, slot)
-        for flag, slot in flags:
-            keep_if(code, flag, slot)
-        for result in (*spent, *(flag for flag, _ in flags)):
-            code.call(RELEASE, [(result, PTR)])
-        return given
+    def _shape(self, info: Result) -> list[Extent]:
+        sizes = (info.shape or ()) if isinstance(info, TensorInfo) else ()
+        extents = [self._sizes.compute(size) for size in sizes if size is not None]
+        return [size if isinstance(size, int) else linalg.as_i64(size) for size in extents]
+
+    def _make_result(self, position: int, info: Result, shape: list[Extent], slot: Any) -> Any:
+        """Allocates a tensor for a result."""
+        if not isinstance(info, TensorInfo):
+            return slot
+        makers = self._signature.makers
+        made = f" ({cut(makers[position])})" if makers and makers[position] else ""
+        label = self._support.text(self._label(position) + made)
+        self._support.require("allocate", label, *_described(info), stored(shape), slot)
+        return Tensor(self._support.call("data", slot), shape)
 
     def _label(self, position: int) -> str:
         return f"{self._signature.name}: result #{position}"
 
-    def _move(self, source: str, slot: str) -> None:
-        code = self._code
-        for offset in (0, abi.ANY_PAYLOAD):
-            code.store(code.load(source, offset, "i64"), "i64", slot, offset)
+    def _grouped(self, results: list[Any]) -> list[Any]:
+        """What the caller gets: results as they are, arrays of those that make up a list, None."""
+        outputs, call = self._signature.outputs, self._support.call
+        if all(isinstance(info, (TensorInfo, ObjectInfo)) for info in outputs):
+            return results
+        given, rest = self._slots(len(outputs)), iter(results)
+        for position, (info, slot) in enumerate(zip(outputs, given, strict=True)):
+            flag = next(rest) if isinstance(info, OptionalInfo) else None
+            held = info.held if isinstance(info, OptionalInfo) else info
+            own = [next(rest) for _ in single([held])]
+            if isinstance(held, ListInfo):
+                self._make_list(held, position, own, slot)
+            elif own:
+                call("move", own[0], slot)
+            if flag is not None:
+                call("keep_if", flag, slot)
+        return given
 
-    def _make_result(self, position: int, info: Result, sizes: list[str], results: list[str]) -> Values:
-        """Allocates a tensor for a result; what the kernel gets for it."""
-        code, result = self._code, results[position]
-        if not isinstance(info, TensorInfo):
-            return [(result, PTR)]
-        shape = code.stack(8 * len(sizes))
-        for index, size in enumerate(sizes):
-            code.store(size, "i64", shape, 8 * index)
-        makers = self._signature.makers
-        made = f" ({cut(makers[position])})" if makers and makers[position] else ""
-        arguments = [
-            (code.text(self._label(position) + made), PTR),
-            (code.constant(len(sizes), "i32"), "i32"),
-            (code.constant(abi.dlpack_dtype(info.dtype), "i32"), "i32"),
-            (code.constant(abi.element_bytes(info.dtype)), "i64"),
-            (shape, PTR),
-            (code.at(result, abi.ANY_PAYLOAD), PTR),
-        ]
-        self._require_success(code.call(ALLOCATE, arguments, "i32"), results[:position])
-        code.store(code.constant(abi.TENSOR), "i64", result)
-        tensor = code.at(code.load(result, abi.ANY_PAYLOAD, PTR), abi.OBJECT_HEADER)
-        base = code.load(tensor, abi.DL_DATA, PTR)
-        offset = code.load(tensor, abi.DL_OFFSET, "i64")
-        data = code.value(f"llvm.getelementptr {base}[{offset}] : ({PTR}, i64) -> {PTR}, i8")
-        return memref_values(code, data, sizes, row_major(code, sizes))
-
-    def _require_success(self, status: str, results: list[str]) -> None:
-        """Goes on if the status is 0; else gives the results so far back and returns -1."""
-        code = self._code
-        success = code.compare("eq", status, code.constant(0, "i32"), "i32")
-        failure = code.constant(-1, "i32")
-        releases = [call_text(RELEASE, [(result, PTR)]) for result in results]
-        code.branch_unless(success, [*releases, f"llvm.return {failure} : i32"])
-
-    def _give(self, results: list[str]) -> None:
-        """One result as it is, several as an array."""
-        code = self._code
-        if len(results) < 2:
-            self._move(results[0] if results else self._slots(1)[0], "%result")
-            code.line(f"llvm.return {code.constant(0, 'i32')} : i32")
+    def _make_list(self, info: ListInfo, position: int, items: list[Any], slot: Any) -> None:
+        if info.rest is None:
+            self._support.require("make_array", items[0] if items else slot, constant(len(items), 32), slot)
             return
-        status = make_array(code, results, "%result")
-        for result in results:
-            code.call(RELEASE, [(result, PTR)])
-        code.line(f"llvm.return {status} : i32")
+        label, count = self._support.text(self._label(position)), constant(len(info.items))
+        self._support.require("separate", label, items[0], count, *_described(info.rest), slot)
+
+    def _give(self, results: list[Any]) -> None:
+        """One result as it is, several as an array."""
+        if not results:
+            for offset in (0, abi.ANY_PAYLOAD):
+                store(constant(0), self._result, offset)
+        elif len(results) == 1:
+            self._support.call("move", results[0], self._result)
+        else:
+            self._support.require("make_array", results[0], constant(len(results), 32), self._result)
 
 
-def _shape(info: Result) -> tuple[Dim, ...]:
-    return (info.shape or ()) if isinstance(info, TensorInfo) else ()
+def _described(info: TensorInfo) -> tuple[Any, Any, Any]:
+    """Rank, element type and bytes of an element."""
+    rank, dtype = constant(len(info.shape or ()), 32), constant(abi.dlpack_dtype(info.dtype), 32)
+    return rank, dtype, constant(abi.element_bytes(info.dtype))
 
 
-def _known(size: Any) -> Any:
-    assert size is not None  # refused by the signature
-    return size
+def _passed(value: Any, type_: Any) -> Any:
+    """A value as a kernel takes it."""
+    if isinstance(value, Tensor):
+        return memref_at(value.data, type_, value.sizes)
+    return linalg.as_index(value) if isinstance(type_, ir.IndexType) else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Between memrefs and what they are made of in LLVM: a pointer and sizes."""
+"""Emits operations of the LLVM dialect: calls, constants, memory at an address, memrefs from a pointer and sizes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...dialects.tir import dialect as tir
 from ...emit import scalar
-from .llvm_text import PTR
+
+PTR = "!llvm.ptr"
 
 # An index of llvm.getelementptr that is an operand and no number.
 _FROM_OPERAND = -(1 << 31)
+_HIDDEN = 1
 
 
 def memref_at(pointer: Any, type_: Any, sizes: Sequence[Any]) -> Any:
@@ -76,6 +79,64 @@ def call(symbol: str, operands: Sequence[Any], result: Any = None) -> Any:
     return op.result if results else None
 
 
+def require_ok(status: Any) -> None:
+    """Leaves the function where a status is not 0 (host-lower-errors)."""
+    tir.ops["return_unless_ok"](status)
+
+
+def declare(symbol: str, type_: Any) -> None:
+    """Declares a function that another unit of the program defines."""
+    attributes = {
+        "sym_name": ir.StringAttr.get(symbol),
+        "function_type": ir.TypeAttr.get(type_),
+        "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+        "visibility_": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _HIDDEN),
+        "CConv": ir.Attribute.parse("#llvm.cconv<ccc>"),
+    }
+    ir.Operation.create("llvm.func", attributes=attributes, regions=1)
+
+
+def constant_global(symbol: str, type_: Any, value: Any) -> None:
+    """Defines a constant that nobody else sees."""
+    attributes = {
+        "sym_name": ir.StringAttr.get(symbol),
+        "global_type": ir.TypeAttr.get(type_),
+        "linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
+        "constant": ir.UnitAttr.get(),
+        "value": value,
+        "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),
+    }
+    ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1)
+
+
+def type_of(name: str) -> Any:
+    """A type by its name in the LLVM dialect: "ptr", "i64"."""
+    return ir.Type.parse(PTR if name == "ptr" else name)
+
+
+def stack(size: int) -> Any:
+    """A piece of the stack, 8-byte aligned, taken once for each call of the function that the insertion point is in."""
+    block = ir.InsertionPoint.current.block
+    while block.owner.operation.name != "func.func":
+        block = block.owner.operation.block
+    with ir.InsertionPoint.at_block_begin(block.owner.operation.regions[0].blocks[0]):
+        attributes = {
+            "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
+            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 8),
+        }
+        operands = [constant(max(size, 1))]
+        made = ir.Operation.create("llvm.alloca", results=[type_of("ptr")], operands=operands, attributes=attributes)
+    return made.result
+
+
+def stored(values: Sequence[Any]) -> Any:
+    """A piece of the stack with values of 64 bits, one behind the other."""
+    place = stack(8 * len(values))
+    for position, value in enumerate(values):
+        store(_as_value(value), place, 8 * position)
+    return place
+
+
 def address_of(symbol: str) -> Any:
     attributes = {"global_name": ir.FlatSymbolRefAttr.get(symbol)}
     return ir.Operation.create("llvm.mlir.addressof", results=[ir.Type.parse(PTR)], attributes=attributes).result
@@ -84,6 +145,10 @@ def address_of(symbol: str) -> Any:
 def load(pointer: Any, offset: int, type_: Any) -> Any:
     """What lies `offset` bytes behind a pointer."""
     return ir.Operation.create("llvm.load", results=[type_], operands=[behind(pointer, offset)]).result
+
+
+def store(value: Any, pointer: Any, offset: int = 0) -> None:
+    ir.Operation.create("llvm.store", operands=[value, behind(pointer, offset)])
 
 
 def behind(pointer: Any, offset: int) -> Any:

@@ -12,24 +12,20 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.function_attributes import RESULT_NAMES
-from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ....passes.inline.call_graph import functions_in
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
 from ....passes.lower_calls.written import WRITTEN
-from ..abi import EXPORT_PREFIX
-from ..entry import add_packed_entry, kernel_name
-from ..grouping import given_outputs, passed_inputs
-from ..signature import Passed, Result, Signature, single
-from .host_name_functions import NAME, name_in_program
-from .host_profile_kernels import PROFILE, profile_of
+from ..entry import add_entry
+from ..signature import Passed, Result, Signature, given_outputs, passed_inputs, single
+from ..support import Support
+from .host_name_functions import name_in_program
+from .host_profile_kernels import profile_of
 
 #: On the module: for each entry what the manifest says of it, as JSON.
 ENTRIES = "relax.entries"
-#: Attributes that have served their purpose.
-_SPENT = (INPUTS, RESULTS, MAKERS, NAMES, NAME, WRITTEN, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
-_INTERNAL = "#llvm.linkage<internal>"
 
 
 @register_pass
@@ -38,32 +34,26 @@ class AddEntries(Pass):
     """Adds the functions that callers see, by the packed-function ABI, for the graph's public functions."""
 
     name: ClassVar[str] = "host-add-entries"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
 
     def run(self, op: Any) -> None:
         _refuse_nested(op)
-        entries = [function for function in _functions(op) if INPUTS in function.attributes]
-        public = [function for function in entries if is_public(function)]
+        functions = [each for each in functions_in(op) if len(each.regions[0].blocks)]
+        public = [each for each in functions if INPUTS in each.attributes and is_public(each)]
         signatures = [signature_of(function) for function in public]
-        profiles = [profile_of(function) for function in public]
-        for function in entries:
-            _rename(op, function)
-        for function in _functions(op):
-            _hide(function)
-            for name in [name for name in _SPENT if name in function.attributes]:
-                del function.attributes[name]
-        for each in signatures:
-            add_packed_entry(op, each)
+        support = Support(op)
+        for signature, function in zip(signatures, public, strict=True):
+            add_entry(support, signature, function)
         with op.context:
+            for function in functions:
+                _hide(function)
             before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
-            contents = [{**each.describe(), **more} for each, more in zip(signatures, profiles, strict=True)]
+            contents = [
+                {**signature.describe(), **profile_of(function)}
+                for signature, function in zip(signatures, public, strict=True)
+            ]
             described = [ir.StringAttr.get(json.dumps(content, sort_keys=True)) for content in contents]
             op.attributes[ENTRIES] = ir.ArrayAttr.get([*before, *described])
-
-
-def _functions(module: Any) -> list[Any]:
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [op for op in operations if op.name in ("llvm.func", "func.func")]
 
 
 def _refuse_nested(module: Any) -> None:
@@ -80,20 +70,10 @@ def is_public(function: Any) -> bool:
     return "sym_visibility" not in attributes or string_value(attributes["sym_visibility"]) == "public"
 
 
-def _rename(module: Any, function: Any) -> None:
-    """The function that works for the entry; nobody else calls it from outside."""
-    old = string_value(function.attributes["sym_name"])
-    new = kernel_name(name_in_program(function))
-    with function.context:
-        ir.SymbolTable.replace_all_symbol_uses(old, new, module)
-        function.attributes["sym_name"] = ir.StringAttr.get(new)
-
-
 def _hide(function: Any) -> None:
     """Symbols of the C library are not to be taken for ours, nor ours for theirs."""
-    is_exported = string_value(function.attributes["sym_name"]).startswith(EXPORT_PREFIX)
-    if len(function.regions[0].blocks) and not is_exported:
-        function.attributes["linkage"] = ir.Attribute.parse(_INTERNAL, function.context)
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
 
 
 def signature_of(function: Any) -> Signature:

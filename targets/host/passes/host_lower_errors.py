@@ -7,7 +7,6 @@ A PrimFunc is shared by operators at many places, so the place that errors name 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -18,21 +17,25 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
 from ....bindings.patterns import defining_op
 from ....bindings.rewriting import located_error
+from ....dialects.core.function_attributes import RESULT_NAMES
+from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
-from ....passes.lower_calls.function import INPUTS
-from ..llvm_ops import address_of, call, constant
-from ..llvm_text import PTR, merge, text_global
-from ..packed_fail import cut
-from ..packed_support import FAIL_AT, RELEASE
-from ..support import DECLARATIONS
+from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
+from ....passes.lower_calls.written import WRITTEN
+from ..abi import EXPORT_PREFIX
+from ..llvm_ops import PTR, constant
+from ..support import Support, cut
 from .host_name_functions import name_in_program
+from .host_profile_kernels import PROFILE
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
 # On what can fail, and on what gives memory back for it: the number of the way out.
 _EXIT = "relax.exit"
+# Attributes that have served their purpose.
+_SPENT = (INPUTS, RESULTS, MAKERS, NAMES, WRITTEN, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
 
 
 @register_pass
@@ -45,11 +48,10 @@ class LowerErrors(Pass):
 
     def run(self, op: Any) -> None:
         functions = {_name(function): function for function in _functions(op)}
-        program = _Program(op, functions, _failing(functions))
+        program = _Program(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
                 _FailingFunction(program, functions[name]).run()
-            program.add_texts()
 
 
 def _functions(module: Any) -> list[Any]:
@@ -65,44 +67,32 @@ def _callee(op: Any) -> str:
     return str(op.attributes["callee"].value)
 
 
-def is_entry(function: Any) -> bool:
-    return INPUTS in function.attributes
+def _knows_place(function: Any) -> bool:
+    """Whether it is a graph function, or what callers see of one: they say themselves where they are."""
+    return INPUTS in function.attributes or _name(function).startswith(EXPORT_PREFIX)
 
 
 def _failing(functions: dict[str, Any]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is told the place."""
     inside = {name: operations_in(function) for name, function in functions.items()}
     calls = {name: {_callee(op) for op in inside[name] if op.name == "func.call"} for name in functions}
-    found = {name for name, f in functions.items() if is_entry(f) or _can_fail(inside[name])}
+    found = {name for name, f in functions.items() if _knows_place(f) or _can_fail(inside[name])}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
-    return {name: not is_entry(function) for name, function in functions.items() if name in found}
+    return {name: not _knows_place(function) for name, function in functions.items() if name in found}
 
 
 def _can_fail(operations: list[Any]) -> bool:
     return any(op.name in (_ASSERT, _STATUS) for op in operations)
 
 
+@dataclass(frozen=True)
 class _Program:
     """What the functions of a module have in common."""
 
-    def __init__(self, module: Any, functions: dict[str, Any], failing: dict[str, bool]):
-        self.module = module
-        self.functions = functions
-        self.failing = failing
-        #: What errors say, by symbol: added all at once in the end.
-        self._texts: dict[str, str] = {}
-
-    def text(self, content: str) -> Any:
-        """The address of a text that ends with a zero byte; equal ones share it."""
-        name = f"__relax_text.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        self._texts[name] = content
-        return address_of(name)
-
-    def add_texts(self) -> None:
-        if self._texts:
-            texts = [text_global(name, content) for name, content in self._texts.items()]
-            merge(self.module, "\n".join([DECLARATIONS, *texts]))
+    functions: dict[str, Any]
+    failing: dict[str, bool]
+    support: Support
 
 
 @dataclass(eq=False)
@@ -154,7 +144,7 @@ class _FailingFunction:
                 self._split(block)
             for op in releases:
                 with op.location, ir.InsertionPoint(op):
-                    call(RELEASE, list(op.operands))
+                    self._program.support.call("release", *op.operands)
                 op.erase()
 
     def _declare(self) -> None:
@@ -164,8 +154,8 @@ class _FailingFunction:
             self._where = block.add_argument(pointer, function.location)
         inputs = [argument.type for argument in block.arguments]
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [i32]))
-        # It returns a status, which no PrimFunc does.
-        for name in [name for name in function.attributes if name.startswith("tir.")]:
+        # It returns a status, which no PrimFunc does, and no graph function.
+        for name in [name for name in function.attributes if name.startswith("tir.") or name in _SPENT]:
             del function.attributes[name]
 
     # ---- while control flow is structured: what is to be given back where ----
@@ -223,7 +213,7 @@ class _FailingFunction:
         if self._where is not None:
             return self._where
         callee = self._program.functions.get(_callee(op)) if op.name == "func.call" else self._function
-        return self._program.text(_place_text(callee, op.location))
+        return self._program.support.text(_place_text(callee, op.location))
 
     # ---- as blocks ----
 
@@ -277,9 +267,9 @@ class _FailingFunction:
     def _raise(self, op: Any) -> None:
         numbers = list(op.operands)[1:]
         message = cut(op.opview.message).replace("%", "%%").replace("{}", "%lld")
-        texts = [self._program.text(op.opview.kind), self._program.text(f"%s: {message}"), self._place(op)]
-        padded = [*numbers, *(constant(0, 64) for _ in range(3 - len(numbers)))]
-        call(FAIL_AT, [*texts, *padded], ir.IntegerType.get_signless(32))
+        text = self._program.support.text
+        padded = [*numbers, *(constant(0) for _ in range(4 - len(numbers)))]
+        self._program.support.call("fail", text(op.opview.kind), text(f"%s: {message}"), self._place(op), *padded)
 
 
 def _require_way_out(op: Any) -> None:

@@ -14,10 +14,13 @@ from ....dialects.tir import dialect as tir
 from ....emit import linalg, scalar
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.scalars import passed, received
-from ..llvm_ops import address_of, call, constant, load, memref_at, pointer_of, view_of
-from ..llvm_text import PTR, merge, text_global
-from ..packed_functions import add_give_object, add_give_tensor, add_packed_call, result_bytes
+from ....passes.lower_calls.sizes import Sizes
+from .. import abi
+from ..arguments import ArgumentChecks, Tensor
+from ..llvm_ops import PTR, address_of, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
+from ..support import Support
 
 
 @register_pass
@@ -29,45 +32,74 @@ class LowerPacked(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Any) -> None:
+        support = Support(op)
         for inside in operations_in(op):
             lower = _LOWERINGS.get(inside.name)
             if lower is not None:
                 with op.context, inside.location, ir.InsertionPoint(inside):
-                    results = lower(op, inside)
+                    results = lower(support, inside)
                 for result, value in zip(inside.results, results, strict=True):
                     result.replace_all_uses_with(value)
                 inside.erase()
 
 
-def _packed(module: Any, op: Any) -> list[Any]:
+def _packed(support: Support, op: Any) -> list[Any]:
     dtypes = [string_value(each) for each in op.attributes["tir.dtypes"]]
     infos = [_argument_info(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
     results = [decode(ir.TypeAttr(each).value) for each in op.attributes["tir.types"]]
-    result = results[0] if results else None
-    return _call(module, op, list(op.operands), infos, result)
+    return _call(support, op, infos, results[0] if results else None)
 
 
-def _call_packed(module: Any, op: Any) -> list[Any]:
+def _call_packed(support: Support, op: Any) -> list[Any]:
     """tir.call_packed, in PrimFuncs: there memrefs have no signs."""
     infos = [_argument_info(value, "") for value in op.operands]
-    result = decode(op.results[0].type) if len(op.results) else None
-    return _call(module, op, list(op.operands), infos, result)
+    return _call(support, op, infos, decode(op.results[0].type) if len(op.results) else None)
 
 
-def _call(module: Any, op: Any, values: list[Any], infos: list[Info], result: Info | None) -> list[Any]:
+def _call(support: Support, op: Any, infos: list[Info], result: Info | None) -> list[Any]:
+    """Calls a registered function with the operands, after a text where the operation has one (__relax_call)."""
     name = string_value(op.attributes["func"])
-    asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
-    text = string_value(op.attributes["tir.text"]) if "tir.text" in op.attributes else None
-    symbol = add_packed_call(module, name, infos, asked, text)
-    passed = [part for value, info in zip(values, infos, strict=True) for part in _parts(value, info)]
-    out = _room(op, result_bytes(asked))
-    _check(call(symbol, [*passed, out], ir.IntegerType.get_signless(32)))
-    if result is None:
-        return []
-    if isinstance(result, TensorInfo):
-        return [_tensor(out, op.results[0].type)]
+    kinds, words = [], []
+    if "tir.text" in op.attributes:
+        kinds.append((abi.RAW_STRING, 0, 0))
+        words.append(support.text(string_value(op.attributes["tir.text"])))
+    for value, info in zip(op.operands, infos, strict=True):
+        kinds.append(_kind(info))
+        words += _words(value, info)
+    any_ = stored([0, 0])
+    numbers = [support.numbers([number for kind in kinds for number in kind]), constant(len(kinds), 32)]
+    support.require("call", *_function(support, name), *numbers, stored(words), any_)
     # A value of its own: whoever gives back what is alive must not find the place before there is an object in it.
-    return [view_of(out)] if isinstance(result, ObjectInfo) else [_scalar(out, op.results[0].type)]
+    given = view_of(any_)
+    if isinstance(result, ObjectInfo):
+        return [given]
+    taken = [] if result is None else [_take(support, op, name, result, given)]
+    tir.ops["release"](given)
+    return taken
+
+
+def _function(support: Support, name: str) -> list[Any]:
+    """Where the program keeps a registered function, its name, and the name's length."""
+    slot = f"__relax_function.{name}"
+    if slot not in support:
+        support.define(f"""
+llvm.mlir.global internal @"{slot}"() {{alignment = 8 : i64}} : {PTR} {{
+  %null = llvm.mlir.zero : {PTR}
+  llvm.return %null : {PTR}
+}}""")
+    return [address_of(slot), support.text(name), constant(len(name))]
+
+
+def _take(support: Support, op: Any, name: str, result: Info, any_: Any) -> Any:
+    """What a function has returned, checked; a tensor is copied into memory of our own, for memref.dealloc."""
+    asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
+    (value,) = ArgumentChecks(support, Sizes(), name, "result").check(0, "", asked, any_)
+    type_ = op.results[0].type
+    if not isinstance(asked, TensorInfo) or not isinstance(value, Tensor):
+        return _scalar(value, type_)
+    copy = stack(8)
+    support.require("take_tensor", any_, constant(abi.element_bytes(asked.dtype)), copy)
+    return memref_at(load(copy, 0, type_of("ptr")), type_, value.sizes)
 
 
 def _without_symbols(info: TensorInfo) -> TensorInfo:
@@ -84,7 +116,15 @@ def _argument_info(value: Any, dtype: str) -> Info:
     return ObjectInfo()
 
 
-def _parts(value: Any, info: Info) -> list[Any]:
+def _kind(info: Info) -> tuple[int, int, int]:
+    if isinstance(info, TensorInfo):
+        return abi.TENSOR, len(info.shape or ()), abi.dlpack_dtype(info.dtype)
+    if isinstance(info, ScalarInfo):
+        return abi.FLOAT if is_float(info.dtype) else abi.BOOL if info.dtype == "i1" else abi.INT, 0, 0
+    return abi.OBJECT, 0, 0
+
+
+def _words(value: Any, info: Info) -> list[Any]:
     if isinstance(info, TensorInfo):
         return [pointer_of(value), *_sizes(value)]
     if not isinstance(info, ScalarInfo):
@@ -96,65 +136,33 @@ def _parts(value: Any, info: Info) -> list[Any]:
     if value.type.width == 64:
         return [value]
     extend = "arith.extui" if is_unsigned(info.dtype) or info.dtype == "i1" else "arith.extsi"
-    return [scalar.create(extend, value, type_=ir.IntegerType.get_signless(64))]
+    return [scalar.create(extend, value, type_=type_of("i64"))]
 
 
 def _sizes(memref: Any) -> list[Any]:
-    index = ir.IndexType.get()
-    axes = [linalg.constant_index(axis) for axis in range(memref.type.rank)]
-    dims = [ir.Operation.create("memref.dim", results=[index], operands=[memref, axis]).result for axis in axes]
-    return [linalg.as_i64(dim) for dim in dims]
+    return [linalg.as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in range(memref.type.rank)]
 
 
-def _room(op: Any, size: int) -> Any:
-    """A piece of the stack, taken once for each call of the function."""
-    function = op
-    while function.parent is not None and function.name != "func.func":
-        function = function.parent.operation
-    with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
-        attributes = {
-            "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
-            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 8),
-        }
-        made = ir.Operation.create(
-            "llvm.alloca", results=[ir.Type.parse(PTR)], operands=[constant(size)], attributes=attributes
-        )
-    return made.result
-
-
-def _check(status: Any) -> None:
-    tir.ops["return_unless_ok"](status)
-
-
-def _tensor(out: Any, type_: Any) -> Any:
-    """The memory that the call has left, as a memref that is given back with memref.dealloc."""
-    i64 = ir.IntegerType.get_signless(64)
-    pointer = load(out, 0, out.type)
-    return memref_at(pointer, type_, [load(out, 8 + 8 * axis, i64) for axis in range(type_.rank)])
-
-
-def _scalar(out: Any, type_: Any) -> Any:
+def _scalar(value: Any, type_: Any) -> Any:
+    """A float comes as f64, an integer as i64."""
     if isinstance(type_, ir.FloatType):
-        return received(load(out, 0, ir.F64Type.get()), ScalarInfo(str(type_)))
-    value = load(out, 0, ir.IntegerType.get_signless(64))
+        return received(value, ScalarInfo(str(type_)))
     if isinstance(type_, ir.IndexType):
         return linalg.as_index(value)
     return value if value.type == type_ else scalar.create("arith.trunci", value, type_=type_)
 
 
-def _give_tensor(module: Any, op: Any) -> list[Any]:
+def _give_tensor(support: Support, op: Any) -> list[Any]:
     source, place = op.operands
-    info = TensorInfo((None,) * source.type.rank, op.opview.dtype)
-    symbol = add_give_tensor(module, info)
-    merge(module, text_global("__relax_result_label", "result"))
-    operands = [address_of("__relax_result_label"), pointer_of(source), *_sizes(source), place]
-    _check(call(symbol, operands, ir.IntegerType.get_signless(32)))
+    rank, dtype = source.type.rank, op.opview.dtype
+    described = constant(rank, 32), constant(abi.dlpack_dtype(dtype), 32), constant(abi.element_bytes(dtype))
+    sizes, label = stored(_sizes(source)), support.text("result")
+    support.require("give_tensor", label, *described, sizes, pointer_of(source), place)
     return []
 
 
-def _give_object(module: Any, op: Any) -> list[Any]:
-    symbol = add_give_object(module)
-    _check(call(symbol, list(op.operands), ir.IntegerType.get_signless(32)))
+def _give_object(support: Support, op: Any) -> list[Any]:
+    support.require("give_object", *op.operands)
     return []
 
 

@@ -11,8 +11,6 @@ from ....bindings.mlir import ir, string_value
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 
-#: On a renamed function: the name that the program has for it.
-NAME = "relax.name"
 #: Of all names that a program has given.
 PREFIX = "__relax_defined."
 #: The attributes that hold names, by operation.
@@ -37,8 +35,6 @@ class NameFunctions(Pass):
         with op.context:
             for name, defined in names.items():
                 defined.attributes["sym_name"] = ir.StringAttr.get(PREFIX + name)
-                if defined.name == "func.func":
-                    defined.attributes[NAME] = ir.StringAttr.get(name)
             for inside in operations_in(op):
                 _refer(inside, names)
 
@@ -65,8 +61,6 @@ def _refer(op: Any, names: dict[str, Any]) -> None:
 
 def name_in_program(op: Any) -> str:
     """What the program calls a function or global."""
-    if NAME in op.attributes:
-        return string_value(op.attributes[NAME])
     return _name(op).removeprefix(PREFIX)
 
 

@@ -14,12 +14,30 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS
 from ....passes.lower_calls.sites import SITE
-from ..llvm_ops import call, constant
-from ..profiler import BEGIN, END, add_profiler
+from ..abi import EXPORT_PREFIX
+from ..llvm_ops import address_of, constant
+from ..support import Support, symbols_of
 from .host_name_functions import name_in_program
 
 #: On a graph function: what the manifest says of the kernels that a call of it may reach, as JSON.
 PROFILE = "relax.profile"
+
+#: In a program with more places, the branches take longer to compile than all else; a call costs a nanosecond more.
+_MOST_INLINED = 200
+_TABLE, _SWITCH = "__relax_profile_table", "__relax_profile"
+_DEFINITIONS = f"""
+!ptr = !llvm.ptr
+llvm.mlir.global internal @{_TABLE}() {{alignment = 8 : i64}} : !llvm.array<COUNT x i64> {{
+  %zero = llvm.mlir.zero : !llvm.array<COUNT x i64>
+  llvm.return %zero : !llvm.array<COUNT x i64>
+}}
+llvm.func hidden @__relax_switch_profile(!ptr, !ptr, i32, !ptr) -> i32
+llvm.func @{EXPORT_PREFIX}{_SWITCH}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %table = llvm.mlir.addressof @{_TABLE} : !ptr
+  %status = llvm.call @__relax_switch_profile(%table, %args, %count, %result) : (!ptr, !ptr, i32, !ptr) -> i32
+  llvm.return %status : i32
+}}
+"""
 
 
 @register_pass
@@ -33,14 +51,14 @@ class ProfileKernels(Pass):
     def run(self, op: Any) -> None:
         graphs = {_name(each): each for each in _functions(op) if INPUTS in each.attributes}
         kernels = {_name(each): each for each in _functions(op) if INPUTS not in each.attributes}
-        sites = _Sites(kernels)
+        sites = _Sites(kernels, Support(op))
         with op.context:
             for name, function in graphs.items():
                 sites.add(name, function)
             for name, function in graphs.items():
                 function.attributes[PROFILE] = ir.StringAttr.get(sites.describe(name))
             if sites.count:
-                add_profiler(op, sites.count)
+                sites.define_table()
 
 
 def profile_of(function: Any) -> dict[str, Any]:
@@ -53,8 +71,9 @@ def profile_of(function: Any) -> dict[str, Any]:
 class _Sites:
     """The calls of kernels in a module, by the graph function that they are in."""
 
-    def __init__(self, kernels: Mapping[str, Any]):
+    def __init__(self, kernels: Mapping[str, Any], support: Support):
         self.count = 0
+        self._support = support
         self._kernels = kernels
         self._sites: dict[str, list[dict[str, Any]]] = {}
         self._callees: dict[str, list[str]] = {}
@@ -66,10 +85,26 @@ class _Sites:
             if SITE in op.attributes:
                 site = {"place": self.count, "name": self._kernel(op), **_plain(op.attributes[SITE])}
                 self._sites[name].append(site)
-                _time(op, self.count)
+                self._time(op)
                 self.count += 1
             elif op.name == "func.call":
                 self._callees[name].append(_callee(op))
+
+    def _time(self, op: Any) -> None:
+        with op.location:
+            with ir.InsertionPoint(op):
+                start = self._support.call("profile_begin", address_of(_TABLE))
+            with ir.InsertionPoint.after(op):
+                self._support.call("profile_end", address_of(_TABLE), constant(self.count), start)
+        del op.attributes[SITE]
+
+    def define_table(self) -> None:
+        """Adds the table, and the exported function that the runtime gets its address from."""
+        self._support.define(_DEFINITIONS.replace("COUNT", str(2 + 2 * self.count)))
+        if self.count > _MOST_INLINED:
+            for function in symbols_of(self._support.module):
+                if _name(function) in ("__relax_profile_begin", "__relax_profile_end"):
+                    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
 
     def _kernel(self, op: Any) -> str:
         """A kernel by its name in the program; its symbol in the object code is not yet known."""
@@ -98,15 +133,6 @@ class _Sites:
             callees = dict.fromkeys(self._callees.get(each, ()))
             reached += [callee for callee in callees if callee not in reached]
         return reached
-
-
-def _time(op: Any, place: int) -> None:
-    with op.location:
-        with ir.InsertionPoint(op):
-            start = call(BEGIN, [], ir.IntegerType.get_signless(64))
-        with ir.InsertionPoint.after(op):
-            call(END, [constant(place), start])
-    del op.attributes[SITE]
 
 
 def _plain(site: Any) -> dict[str, Any]:
