@@ -65,23 +65,20 @@ STAGES = (
     _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
     _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
+    _stage("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
+    _stage(
+        "entries",
+        ("func.func(convert-linalg-to-loops)", "host-name-functions", "host-profile-kernels", "host-add-entries"),
+        "the functions that callers see",
+    ),
     _stage(
         "errors",
-        (
-            "func.func(convert-linalg-to-loops)",
-            "llvm-name-functions",
-            "llvm-profile-kernels",
-            "llvm-lower-packed",
-            "llvm-check-memory",
-            "llvm-lower-errors",
-        ),
+        ("host-lower-packed", "host-check-memory", "host-lower-errors"),
         "what can fail returns a status",
     ),
-    _stage("memory", ("llvm-keep-arena",), "temporaries stay from call to call"),
-    _stage("constants", ("llvm-place-constants",), "large constants leave the code; else they stay in it"),
+    _stage("memory", ("host-keep-arena",), "temporaries stay from call to call"),
     _stage("calls", ("llvm-pass-pointers",), "kernels take pointers and sizes"),
     _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
-    _stage("entries", ("llvm-add-entries",), "the functions that callers see"),
 )
 
 

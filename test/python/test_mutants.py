@@ -107,7 +107,7 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
         ("targets/default/intrinsics.py", "test/python/passes/test_lower_intrinsics.py"),
         ("targets/llvm/objects/native_code.py", "test/python/targets/test_units.py"),
-        ("targets/llvm/passes/llvm_keep_arena.py", "test/targets/llvm/llvm-keep-arena.mlir"),
+        ("targets/host/passes/host_keep_arena.py", "test/targets/host/host-keep-arena.mlir"),
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
         ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
     ],

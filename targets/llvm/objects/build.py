@@ -14,9 +14,9 @@ from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RelaxError
 from ...core.backend import ChosenTarget
 from ...core.code_options import CodeOptions
-from ..passes.llvm_add_entries import ENTRIES
-from ..passes.llvm_place_constants import CONSTANTS
-from ..support import define_support
+from ...host.passes.host_add_entries import ENTRIES
+from ...host.passes.host_place_constants import CONSTANTS
+from ...host.support import define_support
 from .code_target import code_target
 from .cross_object import emit_assembly
 from .native_code import native_code

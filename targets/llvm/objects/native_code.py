@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from ....bindings import execution
-from ....bindings.context import new_context
 from ....bindings.machine import bindings_identity, cpu_identity
-from ....bindings.mlir import ir
 from ....passes.core.facts import note_code
 from ....support.processes.pool import Call, process_pool
 from ...core.code_options import CodeOptions
-from ..support import UNIT, define_support, needs_support
+from ...host.support import define_support, needs_support, unit_text
 from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_code
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
 from .object_file import check_level
 from .unit_code import unit_object
-from .units import Unit, bytecode, units_of
+from .units import Unit, units_of
 
 _KIND = "kernels"
 #: Objects of the support unit that this process has made or found, by what they depend on.
@@ -82,9 +80,10 @@ class _Making:
 
     def support(self) -> bytes:
         """The object of the functions that are the same in every program, from this process or the cache."""
-        key, cache = self._key(Unit("", "", _support_code())), self._options.cache
+        code, cache = unit_text().encode(), self._options.cache
+        key = self._key(Unit("", "", code))
         kept = None if cache is None else cache.get(_KIND, key)
-        made = kept or _supports.get(key) or unit_object(_support_code(), symbol="", **self._arguments)
+        made = kept or _supports.get(key) or unit_object(code, symbol="", **self._arguments)
         if cache is not None and kept is None:
             cache.put(_KIND, key, made)
         _supports[key] = made
@@ -142,12 +141,6 @@ class _Making:
         hashed.update(f"{unit.symbol}\n".encode())
         hashed.update(unit.code)
         return hashed.hexdigest()
-
-
-@lru_cache(maxsize=1)
-def _support_code() -> bytes:
-    with new_context(("llvm",)), ir.Location.unknown():
-        return bytecode(ir.Module.parse(UNIT))
 
 
 def _is_worth_processes(units: Sequence[Unit], jobs: int) -> bool:

@@ -11,7 +11,7 @@ from ....bindings.execution import compile_module
 from ....bindings.mlir import ir, string_value
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
-from ..support import define_support
+from ...host.support import define_support
 
 
 def emit_object(module: Any, opt_level: int = 3) -> bytes:

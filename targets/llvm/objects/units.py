@@ -21,7 +21,7 @@ from ....bindings.pass_manager import run_upstream
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
 from ....support.errors import RelaxError
-from ..passes.llvm_name_functions import PREFIX, name_in_program
+from ...host.passes.host_name_functions import PREFIX, name_in_program
 from .unit_code import KERNEL
 
 #: The symbols of kernels that have units of their own.
