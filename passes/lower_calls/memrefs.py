@@ -46,7 +46,7 @@ def as_value(extent: Extent) -> Any:
 
 
 def allocate(extents: Sequence[Extent], element: Any) -> Any:
-    """New memory, which the caller gives back. A target looks at it whether there was room (llvm-check-memory)."""
+    """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
     dynamic = [extent for extent in extents if not isinstance(extent, int)]
     attributes = {

@@ -30,7 +30,9 @@ from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, require
 class Sizes:
     """What sizes are known at a point of a function. A region gets its own: what it computes is not known after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: str = "") -> None:
+        #: For messages, where they cannot tell the place.
+        self._function = function
         self._values: dict[str, Any] = {}
         #: Index values that are 0 or more.
         self._natural: set[Any] = set()
@@ -61,8 +63,9 @@ class Sizes:
         if text not in self._values:
             missing = sorted(name for name in size.variables if name not in self._values)
             if missing:
+                where = f"function '{self._function}': " if self._function else ""
                 raise RelaxError(
-                    f"nothing defines '{missing[0]}' in the size '{size}'",
+                    f"{where}nothing defines '{missing[0]}' in the size '{size}'",
                     notes=["a symbol is defined where it is a size of an input, or by relax.match_cast"],
                 )
             self._require_fit(size)
@@ -78,10 +81,17 @@ class Sizes:
         for monomial, coefficient in terms.items():
             term = constant(float(abs(coefficient)), "f64")
             for atom in monomial:
-                number = as_float(self._atom(atom))
+                number = as_float(self._atom(atom, size))
                 term = term * maximum(number, -number)
             total = total + term
+        self._require_below(total, size)
+
+    def _require_below(self, total: Any, size: SymExpr) -> None:
         require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
+
+    def _divisor(self, value: Any, size: int | SymExpr) -> Any:
+        """What a size is divided by: by 0 gives 0."""
+        return value
 
     def require_each_natural(self, extents: Sequence[Extent]) -> None:
         """Code that raises where a size is negative, naming the first dimension that is."""
@@ -128,16 +138,18 @@ class Sizes:
         for monomial, coefficient in terms_of(size).items():
             term: Extent = coefficient
             for atom in monomial:
-                term = times(term, self._atom(atom))
+                term = times(term, self._atom(atom, size))
             total = term if isinstance(total, int) and total == 0 else plus(total, term)
         return total
 
-    def _atom(self, atom: Any) -> Any:
+    def _atom(self, atom: Any, size: int | SymExpr) -> Any:
         if atom.kind == "variable":
             return self._values[str(atom)]
         values = [as_index(self._sum(arg)) for arg in atom.args]
-        kinds = {"min": minimum, "max": maximum, "%": floor_remainder}
-        return functools.reduce(kinds.get(atom.kind, floor_divide), values).value
+        if atom.kind in ("min", "max"):
+            return functools.reduce(minimum if atom.kind == "min" else maximum, values).value
+        divide = floor_remainder if atom.kind == "%" else floor_divide
+        return divide(values[0], self._divisor(values[1], size)).value
 
 
 def plus(left: Extent, right: Extent) -> Extent:

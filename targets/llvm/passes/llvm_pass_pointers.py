@@ -19,8 +19,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.inline.call_graph import functions_in, is_private, references_of, symbol_name
 from ....passes.lower_calls import memrefs
-from ..llvm_text import PTR
-from ..memref_values import memref_at, pointer_of, view_of
+from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of
 
 # Dialects of operations that refer to no function.
 _WITHOUT_FUNCTIONS = frozenset(("affine", "arith", "cf", "llvm", "math", "memref", "scf", "vector"))
