@@ -10,6 +10,13 @@ from ..support.errors import RelaxError
 from .diagnostics import attach_reporter
 from .mlir import ir
 
+#: Those that the wheel registers. The bindings can load one by name but not list the names.
+UPSTREAM_DIALECTS = tuple(
+    "acc affine amdgpu arith arm_neon arm_sme arm_sve async bufferization builtin cf complex dlti emitc func gpu "
+    "index irdl linalg llvm math memref ml_program mpi nvgpu nvvm omp pdl pdl_interp ptr quant rocdl scf shape shard "
+    "smt sparse_tensor spirv tensor tosa transform ub vcix vector wasmssa x86 xegpu xevm".split()
+)
+
 
 def new_context(dialects: Iterable[str] = ()) -> Any:
     """A context with the named upstream dialects loaded; others load when the parser meets them.

@@ -13,9 +13,10 @@ from typing import Any
 
 from ...bindings import execution
 from ...bindings.context import new_context
-from ...bindings.machine import bindings_identity, cpu_identity
 from ...bindings.mlir import ir
+from ...bindings.wheel import bindings_identity
 from ...passes.core.facts import note_code
+from ...runtime.cpu import cpu_identity
 from ...support.processes.pool import Call, process_pool
 from ..core.code_options import CodeOptions
 from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_code

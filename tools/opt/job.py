@@ -16,9 +16,9 @@ from ...dialects.parsing import decode_source, define_dialects, parse_module
 from ...passes.core.registry import find_pass
 from ...passes.core.text import outermost_anchor
 from ...support.errors import RelaxError
-from .arguments import Arguments
-from .files import write_whole
-from .guard import announce, limited
+from ...support.files import write_whole
+from ..command_line import Arguments
+from ..guard import announce, limited
 from .reproducer import kept_on_failure, reproducer_pipeline, reproducer_text, without_reproducer
 
 if TYPE_CHECKING:
