@@ -18,6 +18,8 @@ from .mlir import is_encodable, passmanager
 
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)' on a PassManager")
 _UNKNOWN = "does not refer to a registered pass"
+# What LLVM's option parser writes.
+_COMPLAINT = re.compile(rb": for the -\S+ option: [^\n]*\n?")
 
 
 class UnknownPass(RelaxError):
@@ -86,7 +88,7 @@ _capturing = threading.Lock()
 def _captured_stderr() -> Iterator[list[str]]:
     """Collects what LLVM's option parser writes to the process's stderr before it fails: it holds the reason.
 
-    Where nothing fails, what came is another thread's, and goes where that wanted it.
+    Whatever else came is another thread's, and goes where that wanted it.
     """
     import tempfile  # slow to import, and seldom needed
 
@@ -95,16 +97,13 @@ def _captured_stderr() -> Iterator[list[str]]:
     with _capturing, tempfile.TemporaryFile() as sink:
         saved = os.dup(2)
         os.dup2(sink.fileno(), 2)
-        failed = True
         try:
             yield lines
-            failed = False
         finally:
             os.dup2(saved, 2)
             os.close(saved)
             sink.seek(0)
             printed = sink.read()
-            if failed:
-                lines += printed.decode("utf-8", "replace").splitlines()
-            elif printed:
-                os.write(2, printed)
+            lines += [complaint.decode("utf-8", "replace").rstrip() for complaint in _COMPLAINT.findall(printed)]
+            if others := _COMPLAINT.sub(b"", printed):
+                os.write(2, others)
