@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .expr import Expr, affine, affine_values, call
 from .loops import assign_yield, carry, range_text
+from .printer import Printer
 from .rules import expression, statement
 from .slices import index_text
-from .text import Expr, affine, affine_values, call
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 
 def map_results(printer: Printer, map_: Any, operands: Sequence[Any]) -> list[Expr]:

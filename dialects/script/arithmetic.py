@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bindings.mlir import ir
 from .constants import elements_text, is_splat, number_text, unreadable_text
+from .expr import Expr, Level, call, infix, literal, quote
+from .printer import Printer
 from .rules import expression, statement
-from .text import Expr, Level, call, infix, literal, quote
 from .types import dtype_name, is_scalar
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 _INFIX = {
     "addi": ("+", Level.SUM), "addf": ("+", Level.SUM), "subi": ("-", Level.SUM), "subf": ("-", Level.SUM),

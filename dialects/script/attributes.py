@@ -9,7 +9,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from .constants import elements_text, float_text, number_text
-from .text import as_tuple, decoded, one_line, quote, shorten
+from .expr import as_tuple, decoded, few, one_line, quote, shorten
 from .types import dtype_name, is_scalar, type_text
 
 _MOST_ITEMS = 16
@@ -66,8 +66,8 @@ def _array_text(attribute: Any, depth: int) -> str:
     count = len(attribute)
     if depth >= _MOST_DEPTH and count:
         return "[...]"
-    items = [_item_text(attribute, index, depth) for index in range(min(count, _MOST_ITEMS))]
-    return f"[{', '.join(items if count <= _MOST_ITEMS else [*items, '...'])}]"
+    items = [_item_text(attribute, index, depth) for index in range(min(count, _MOST_ITEMS + 1))]
+    return f"[{', '.join(few(items, _MOST_ITEMS))}]"
 
 
 def _item_text(array: Any, index: int, depth: int) -> str:
@@ -80,9 +80,9 @@ def _item_text(array: Any, index: int, depth: int) -> str:
 
 def _dense_array_text(attribute: Any) -> str:
     is_double = isinstance(attribute, ir.DenseF64ArrayAttr)
-    values = [attribute[index] for index in range(min(len(attribute), _MOST_ITEMS))]
+    values = [attribute[index] for index in range(min(len(attribute), _MOST_ITEMS + 1))]
     items = [float_text(value, is_double) if isinstance(value, float) else _integer_text(value) for value in values]
-    return as_tuple(items if len(attribute) <= _MOST_ITEMS else [*items, "..."])
+    return as_tuple(few(items, _MOST_ITEMS))
 
 
 def _integer_text(value: int) -> str:
@@ -98,8 +98,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return float_text(value, is_double=True)
     if isinstance(value, tuple):
-        items = [value_text(item) for item in value[:_MOST_ITEMS]]
-        return as_tuple(items if len(value) <= _MOST_ITEMS else [*items, "..."])
+        return as_tuple(few([value_text(item) for item in value[: _MOST_ITEMS + 1]], _MOST_ITEMS))
     return shorten(one_line(str(value)))
 
 

@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bindings.mlir import ir
+from .expr import Expr
+from .printer import Printer
 from .rules import expression, statement
 from .slices import index_text, slice_text, vector_slice
-from .text import Expr
 from .types import dim_texts, shaped_arguments, type_text
-
-if TYPE_CHECKING:
-    from .printer import Printer
-
 
 # ---- elements ----
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from .text import quote, shorten
+from .expr import quote, shorten
 from .types import dim_texts, dims_text, dtype_name
 
 #: Constants of more elements are elided.

@@ -6,24 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bindings.mlir import ir
 from ..core.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .attributes import attribute_items, attribute_text, short_item
-from .locations import location_name
-from .names import Names
+from .expr import as_name, decoded, one_line, quote
+from .names import Names, location_name
+from .printer import Printer
 from .rules import statement
-from .text import as_name, decoded, one_line, quote
 from .types import symbols_of, type_text
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 _MODULE_SHOWN = frozenset({"sym_name"})
 _FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", PRIM_FUNC})
-# What an argument's name stands in: the relax dialect's attribute.
 
 
 def _symbol_name(op: Any) -> str:

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .expr import Level
+from .printer import Printer
 from .rules import statement
 from .slices import mixed, slice_text
-from .text import Level
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 
 def range_text(low: str, high: str, step: str) -> str:

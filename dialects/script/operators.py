@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, DType, Symbol
 from ..core.opdef import OpDef, OpProblem
 from .attributes import attribute_text, other_attributes, value_text
+from .expr import Expr, Level, as_tuple, call, quote, shorten
+from .printer import Printer
 from .rules import expression
-from .text import Expr, Level, as_tuple, call, quote, shorten
 from .types import dims_text, dtype_name, is_scalar, type_text
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 
 def operator_expression(printer: Printer, definition: OpDef, op: Any) -> Expr | None:

@@ -9,10 +9,8 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from .attributes import other_attributes
-from .generic import definition_of, generic_expression, write_generic
-from .operators import operator_expression, write_operator
+from .expr import Expr
 from .rules import DIALECTS, EXPRESSIONS, STATEMENTS
-from .text import Expr
 from .types import is_scalar, type_text
 from .values import Frame, ValueWriter, count_uses
 
@@ -41,27 +39,16 @@ class Printer(ValueWriter):
         if rule is not None:
             expr = self.expression(rule, op)
             if expr is not None:
-                self._define(op, expr, rule.always, other_attributes(op, rule.shown))
+                self.define(op, expr, other_attributes(op, rule.shown), always=rule.always)
                 return
         statement = STATEMENTS.get(name)
         if statement is not None and statement.write(self, op):
             return
         named = DIALECTS.get(name.partition(".")[0])
-        if named is not None and named(self, op):
-            return
-        definition = definition_of(name)
-        if definition is not None:
-            expr = self.tracked(lambda: operator_expression(self, definition, op))
-        else:
-            expr = self.tracked(lambda: generic_expression(self, op))
-        if expr is not None:
-            self._define(op, expr, False, "")
-        elif definition is not None:
-            write_operator(self, definition, op)
-        else:
-            write_generic(self, op)
+        if named is None or not named(self, op):
+            DIALECTS[""](self, op)
 
-    def _define(self, op: Any, expr: Expr, always: bool, notes: str) -> None:
+    def define(self, op: Any, expr: Expr, notes: str = "", *, always: bool = False) -> None:
         """Decides where the text of a result goes: on a line now, or to where the result is used."""
         result = op.results[0]
         uses = count_uses(result)

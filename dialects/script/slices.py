@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bindings.mlir import ir
-from .text import Expr, Level, infix, literal
-
-if TYPE_CHECKING:
-    from .printer import Printer
+from .expr import Expr, Level, infix, literal
+from .printer import Printer
 
 
 def index_text(printer: Printer, base: Any, indices: Sequence[str]) -> str:

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bindings.mlir import ir
 from .attributes import attribute_items
+from .expr import Expr, Level, affine, affine_values, as_tuple
+from .printer import Printer
 from .rules import DIALECTS, expression, statement
-from .text import Expr, Level, affine, affine_values, as_tuple
 from .types import dim_texts
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 # What linalg's products have as their indexing maps where nothing else is said.
 _USUAL_MAPS = {

@@ -10,7 +10,7 @@ from ...bindings.mlir import ir
 from ..core.codec import TypeProblem, decode
 from ..core.infos import DTYPE_BY_NAME, ShapeInfo, TensorInfo
 from ..core.symbols import Dim, SymExpr
-from .text import as_tuple, quote, shorten
+from .expr import as_tuple, few, quote, shorten
 
 _DTYPE_NAMES = {mlir: name for name, mlir in DTYPE_BY_NAME.items()} | {"i1": "bool"}
 _MOST_DIMENSIONS = 16
@@ -35,7 +35,7 @@ def dim_text(dim: Dim) -> str:
 
 def dims_text(dims: Sequence[str]) -> str:
     """A shape's sizes as a tuple; of a great many only the first."""
-    return as_tuple(dims if len(dims) <= _MOST_DIMENSIONS else [*dims[:_MOST_DIMENSIONS], "..."])
+    return as_tuple(few(dims, _MOST_DIMENSIONS))
 
 
 def is_scalar(type_: Any) -> bool:

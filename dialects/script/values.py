@@ -9,11 +9,9 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from .attributes import other_attributes
-from .generic import definition_of, result_prefix
-from .locations import location_name
-from .names import Names
+from .expr import Expr, Level, shorten
+from .names import Names, definition_of, location_name, result_prefix
 from .rules import EXPRESSIONS, STATEMENTS, ExpressionRule
-from .text import Expr, Level, shorten
 from .types import is_scalar, is_tensor, type_text
 from .writer import Writer
 

@@ -18,6 +18,11 @@ def shorten(text: str, most: int = MOST_TEXT) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def few(items: Sequence[str], most: int) -> list[str]:
+    """So many of them, and that there are more."""
+    return list(items) if len(items) <= most else [*items[:most], "..."]
+
+
 def one_line(text: str) -> str:
     """The text with what does not print escaped."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
