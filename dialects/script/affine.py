@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .expr import Expr, affine, affine_values, call
-from .loops import assign_yield, carry, range_text
+from .loops import range_text, write_for, write_if
 from .printer import Printer
 from .rules import expression, statement
 from .slices import index_text
@@ -47,8 +47,7 @@ def _store(printer: Printer, op: Any) -> bool:
     value, base, *indices = op.operands
     results = map_results(printer, op.attributes["map"].value, indices)
     target = index_text(printer, base, [result.text for result in results])
-    printer.emit(f"{target} = {printer.text(value)}{printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"{target} = {printer.text(value)}")
 
 
 @statement("affine.for", shown="lowerBoundMap upperBoundMap step")
@@ -58,26 +57,13 @@ def _for(printer: Printer, op: Any) -> bool:
     low = _bound(printer, op.attributes["lowerBoundMap"].value, operands[:low_count], "max")
     initial = operands[low_count + high_count :]
     high = _bound(printer, op.attributes["upperBoundMap"].value, operands[low_count:][:high_count], "min")
-    region = op.regions[0]
-    index, *carried = region.blocks[0].arguments
-    carry(printer, op, initial, carried)
-    names = printer.texts(carried)
-    with printer.scope():
-        header = range_text(low.text, high.text, str(op.attributes["step"].value))
-        printer.emit(f"for {printer.bind(index, printer.names.index())} in {header}:", printer.header_comment(op))
-        printer.suite(region, assign_yield(printer, names))
-    return True
+    return write_for(printer, op, range_text(low.text, high.text, str(op.attributes["step"].value)), initial)
 
 
 @statement("affine.if", shown="condition")
 def _if(printer: Printer, op: Any) -> bool:
     names = printer.result_names(op)
-    printer.emit(f"if {_condition(printer, op)}:", printer.header_comment(op))
-    printer.suite(op.regions[0], assign_yield(printer, names))
-    if len(op.regions[1].blocks):
-        printer.writer.line("else:")
-        printer.suite(op.regions[1], assign_yield(printer, names))
-    return True
+    return write_if(printer, op, _condition(printer, op), names)
 
 
 def _condition(printer: Printer, op: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from .attributes import attribute_items
 from .expr import Expr
 from .printer import Printer
 from .rules import expression, statement
@@ -25,9 +26,7 @@ def _load(printer: Printer, op: Any) -> Expr | None:
 @statement("memref.store")
 def _store(printer: Printer, op: Any) -> bool:
     value, base, *indices = op.operands
-    target = index_text(printer, base, printer.texts(indices))
-    printer.emit(f"{target} = {printer.text(value)}{printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"{index_text(printer, base, printer.texts(indices))} = {printer.text(value)}")
 
 
 @statement("tensor.insert")
@@ -36,8 +35,7 @@ def _insert(printer: Printer, op: Any) -> bool:
     texts = printer.texts([value, *indices])
     name = printer.destination(op, base, op.results[0])
     target = f"{name}[{', '.join(texts[1:]) or '()'}]"
-    printer.emit(f"{target} = {texts[0]}{printer.notes(op)}", printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{target} = {texts[0]}", types=False)
 
 
 @expression("tensor.dim", "memref.dim")
@@ -52,10 +50,7 @@ def _dim(printer: Printer, op: Any) -> Expr | None:
 @expression("vector.load", reads=True)
 def _vector_load(printer: Printer, op: Any) -> Expr | None:
     base, *indices = op.operands
-    if not _holds_scalars(base):
-        return None
-    items = vector_slice([printer.value(index) for index in indices], op.results[0].type)
-    return Expr(index_text(printer, base, items))
+    return Expr(_elements(printer, base, indices, op.results[0].type)) if _holds_scalars(base) else None
 
 
 @statement("vector.store")
@@ -63,10 +58,7 @@ def _vector_store(printer: Printer, op: Any) -> bool:
     value, base, *indices = op.operands
     if not _holds_scalars(base):
         return False
-    items = vector_slice([printer.value(index) for index in indices], value.type)
-    target = index_text(printer, base, items)
-    printer.emit(f"{target} = {printer.text(value)}{printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"{_elements(printer, base, indices, value.type)} = {printer.text(value)}")
 
 
 @expression("vector.transfer_read", shown="permutation_map in_bounds", reads=True)
@@ -76,7 +68,7 @@ def _transfer_read(printer: Printer, op: Any) -> Expr | None:
     vector = op.results[0].type
     if not _is_plain_transfer(op, base, vector) or len(rest) != rank + 1:
         return None
-    return Expr(index_text(printer, base, vector_slice([printer.value(index) for index in rest[:rank]], vector)))
+    return Expr(_elements(printer, base, rest[:rank], vector))
 
 
 @statement("vector.transfer_write", shown="permutation_map in_bounds")
@@ -87,9 +79,12 @@ def _transfer_write(printer: Printer, op: Any) -> bool:
     items = vector_slice([printer.value(index) for index in indices], value.type)
     text = printer.text(value)
     name = printer.destination(op, base, op.results[0]) if len(op.results) else printer.atom(base)
-    line = f"{name}[{', '.join(items) or '()'}] = {text}{printer.notes(op)}"
-    printer.emit(line, printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{name}[{', '.join(items) or '()'}] = {text}", types=False)
+
+
+def _elements(printer: Printer, base: Any, indices: Sequence[Any], vector: Any) -> str:
+    """Those that a vector's type says, from these indices on."""
+    return index_text(printer, base, vector_slice([printer.value(index) for index in indices], vector))
 
 
 def _holds_scalars(base: Any) -> bool:
@@ -124,8 +119,7 @@ def _insert_slice(printer: Printer, op: Any) -> bool:
     text = printer.text(source)
     name = printer.destination(op, base, op.results[0])
     part = slice_text(printer, op, op.results[0], dynamic, source.type).removeprefix(name)
-    printer.emit(f"{name}{part} = {text}{printer.notes(op)}", printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{name}{part} = {text}", types=False)
 
 
 # ---- new ones ----
@@ -147,9 +141,7 @@ def _sizes(printer: Printer, type_: Any, dynamic: Sequence[Any]) -> list[str]:
 def _empty(printer: Printer, op: Any) -> bool:
     type_ = op.results[0].type
     sizes = _sizes(printer, type_, list(op.operands))
-    text = f"{printer.targets(op)}empty({shaped_arguments(type_, sizes)}){printer.notes(op)}"
-    printer.emit(text, printer.comment(op, types=False), effect=False)
-    return True
+    return printer.emit_definition(op, f"empty({shaped_arguments(type_, sizes)})")
 
 
 @statement("memref.alloc", "memref.alloca")
@@ -159,16 +151,12 @@ def _alloc(printer: Printer, op: Any) -> bool:
         return False
     type_ = op.results[0].type
     sizes = _sizes(printer, type_, list(op.operands)[:dynamic_count])
-    word = op.name.rpartition(".")[2]
-    text = f"{printer.targets(op)}{word}({shaped_arguments(type_, sizes)}){printer.notes(op)}"
-    printer.emit(text, printer.comment(op, types=False), effect=False)
-    return True
+    return printer.emit_definition(op, f"{op.name.rpartition('.')[2]}({shaped_arguments(type_, sizes)})")
 
 
 @statement("memref.dealloc")
 def _dealloc(printer: Printer, op: Any) -> bool:
-    printer.emit(f"dealloc({printer.text(op.operands[0])}){printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"dealloc({printer.text(op.operands[0])})")
 
 
 @statement("memref.copy", "linalg.copy")
@@ -176,16 +164,12 @@ def _copy(printer: Printer, op: Any) -> bool:
     if len(op.operands) != 2 or len(op.results):
         return False
     source, target = op.operands
-    printer.emit(f"{printer.atom(target)}[:] = {printer.text(source)}{printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"{printer.atom(target)}[:] = {printer.text(source)}")
 
 
 @statement("tensor.cast", "memref.cast")
 def _cast(printer: Printer, op: Any) -> bool:
-    text = f"cast({printer.text(op.operands[0])}, {type_text(op.results[0].type)})"
-    line = f"{printer.targets(op)}{text}{printer.notes(op)}"
-    printer.emit(line, printer.comment(op, types=False), effect=False)
-    return True
+    return printer.emit_definition(op, f"cast({printer.text(op.operands[0])}, {type_text(op.results[0].type)})")
 
 
 @statement("memref.global", shown="sym_name type initial_value sym_visibility constant")
@@ -193,15 +177,7 @@ def _global(printer: Printer, op: Any) -> bool:
     attributes = op.attributes
     words = [word for word in ("sym_visibility", "constant") if word in attributes]
     shown = " ".join(attributes[word].value if word == "sym_visibility" else word for word in words)
-    value = _initial_value(op)
+    value = dict(attribute_items(op, ())).get("initial_value")
+    initial = "" if value is None else f" = {'...' if value == 'True' else value}"
     name = f"@{attributes['sym_name'].value}: {type_text(attributes['type'].value)}"
-    printer.emit(f"{shown + ' ' if shown else ''}{name}{value}{printer.notes(op)}", printer.comment(op))
-    return True
-
-
-def _initial_value(op: Any) -> str:
-    from .attributes import attribute_items
-
-    found = dict(attribute_items(op, ()))
-    value = found.get("initial_value")
-    return "" if value is None else f" = {'...' if value == 'True' else value}"
+    return printer.emit_op(op, f"{shown + ' ' if shown else ''}{name}{initial}")

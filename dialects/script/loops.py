@@ -47,9 +47,12 @@ def assign_yield(printer: Printer, names: Sequence[str]) -> Callable[[Any], None
 @statement("scf.for")
 def _for(printer: Printer, op: Any) -> bool:
     low, high, step, *initial = op.operands
+    return write_for(printer, op, range_text(printer.text(low), printer.text(high), printer.text(step)), initial)
+
+
+def write_for(printer: Printer, op: Any, header: str, initial: Sequence[Any]) -> bool:
     region = op.regions[0]
     index, *carried = region.blocks[0].arguments
-    header = range_text(printer.text(low), printer.text(high), printer.text(step))
     carry(printer, op, initial, carried)
     names = printer.texts(carried)
     with printer.scope():
@@ -61,7 +64,10 @@ def _for(printer: Printer, op: Any) -> bool:
 @statement("scf.if")
 def _if(printer: Printer, op: Any) -> bool:
     condition = printer.text(op.operands[0])
-    names = printer.result_names(op)
+    return write_if(printer, op, condition, printer.result_names(op))
+
+
+def write_if(printer: Printer, op: Any, condition: str, names: Sequence[str]) -> bool:
     printer.emit(f"if {condition}:", printer.header_comment(op))
     printer.suite(op.regions[0], assign_yield(printer, names))
     if len(op.regions[1].blocks):

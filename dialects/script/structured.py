@@ -125,8 +125,7 @@ def _fill(printer: Printer, op: Any) -> bool:
     value, target = op.operands
     text = printer.text(value)
     (name,) = _outputs(printer, op, [target])
-    printer.emit(f"{name}[:] = {text}{printer.notes(op)}", printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{name}[:] = {text}", types=False)
 
 
 def _named(printer: Printer, op: Any) -> bool:

@@ -166,6 +166,15 @@ class ValueWriter:
             self.flush_reads()
         self.writer.line(text, comment)
 
+    def emit_op(self, op: Any, text: str, *, types: bool = True, effect: bool = True) -> bool:
+        """The line of an operation, with what its text does not show; true, as rules say that they have written."""
+        self.emit(f"{text}{self.notes(op)}", self.comment(op, types=types), effect=effect)
+        return True
+
+    def emit_definition(self, op: Any, text: str) -> bool:
+        """The line of an operation without effects whose text tells its type."""
+        return self.emit_op(op, f"{self.targets(op)}{text}", types=False, effect=False)
+
     def emit_call(self, head: str, items: Sequence[str], tail: str, comment: str, *, effect: bool = True) -> None:
         if effect:
             self.flush_reads()
