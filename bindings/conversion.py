@@ -26,6 +26,7 @@ from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .handles import erasing
+from .ir import Operation, OpView, Type
 from .legality import CAST, Legality, illegal_diagnostic, operations_in
 from .mlir import ir, rewrite
 from .rewriting import (
@@ -63,7 +64,7 @@ class ConversionRewriter:
         return list(self.op.results.types)
 
 
-def _same_type(type_: Any) -> Any:
+def _same_type(type_: Type) -> Type:
     return type_
 
 
@@ -179,14 +180,14 @@ class _Run:
         """A function by MLIR's convention: true means that nothing was changed."""
 
         @callback(failed=True, clean_up=self._call.discard)
-        def match(op: Any, adaptor: Any, _: Any, mlir_rewriter: Any) -> bool:
+        def match(op: OpView, adaptor: Any, _: Any, mlir_rewriter: Any) -> bool:
             if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
                 return True
             return not self._convert(candidates, op, adaptor, mlir_rewriter)
 
         return match
 
-    def _is_out_of_reach(self, operation: Any) -> bool:
+    def _is_out_of_reach(self, operation: Operation) -> bool:
         """Whether it is the root, which nothing can replace, has been erased, or lies in something opaque."""
         if operation == self.root or self._call.is_buried(operation):
             return True
@@ -200,7 +201,7 @@ class _Run:
             around = parent_of(around)
         return False
 
-    def _convert(self, candidates: list[_Pattern], op: Any, adaptor: Any, mlir_rewriter: Any) -> bool:
+    def _convert(self, candidates: list[_Pattern], op: OpView, adaptor: Any, mlir_rewriter: Any) -> bool:
         operation = self._rewriter.op = op.operation
         reasons: list[tuple[str, str]] = []
         with self._call.start(op):
@@ -219,7 +220,7 @@ class _Run:
         return False
 
     @fragile
-    def _replace(self, name: str, operation: Any, outcome: Any, mlir_rewriter: Any) -> None:
+    def _replace(self, name: str, operation: Operation, outcome: Any, mlir_rewriter: Any) -> None:
         values = None
         if outcome is not UPDATED:
             values = replacement(outcome, operation.results.types, name, operation)

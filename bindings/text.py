@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .ir import Operation
+
 NOT_UTF8 = "<not UTF-8>"
 
 
@@ -26,6 +28,6 @@ def readable(read: Callable[[], str]) -> str:
         return NOT_UTF8
 
 
-def print_asm(operation: Any, **options: Any) -> str:
+def print_asm(operation: Operation, **options: Any) -> str:
     """An operation as text; what is not UTF-8 becomes surrogates, which `encode(errors="surrogateescape")` undoes."""
     return operation.get_asm(binary=True, **options).decode("utf-8", "surrogateescape")

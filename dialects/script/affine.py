@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from ...bindings.ir import AffineMap, Operation, Value
 from .expr import Expr, affine, affine_values, call
 from .loops import range_text, write_for, write_if
 from .printer import Printer
@@ -13,7 +13,7 @@ from .rules import expression, statement
 from .slices import index_text
 
 
-def map_results(printer: Printer, map_: Any, operands: Sequence[Any]) -> list[Expr]:
+def map_results(printer: Printer, map_: AffineMap, operands: Sequence[Value]) -> list[Expr]:
     """The results of an affine map of these values."""
     values = [printer.value(operand) for operand in operands]
     by_name = affine_values(values[: map_.n_dims], values[map_.n_dims :])
@@ -21,29 +21,29 @@ def map_results(printer: Printer, map_: Any, operands: Sequence[Any]) -> list[Ex
 
 
 @expression("affine.apply", shown="map")
-def _apply(printer: Printer, op: Any) -> Expr | None:
+def _apply(printer: Printer, op: Operation) -> Expr | None:
     return map_results(printer, op.attributes["map"].value, op.operands)[0]
 
 
 @expression("affine.min", "affine.max", shown="map")
-def _extremum(printer: Printer, op: Any) -> Expr | None:
+def _extremum(printer: Printer, op: Operation) -> Expr | None:
     return _bound(printer, op.attributes["map"].value, op.operands, op.name.rpartition(".")[2])
 
 
-def _bound(printer: Printer, map_: Any, operands: Sequence[Any], word: str) -> Expr:
+def _bound(printer: Printer, map_: AffineMap, operands: Sequence[Value], word: str) -> Expr:
     results = map_results(printer, map_, operands)
     return results[0] if len(results) == 1 else call(word, *(result.text for result in results))
 
 
 @expression("affine.load", shown="map", reads=True)
-def _load(printer: Printer, op: Any) -> Expr | None:
+def _load(printer: Printer, op: Operation) -> Expr | None:
     base, *indices = op.operands
     results = map_results(printer, op.attributes["map"].value, indices)
     return Expr(index_text(printer, base, [result.text for result in results]))
 
 
 @statement("affine.store", shown="map")
-def _store(printer: Printer, op: Any) -> bool:
+def _store(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     results = map_results(printer, op.attributes["map"].value, indices)
     target = index_text(printer, base, [result.text for result in results])
@@ -51,7 +51,7 @@ def _store(printer: Printer, op: Any) -> bool:
 
 
 @statement("affine.for", shown="lowerBoundMap upperBoundMap step")
-def _for(printer: Printer, op: Any) -> bool:
+def _for(printer: Printer, op: Operation) -> bool:
     low_count, high_count = list(op.attributes["operandSegmentSizes"])[:2]
     operands = list(op.operands)
     low = _bound(printer, op.attributes["lowerBoundMap"].value, operands[:low_count], "max")
@@ -61,12 +61,12 @@ def _for(printer: Printer, op: Any) -> bool:
 
 
 @statement("affine.if", shown="condition")
-def _if(printer: Printer, op: Any) -> bool:
+def _if(printer: Printer, op: Operation) -> bool:
     names = printer.result_names(op)
     return write_if(printer, op, _condition(printer, op), names)
 
 
-def _condition(printer: Printer, op: Any) -> str:
+def _condition(printer: Printer, op: Operation) -> str:
     """The constraints of an integer set: `affine_set<(d0)[s0] : (d0 >= 0, s0 == 0)>`."""
     text = str(op.attributes["condition"]).removeprefix("affine_set<").removesuffix(">")
     spaces, _, constraints = text.partition(" : ")

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from .constants import elements_text, is_splat, number_text, unreadable_text
 from .expr import Expr, Level, call, infix, literal, quote
@@ -40,7 +41,7 @@ SPELLINGS = {
     for name in names.split()
 }  # fmt: skip
 #: Of i1.
-LOGICAL = {"arith.andi": Spelling("and", Level.AND), "arith.ori": Spelling("or", Level.OR)}
+LOGICAL = {"arith.andi": ("and", Level.AND), "arith.ori": ("or", Level.OR)}
 _CASTS = [f"arith.{name}" for name in "extf truncf extsi trunci sitofp fptosi index_cast".split()]
 _UNSIGNED_CASTS = ["arith.extui", "arith.uitofp", "arith.index_castui"]
 _SIGNED_PREDICATES = ["==", "!=", "<", "<=", ">", ">="]
@@ -50,12 +51,12 @@ _FLOAT_PREDICATES = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 _FLOAT_PREDICATE_NAMES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()
 
 
-def _unsigned(printer: Printer, value: Any) -> Expr:
+def _unsigned(printer: Printer, value: Value) -> Expr:
     return call("unsigned", printer.text(value))
 
 
 @expression("arith.constant", "relax.constant", shown="value", always=True)
-def _constant(printer: Printer, op: Any) -> Expr | None:
+def _constant(printer: Printer, op: Operation) -> Expr | None:
     """Numbers and single-element constants stand where they are used; others are lines (see _constant_line)."""
     try:
         attribute = op.attributes["value"]
@@ -69,7 +70,7 @@ def _constant(printer: Printer, op: Any) -> Expr | None:
 
 
 @expression(*SPELLINGS)
-def _write_operator(printer: Printer, op: Any) -> Expr | None:
+def _write_operator(printer: Printer, op: Operation) -> Expr | None:
     word, level, unsigned = SPELLINGS[op.name]
     operands = [
         _unsigned(printer, value) if index < unsigned else printer.value(value)
@@ -81,17 +82,17 @@ def _write_operator(printer: Printer, op: Any) -> Expr | None:
     if op.name == "arith.xori" and right.text == "True":
         return Expr(f"not {left.at(Level.NOT)}", Level.NOT)
     if op.name in LOGICAL and str(op.results[0].type) == "i1":
-        word, level, _ = LOGICAL[op.name]
+        word, level = LOGICAL[op.name]
     return infix(left, word, right, level)
 
 
 @expression("arith.negf")
-def _negation(printer: Printer, op: Any) -> Expr | None:
+def _negation(printer: Printer, op: Operation) -> Expr | None:
     return Expr(f"-{printer.value(op.operands[0]).at(Level.ATOM)}", Level.SIGN)
 
 
 @expression("arith.cmpi", shown="predicate")
-def _compare_integers(printer: Printer, op: Any) -> Expr | None:
+def _compare_integers(printer: Printer, op: Operation) -> Expr | None:
     left, right = op.operands
     predicate = op.attributes["predicate"].value
     if predicate < len(_SIGNED_PREDICATES):
@@ -101,7 +102,7 @@ def _compare_integers(printer: Printer, op: Any) -> Expr | None:
 
 
 @expression("arith.cmpf", shown="predicate")
-def _compare_floats(printer: Printer, op: Any) -> Expr | None:
+def _compare_floats(printer: Printer, op: Operation) -> Expr | None:
     left, right = (printer.value(value) for value in op.operands)
     predicate = op.attributes["predicate"].value
     if predicate in _FLOAT_PREDICATES:
@@ -109,17 +110,17 @@ def _compare_floats(printer: Printer, op: Any) -> Expr | None:
     return call("cmpf", quote(_FLOAT_PREDICATE_NAMES[predicate]), left.text, right.text)
 
 
-def _element(type_: Any) -> str:
+def _element(type_: Type) -> str:
     return str(type_ if is_scalar(type_) else type_.element_type)
 
 
-def _cast(value: str, type_: Any) -> Expr:
+def _cast(value: str, type_: Type) -> Expr:
     dtype = dtype_name(_element(type_))
     return call(dtype, value) if is_scalar(type_) else call("cast", value, quote(dtype))
 
 
 @expression(*_CASTS)
-def _write_cast(printer: Printer, op: Any) -> Expr | None:
+def _write_cast(printer: Printer, op: Operation) -> Expr | None:
     operand = op.operands[0]
     cast = _cast(printer.text(operand), op.results[0].type)
     # As a signed number of one bit, True is -1.
@@ -127,19 +128,19 @@ def _write_cast(printer: Printer, op: Any) -> Expr | None:
 
 
 @expression(*_UNSIGNED_CASTS)
-def _write_unsigned_cast(printer: Printer, op: Any) -> Expr | None:
+def _write_unsigned_cast(printer: Printer, op: Operation) -> Expr | None:
     operand = op.operands[0]
     value = printer.value(operand) if _element(operand.type) == "i1" else _unsigned(printer, operand)
     return _cast(value.text, op.results[0].type)
 
 
 @expression("arith.bitcast")
-def _bitcast(printer: Printer, op: Any) -> Expr | None:
+def _bitcast(printer: Printer, op: Operation) -> Expr | None:
     return call("reinterpret", printer.text(op.operands[0]), quote(dtype_name(_element(op.results[0].type))))
 
 
 @statement("arith.constant", "relax.constant", shown="value")
-def _constant_line(printer: Printer, op: Any) -> bool:
+def _constant_line(printer: Printer, op: Operation) -> bool:
     try:
         text = elements_text(op.attributes["value"])
     except TypeError:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from .attributes import attribute_items
 from .expr import Expr
@@ -18,19 +19,19 @@ from .types import dim_texts, shaped_arguments, type_text
 
 
 @expression("memref.load", "tensor.extract", reads=True)
-def _load(printer: Printer, op: Any) -> Expr | None:
+def _load(printer: Printer, op: Operation) -> Expr | None:
     base, *indices = op.operands
     return Expr(index_text(printer, base, printer.texts(indices)))
 
 
 @statement("memref.store")
-def _store(printer: Printer, op: Any) -> bool:
+def _store(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     return printer.emit_op(op, f"{index_text(printer, base, printer.texts(indices))} = {printer.text(value)}")
 
 
 @statement("tensor.insert")
-def _insert(printer: Printer, op: Any) -> bool:
+def _insert(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     texts = printer.texts([value, *indices])
     name = printer.destination(op, base, op.results[0])
@@ -39,7 +40,7 @@ def _insert(printer: Printer, op: Any) -> bool:
 
 
 @expression("tensor.dim", "memref.dim")
-def _dim(printer: Printer, op: Any) -> Expr | None:
+def _dim(printer: Printer, op: Operation) -> Expr | None:
     base, axis = op.operands
     return Expr(f"{printer.atom(base)}.shape[{printer.text(axis)}]")
 
@@ -48,13 +49,13 @@ def _dim(printer: Printer, op: Any) -> Expr | None:
 
 
 @expression("vector.load", reads=True)
-def _vector_load(printer: Printer, op: Any) -> Expr | None:
+def _vector_load(printer: Printer, op: Operation) -> Expr | None:
     base, *indices = op.operands
     return Expr(_elements(printer, base, indices, op.results[0].type)) if _holds_scalars(base) else None
 
 
 @statement("vector.store")
-def _vector_store(printer: Printer, op: Any) -> bool:
+def _vector_store(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     if not _holds_scalars(base):
         return False
@@ -62,7 +63,7 @@ def _vector_store(printer: Printer, op: Any) -> bool:
 
 
 @expression("vector.transfer_read", shown="permutation_map in_bounds", reads=True)
-def _transfer_read(printer: Printer, op: Any) -> Expr | None:
+def _transfer_read(printer: Printer, op: Operation) -> Expr | None:
     base, *rest = op.operands
     rank = base.type.rank
     vector = op.results[0].type
@@ -72,7 +73,7 @@ def _transfer_read(printer: Printer, op: Any) -> Expr | None:
 
 
 @statement("vector.transfer_write", shown="permutation_map in_bounds")
-def _transfer_write(printer: Printer, op: Any) -> bool:
+def _transfer_write(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     if not _is_plain_transfer(op, base, value.type) or len(indices) != base.type.rank:
         return False
@@ -82,16 +83,16 @@ def _transfer_write(printer: Printer, op: Any) -> bool:
     return printer.emit_op(op, f"{name}[{', '.join(items) or '()'}] = {text}", types=False)
 
 
-def _elements(printer: Printer, base: Any, indices: Sequence[Any], vector: Any) -> str:
+def _elements(printer: Printer, base: Value, indices: Sequence[Value], vector: Any) -> str:
     """Those that a vector's type says, from these indices on."""
     return index_text(printer, base, vector_slice([printer.value(index) for index in indices], vector))
 
 
-def _holds_scalars(base: Any) -> bool:
+def _holds_scalars(base: Value) -> bool:
     return not isinstance(base.type.element_type, ir.VectorType)
 
 
-def _is_plain_transfer(op: Any, base: Any, vector: Any) -> bool:
+def _is_plain_transfer(op: Operation, base: Value, vector: Any) -> bool:
     """Whether it moves elements of the last dimensions, all of them there: what a slice says."""
     inside = all(op.attributes["in_bounds"][axis].value for axis in range(len(op.attributes["in_bounds"])))
     rank = base.type.rank
@@ -108,13 +109,13 @@ _SLICE = "static_offsets static_sizes static_strides"
 
 @expression("memref.subview", shown=_SLICE)
 @expression("tensor.extract_slice", shown=_SLICE, reads=True)
-def _part(printer: Printer, op: Any) -> Expr | None:
+def _part(printer: Printer, op: Operation) -> Expr | None:
     base, *dynamic = op.operands
     return Expr(slice_text(printer, op, base, dynamic, op.results[0].type), part=True)
 
 
 @statement("tensor.insert_slice", shown=_SLICE)
-def _insert_slice(printer: Printer, op: Any) -> bool:
+def _insert_slice(printer: Printer, op: Operation) -> bool:
     source, base, *dynamic = op.operands
     text = printer.text(source)
     name = printer.destination(op, base, op.results[0])
@@ -125,7 +126,7 @@ def _insert_slice(printer: Printer, op: Any) -> bool:
 # ---- new ones ----
 
 
-def _sizes(printer: Printer, type_: Any, dynamic: Sequence[Any]) -> list[str]:
+def _sizes(printer: Printer, type_: Type, dynamic: Sequence[Value]) -> list[str]:
     """The sizes of a type: a symbol says more than the value that it stands for, a value more than nothing."""
     values = iter(printer.texts(dynamic))
     sizes = dim_texts(type_)
@@ -138,14 +139,14 @@ def _sizes(printer: Printer, type_: Any, dynamic: Sequence[Any]) -> list[str]:
 
 
 @statement("tensor.empty")
-def _empty(printer: Printer, op: Any) -> bool:
+def _empty(printer: Printer, op: Operation) -> bool:
     type_ = op.results[0].type
     sizes = _sizes(printer, type_, list(op.operands))
     return printer.emit_definition(op, f"empty({shaped_arguments(type_, sizes)})")
 
 
 @statement("memref.alloc", "memref.alloca")
-def _alloc(printer: Printer, op: Any) -> bool:
+def _alloc(printer: Printer, op: Operation) -> bool:
     dynamic_count, symbol_count = op.attributes["operandSegmentSizes"]
     if symbol_count:
         return False
@@ -155,12 +156,12 @@ def _alloc(printer: Printer, op: Any) -> bool:
 
 
 @statement("memref.dealloc")
-def _dealloc(printer: Printer, op: Any) -> bool:
+def _dealloc(printer: Printer, op: Operation) -> bool:
     return printer.emit_op(op, f"dealloc({printer.text(op.operands[0])})")
 
 
 @statement("memref.copy", "linalg.copy")
-def _copy(printer: Printer, op: Any) -> bool:
+def _copy(printer: Printer, op: Operation) -> bool:
     if len(op.operands) != 2 or len(op.results):
         return False
     source, target = op.operands
@@ -168,12 +169,12 @@ def _copy(printer: Printer, op: Any) -> bool:
 
 
 @statement("tensor.cast", "memref.cast")
-def _cast(printer: Printer, op: Any) -> bool:
+def _cast(printer: Printer, op: Operation) -> bool:
     return printer.emit_definition(op, f"cast({printer.text(op.operands[0])}, {type_text(op.results[0].type)})")
 
 
 @statement("memref.global", shown="sym_name type initial_value sym_visibility constant")
-def _global(printer: Printer, op: Any) -> bool:
+def _global(printer: Printer, op: Operation) -> bool:
     attributes = op.attributes
     words = [word for word in ("sym_visibility", "constant") if word in attributes]
     shown = " ".join(attributes[word].value if word == "sym_visibility" else word for word in words)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from ...bindings.ir import Attribute
 
 #: Longer texts of attributes and types are cut.
 MOST_TEXT = 120
@@ -33,7 +35,7 @@ def quote(text: str) -> str:
     return f'"{shorten(one_line(escaped))}"'
 
 
-def decoded(attribute: Any) -> str:
+def decoded(attribute: Attribute) -> str:
     """The value of a string attribute, which need not be UTF-8."""
     return attribute.value_bytes.decode("utf-8", "backslashreplace")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Region
 from .attributes import attribute_items
 from .expr import Expr, call, one_line
 from .names import definition_of
@@ -27,7 +28,7 @@ _PURE = frozenset(
 _SYMBOLS = ("sym_name", "callee")
 
 
-def _write(printer: Printer, op: Any) -> bool:
+def _write(printer: Printer, op: Operation) -> bool:
     definition = definition_of(op.name)
     if definition is None:
         expr = printer.tracked(lambda: _expression(printer, op))
@@ -45,7 +46,7 @@ def _write(printer: Printer, op: Any) -> bool:
 DIALECTS[""] = _write
 
 
-def _expression(printer: Printer, op: Any) -> Expr | None:
+def _expression(printer: Printer, op: Operation) -> Expr | None:
     """The call form as an expression, for operations known to be nothing but their result."""
     if op.name.partition(".")[0] not in _PURE_DIALECTS and op.name not in _PURE:
         return None
@@ -54,14 +55,14 @@ def _expression(printer: Printer, op: Any) -> Expr | None:
     return call(op.name, *_items(printer, op, shown=()))
 
 
-def _items(printer: Printer, op: Any, shown: tuple[str, ...]) -> list[str]:
+def _items(printer: Printer, op: Operation, shown: tuple[str, ...]) -> list[str]:
     return [
         *printer.texts(op.operands),
         *(f"{name}={text}" for name, text in attribute_items(op, shown)),
     ]
 
 
-def _write_lines(printer: Printer, op: Any) -> None:
+def _write_lines(printer: Printer, op: Operation) -> None:
     """The call form as lines, regions indented below it."""
     symbol = _symbol_text(op)
     items = _items(printer, op, shown=_SYMBOLS if symbol else ())
@@ -105,7 +106,7 @@ def _write_regions(printer: Printer, regions: Sequence[Any]) -> None:
                 printer.suite(region)
 
 
-def _symbol_text(op: Any) -> str:
+def _symbol_text(op: Operation) -> str:
     for name in _SYMBOLS:
         if name in op.attributes:
             text = str(op.attributes[name])
@@ -113,11 +114,11 @@ def _symbol_text(op: Any) -> str:
     return ""
 
 
-def _arguments_text(printer: Printer, region: Any) -> str:
+def _arguments_text(printer: Printer, region: Region) -> str:
     parameters = printer.parameters(region.blocks[0])
     return f" with ({', '.join(parameters)})" if parameters else ""
 
 
-def _successors_text(printer: Printer, op: Any) -> str:
+def _successors_text(printer: Printer, op: Operation) -> str:
     labels = [printer.labels.get(block, "...") for block in op.successors]
     return f" -> [{', '.join(labels)}]" if labels else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...bindings.ir import Location, Operation, Type, Value
 from ...bindings.mlir import ir
 from ..core.dialect import registered_dialects
 from .expr import as_name, few, one_line, shorten
@@ -33,10 +34,10 @@ class Names:
         self._own: list[str] = []
         self._counters: dict[str, int] = {}
 
-    def get(self, value: Any) -> str | None:
+    def get(self, value: Value) -> str | None:
         return self._names.get(value)
 
-    def bind(self, value: Any, name: str) -> None:
+    def bind(self, value: Value, name: str) -> None:
         """Gives a value a name that is another's already."""
         self._names[value] = name
 
@@ -89,7 +90,7 @@ def definition_of(name: str) -> Any:
     return dialect.ops.get(short) if dialect is not None else None
 
 
-def result_prefix(op: Any, index: int, type_: Any) -> str:
+def result_prefix(op: Operation, index: int, type_: Type) -> str:
     """What a result's name starts with: `v` for scalars and vectors, else what the operation is, or what it calls."""
     if is_scalar(type_) or isinstance(type_, ir.VectorType):
         return "v"
@@ -101,7 +102,7 @@ def result_prefix(op: Any, index: int, type_: Any) -> str:
     return f"{as_name(word[:_MOST_PREFIX]).rstrip('_') or 'v'}_"
 
 
-def _callee(op: Any) -> str:
+def _callee(op: Operation) -> str:
     for name in ("func", "callee"):
         if name in op.attributes and "call" in op.name:
             attribute = op.attributes[name]
@@ -113,7 +114,7 @@ def _callee(op: Any) -> str:
 # ---- names in locations: a model's nodes; files and lines are left out ----
 
 
-def location_name(location: Any, depth: int = 0) -> str:
+def location_name(location: Location, depth: int = 0) -> str:
     """The name, or the names of a fused location; empty where there is none."""
     if isinstance(location, ir.NameLoc):
         return _name(location)
@@ -128,7 +129,7 @@ def location_name(location: Any, depth: int = 0) -> str:
     return " + ".join(few(names, _MOST_NAMES))
 
 
-def _name(location: Any) -> str:
+def _name(location: Location) -> str:
     try:
         return shorten(one_line(location.name_str), _MOST_NAME)
     except RuntimeError:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...bindings.ir import Block, Operation, Region, Value
 from ...bindings.mlir import ir
 from .attributes import other_attributes
 from .expr import Expr
@@ -33,7 +34,7 @@ class Printer(ValueWriter):
 
     # ---- operations ----
 
-    def operation(self, op: Any) -> None:
+    def operation(self, op: Operation) -> None:
         name = op.name
         rule = EXPRESSIONS.get(name)
         if rule is not None:
@@ -48,7 +49,7 @@ class Printer(ValueWriter):
         if named is None or not named(self, op):
             DIALECTS[""](self, op)
 
-    def define(self, op: Any, expr: Expr, notes: str = "", *, always: bool = False) -> None:
+    def define(self, op: Operation, expr: Expr, notes: str = "", *, always: bool = False) -> None:
         """Decides where the text of a result goes: on a line now, or to where the result is used."""
         result = op.results[0]
         uses = count_uses(result)
@@ -63,7 +64,7 @@ class Printer(ValueWriter):
             self._assign(op, expr, notes)
 
     @staticmethod
-    def _fits_inside(op: Any, result: Any, expr: Expr) -> bool:
+    def _fits_inside(op: Operation, result: Value, expr: Expr) -> bool:
         if len(expr.text) > _MOST_INLINE:
             return False
         (use,) = result.uses
@@ -75,7 +76,7 @@ class Printer(ValueWriter):
 
     # ---- regions ----
 
-    def block(self, block: Any, end: Callable[[Any], None] | None = None) -> None:
+    def block(self, block: Block, end: Callable[[Any], None] | None = None) -> None:
         """The operations of a block; `end` writes the last one."""
         outer, self.frame = self.frame, Frame()
         previous = None
@@ -89,7 +90,7 @@ class Printer(ValueWriter):
             self._flush(value)
         self.frame = outer
 
-    def suite(self, region: Any, end: Callable[[Any], None] | None = None) -> None:
+    def suite(self, region: Region, end: Callable[[Any], None] | None = None) -> None:
         """An indented region. The arguments of its first block have been named."""
         with self._one_deeper() as readable:
             before = len(self.writer.lines)
@@ -117,11 +118,11 @@ class Printer(ValueWriter):
             with self.writer.indented():
                 self.block(block, end)
 
-    def parameters(self, block: Any) -> list[str]:
+    def parameters(self, block: Block) -> list[str]:
         """A block's arguments with their types, given names now."""
         return [f"{self.argument_name(value)}: {type_text(value.type)}" for value in block.arguments]
 
-    def argument_name(self, value: Any) -> str:
+    def argument_name(self, value: Value) -> str:
         known = self.names.get(value)
         return known if known is not None else self.bind(value, self.names.numbered("arg"))
 
