@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from ..support.callbacks import callback, fragile
 from ..support.errors import RelaxError
 from .ir import Context, Location
-from .mlir import ir
-from .text import is_not_utf8, readable
+from .mlir import ir, is_not_utf8, readable
 
 _WIDEST_LINE = 200
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import chain, count
 from typing import Any
 
-from . import text
+from . import mlir
 from .ir import Location, Operation
 from .mlir import ir
 
@@ -23,15 +23,15 @@ _COUNTED = re.compile(rb"(%(?:arg)?)[0-9]+")
 
 
 def print_asm(operation: Operation, **options: Any) -> str:
-    """As `text.print_asm`, with unique names. Numbered values go on counting, other names get a number as well."""
-    usual = text.print_asm(operation, **options).encode("utf-8", "surrogateescape")
+    """As `mlir.print_asm`, with unique names. Numbered values go on counting, other names get a number as well."""
+    usual = mlir.print_asm(operation, **options).encode("utf-8", "surrogateescape")
     options |= {"enable_debug_info": False, "pretty_debug_info": False, "use_name_loc_as_prefix": True}
     values = list(_values_in(operation))
     before = [value.location for value in values]
     try:
         for index, value in enumerate(values):
             _set_location(value, ir.Location.name(f"{_OURS}{index}", context=operation.context))
-        named = text.print_asm(operation, **options).encode("utf-8", "surrogateescape")
+        named = mlir.print_asm(operation, **options).encode("utf-8", "surrogateescape")
     finally:
         for value, location in zip(values, before, strict=True):
             _set_location(value, location)

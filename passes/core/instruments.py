@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
 from ...bindings.ir import Operation
-from ...bindings.text import print_asm
+from ...bindings.mlir import print_asm
 from ...support.errors import RelaxError
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
 from ...bindings.ir import Context, Operation
+from ...bindings.mlir import print_asm
 from ...bindings.pass_manager import required_anchor
-from ...bindings.text import print_asm
 from ...dialects.parsing import decode_source, define_dialects, parse_module
 from ...passes.core.pipeline_text import outermost_anchor
 from ...passes.core.registry import find_pass

@@ -12,8 +12,7 @@ from typing import Any
 from ... import Module
 from ...bindings.diagnostics import silenced
 from ...bindings.legality import operations_in
-from ...bindings.mlir import ir
-from ...bindings.text import print_asm
+from ...bindings.mlir import ir, print_asm
 from ...support.errors import RelaxError
 from ..guard import announce
 from .edits import EDITS, Edit
