@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
 from ...support.errors import RelaxError
 from ...support.suggest import counted
@@ -100,6 +100,49 @@ Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
 Redirect = Callable[["dict[str, Any]"], "OpDef"]
 
 
+#: What an operator is for, where it is no computation that a rule has to be found for: a call of something by its
+#: name, a constant or size that is known before the program runs, what tells or checks shapes, an effect.
+Role = Literal["", "call", "literal", "shape", "effect"]
+
+
+class OpRow(TypedDict, total=False):
+    """The columns of an operator's row in its dialect's table, beside its name and its operands."""
+
+    attrs: Mapping[str, AttrKind] | None
+    results: str
+    infer: Infer | None
+    #: Told the operation and the call, when all else is right.
+    verify: Callable[[Any, Call], None] | None
+    #: The builder's argument that states the result types, where they are not inferred.
+    explicit: str
+    signature: str
+    #: What the builder takes for operands that the caller leaves out; in the IR they are there.
+    defaults: Mapping[str, Any] | None
+    #: What the builder does with its arguments first: Python values that mean something only beside the others.
+    prepare: Prepare | None
+    #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
+    redirect: Redirect | None
+    #: Whether it may be merged with its like, moved, and removed where nobody uses its results.
+    pure: bool
+    role: Role
+    #: The operand whose memory the result is: the same elements in the same order.
+    view: str
+    #: The operands, by their names, whose memory it writes to. Where it is a view of one, the result is what is there
+    #: afterwards.
+    writes: str
+    #: The attribute that says for each result which operand it is written over, counted from 0; -1 for none.
+    inplace: str
+    #: Whether it writes its results into memory that it is given.
+    destinations: bool
+    #: The operand, a shape, that is the result's.
+    shaped_by: str
+    #: Whether it takes a few instructions; fusion counts on it.
+    short: bool
+    #: True for what this project adds to the operators of Relax.
+    own: bool
+    doc: str
+
+
 class OpDef:
     """What an operator is, as data. operator.py adds what it does."""
 
@@ -119,6 +162,13 @@ class OpDef:
         prepare: Prepare | None = None,
         redirect: Redirect | None = None,
         pure: bool = True,
+        role: Role = "",
+        view: str = "",
+        writes: str = "",
+        inplace: str = "",
+        destinations: bool = False,
+        shaped_by: str = "",
+        short: bool = False,
         own: bool = False,
         family: str = "",
         doc: str = "",
@@ -131,16 +181,18 @@ class OpDef:
         self.results = tuple(OperandDef.parse(f"{text}:any") for text in results.split())
         self.infer = infer
         self.verify = verify
-        #: The builder's argument that states the result types, where they are not inferred.
         self.explicit = explicit
-        #: What the builder takes for operands that the caller leaves out; in the IR they are there.
         self.defaults: dict[str, Any] = dict(defaults or {})
-        #: What the builder does with its arguments first: Python values that mean something only beside the others.
         self.prepare = prepare
-        #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
         self.redirect = redirect
         self.pure = pure
-        #: True for what this project adds to the operators of Relax.
+        self.role = role
+        self.view = view
+        self.writes = tuple(writes.split())
+        self.inplace = inplace
+        self.destinations = destinations
+        self.shaped_by = shaped_by
+        self.short = short
         self.own = own
         self.family = family
         self.doc = doc
@@ -171,12 +223,37 @@ class OpDef:
         unknown = sorted({*self.defaults} - {operand.name for operand in self.operands})
         if unknown:
             raise RelaxError(f"{self.full_name}: defaults= names '{unknown[0]}', which is no operand")
+        self._check_facts()
         if doubled:
             raise RelaxError(f"{self.full_name}: '{doubled[0]}' names two operands or attributes")
         expected = {*names, *([self.explicit] if self.explicit else [])}
         # An operator that hands over to others also takes what only they have.
         if not expected <= set(self.parameters) or (self.redirect is None and set(self.parameters) != expected):
             raise RelaxError(f"{self.full_name}: signature= must name {sorted(expected)}, not {list(self.parameters)}")
+
+    def _check_facts(self) -> None:
+        single = [operand.name for operand in self.operands if operand.arity == "single"]
+        columns: tuple[tuple[str, Sequence[str], Sequence[str], str], ...] = (
+            ("view", [self.view] if self.view else [], single, "single operand"),
+            ("shaped_by", [self.shaped_by] if self.shaped_by else [], single, "single operand"),
+            ("writes", self.writes, [operand.name for operand in self.operands], "operand"),
+            ("inplace", [self.inplace] if self.inplace else [], list(self.attrs), "attribute"),
+        )
+        for column, named, possible, kind in columns:
+            unknown = [name for name in named if name not in possible]
+            if unknown:
+                raise RelaxError(f"{self.full_name}: {column}= names '{unknown[0]}', which is no {kind}")
+        if self.view and [result.arity for result in self.results] != ["single"]:
+            raise RelaxError(f"{self.full_name}: view= is for operators of one result")
+        if self.writes and self.pure and self.view not in self.writes:
+            raise RelaxError(f"{self.full_name}: writes= needs pure=False, or view= of what is written")
+        if self.role not in get_args(Role):
+            raise RelaxError(f"{self.full_name}: role= is one of {', '.join(get_args(Role)[1:])}, not '{self.role}'")
+
+    @property
+    def is_plain_view(self) -> bool:
+        """Whether nothing is done: the result is an operand's memory as it is."""
+        return bool(self.view) and not self.writes
 
     def __repr__(self) -> str:
         return f"<operator {self.full_name}>"

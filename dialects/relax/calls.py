@@ -202,6 +202,8 @@ op(
     explicit="out_ty",
     verify=_verify_call_tir,
     signature="func args out_ty",
+    role="call",
+    destinations=True,
     doc="Calls a PrimFunc in destination-passing style.",
 )
 op(
@@ -212,6 +214,9 @@ op(
     explicit="out_ty",
     verify=_verify_call_tir_inplace,
     signature="func args inplace_indices out_ty",
+    role="call",
+    inplace="inplace_indices",
+    destinations=True,
     doc="Calls a PrimFunc that writes results into some of its arguments.",
 )
 op(
@@ -222,6 +227,8 @@ op(
     explicit="out_ty",
     verify=_verify_dps_packed,
     signature="func args out_ty",
+    role="call",
+    destinations=True,
     doc="Calls an external function in destination-passing style.",
 )
 op(
@@ -232,6 +239,7 @@ op(
     explicit="ty_args",
     verify=_verify_packed,
     signature="func args ty_args",
+    role="call",
     doc="Calls a packed function without side effects; it returns its value.",
 )
 op(
@@ -244,6 +252,8 @@ op(
     pure=False,
     own=True,
     signature="func args ty_args",
+    role="call",
+    writes="args",
     doc="Calls a packed function that may have side effects.",
 )
 op(
@@ -254,5 +264,7 @@ op(
     explicit="ty_args",
     verify=_verify_inplace_packed,
     signature="func args inplace_indices ty_args",
+    role="call",
+    inplace="inplace_indices",
     doc="Calls a packed function that writes results into some of its arguments.",
 )

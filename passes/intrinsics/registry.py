@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from ...bindings.mlir import ir
 from ...dialects import tir  # noqa: F401  # declares what rules are registered for
 from ...dialects.core.dialect import find_op
 from ...support.errors import RelaxError
@@ -50,6 +51,12 @@ class IntrinsicRule(NamedTuple):
 
 #: By intrinsic, target, whether it is for fast math, kind; several where each is for other element types.
 _RULES: dict[tuple[str, str, bool, str], list[IntrinsicRule]] = {}
+
+
+def is_intrinsic(op: Any) -> bool:
+    """Operators of packages' own dialects are intrinsics where they take and give scalars and vectors alone."""
+    types = [value.type for value in (*op.operation.operands, *op.operation.results)]
+    return all(isinstance(type_, ir.VectorType) or not isinstance(type_, ir.ShapedType) for type_ in types)
 
 
 def register_lower_intrinsic(

@@ -8,13 +8,11 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
+from ...dialects.core.dialect import row_of
 from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ..core.facts import KeptFact, LegalizedFact, OperatorFact, origins_of, types_of
 from ..core.journal import Journal
 from .rules import Rule
-
-# They compute nothing.
-_PLUMBING = frozenset("relax.call_tir relax.shape_expr relax.prim_value relax.constant".split())
 
 
 class LegalizationNotes:
@@ -32,7 +30,7 @@ class LegalizationNotes:
 
     def _operators(self, module: Any) -> list[Any]:
         operations = operations_in(module, self._is_opaque)
-        return [each for each in operations if each.name.startswith("relax.") and each.name not in _PLUMBING]
+        return [each for each in operations if _is_operator(each)]
 
     def _note_operator(self, operation: Any) -> None:
         number = len(self._numbers)
@@ -73,6 +71,12 @@ class LegalizationNotes:
             calls = str(operation.attributes["func"]).strip('@"') if "func" in operation.attributes else ""
             results = types_of(operation.results)
             self._journal.add(KeptFact(operation.name, origins_of(operation), calls, results))
+
+
+def _is_operator(operation: Any) -> bool:
+    """What is no value that is known, nor what rules make of operators."""
+    row = row_of(operation)
+    return row is not None and row.role != "literal" and operation.name != "relax.call_tir"
 
 
 def _function_of(operation: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from ...bindings.mlir import ir, string_value
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ...dialects.tir import dialect as tir
 from ...emit import linalg, loops, scalar
@@ -18,7 +19,6 @@ from .control_flow import CONTROL_FLOW
 from .function import FunctionLowering, input_symbols, is_sized
 from .memrefs import as_value
 from .packed import PACKED, return_shapes
-from .plan import VIEWS
 from .sites import SITE, call_site
 from .views import match_cast, require_size, view
 
@@ -27,8 +27,11 @@ Lower = Callable[[FunctionLowering, Any], None]
 
 def lower_operation(into: FunctionLowering, op: Any) -> None:
     lower = _OPERATIONS.get(op.name)
+    row = row_of(op)
     if lower is not None:
         lower(into, op)
+    elif row is not None and row.is_plain_view:
+        view(into, op)
     elif _is_scalar(op):
         _copy(into, op)
     else:
@@ -237,7 +240,6 @@ _OPERATIONS: dict[str, Lower] = {
     "relax.call_tir_inplace": _call_tir_inplace,
     "func.call": _call_function,
     "func.return": _return,
-    **dict.fromkeys(VIEWS, view),
     "relax.match_cast": match_cast,
     "arith.constant": _constant,
     "relax.constant": _constant,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
-from .plan import IN_PLACE, VIEWS
+from ...dialects.core.aliases import aliases, written_by
 
 #: On a graph function, and on what it is lowered to: positions of inputs that it may write to.
 WRITTEN = "relax.written"
@@ -32,7 +32,7 @@ def _written(function: Any, known: dict[str, set[int]]) -> set[int]:
     found = set()
     for op in _operations(body):
         found |= {inputs[value] for value in _targets(op, known) if value in inputs}
-        for result, operand in _shared(op):
+        for result, operand in zip(op.results, aliases(op), strict=True):
             if operand in inputs:
                 inputs[result] = inputs[operand]
     return found
@@ -47,19 +47,7 @@ def _operations(block: Any) -> Iterator[Any]:
 
 
 def _targets(op: Any, known: dict[str, set[int]]) -> list[Any]:
-    """The operands whose memory an operation may write to; a packed function with effects may write to any."""
-    if op.name in IN_PLACE:
-        return [op.operands[index] for index in op.opview.inplace_indices if index >= 0]
+    """The operands whose memory an operation may write to."""
     if op.name == "func.call":
         return [op.operands[index] for index in known.get(str(op.attributes["callee"].value), ())]
-    return list(op.operands) if op.name == "relax.call_packed" else []
-
-
-def _shared(op: Any) -> list[tuple[Any, Any]]:
-    """Results that are an operand's memory."""
-    if op.name in VIEWS:
-        return [(op.results[0], op.operands[0])]
-    if op.name in IN_PLACE:
-        indices = op.opview.inplace_indices
-        return [(result, op.operands[i]) for result, i in zip(op.results, indices, strict=True) if i >= 0]
-    return []
+    return written_by(op)
