@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir.targets  # noqa: F401  # makes this project's targets known
 from intrinsic_jit import compiled, loop_text
+from own_rules import without_new
 from relax_mlir.bindings.conversion import Decline
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects import tir
@@ -62,10 +63,8 @@ def lowered(text: str, target: str, **options: Any) -> str:
 @pytest.fixture
 def rules() -> Iterator[None]:
     """What a test registers is forgotten after it."""
-    before = {key: list(rules) for key, rules in registry._RULES.items()}
-    yield
-    registry._RULES.clear()
-    registry._RULES.update(before)
+    with without_new(registry._RULES):
+        yield
 
 
 def test_own_intrinsic_is_an_external_call_on_its_target() -> None:
