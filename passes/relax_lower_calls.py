@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..bindings.navigation import functions_in
 from ..bindings.pass_manager import run_upstream
 from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
@@ -36,12 +37,8 @@ class LowerCalls(Pass):
 
 def graph_functions(module: Any) -> list[Any]:
     """The functions with a body that are no PrimFuncs and not lowered yet."""
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
     return [
-        operation
-        for operation in operations
-        if operation.name == "func.func"
-        and not is_prim_func(operation)
-        and len(operation.regions[0].blocks)
-        and INPUTS not in operation.attributes
+        function
+        for function in functions_in(module)
+        if not is_prim_func(function) and len(function.regions[0].blocks) and INPUTS not in function.attributes
     ]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion, ConversionRewriter, Decline
 from ..bindings.mlir import ir, string_value
+from ..bindings.navigation import functions_in
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
 from ..emit.numbers import Number, element_type, to_float, with_element
@@ -16,7 +17,6 @@ from ..emit.small_floats import SMALL_FLOATS
 from ..targets.core.registry import find_target, legal_operators
 from .core.base import Pass
 from .core.registry import register_pass
-from .inline.call_graph import functions_in
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op, is_intrinsic
 
 _NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))

@@ -10,8 +10,8 @@ from typing import Any
 from .bindings.handles import erased_error, erasing, is_foreign
 from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, canonical_type, encode
-from .dialects.core.function_attributes import ARGUMENT_NAME
 from .dialects.core.operands import as_value
+from .dialects.relax.function_attributes import ARGUMENT_NAME
 from .dialects.script.outline import signature
 from .support.errors import RelaxError
 

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.mlir import ir
-from ..core.function_attributes import ARGUMENT_NAME
+from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .attributes import attribute_items, attribute_text, short_item
 from .locations import location_name

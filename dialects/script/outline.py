@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.text import readable
-from ..core.function_attributes import ARGUMENT_NAME
+from ..relax.function_attributes import ARGUMENT_NAME
 from .types import type_text
 
 _MOST_LINES = 20

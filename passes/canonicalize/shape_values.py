@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, innermost
 from ...bindings.patterns import Pattern, Rewriter, defining_op
-from ...bindings.rewriting import parent_of
 from ...dialects.core.codec import decode, encode_dims
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
@@ -35,12 +35,10 @@ def _shape_expr(op: Any, dims: tuple[Dim, ...]) -> Any:
 
 def _parameter_symbols(operation: Any) -> frozenset[str]:
     """The symbols in the types of the parameters of the function around."""
-    function = parent_of(operation)
-    while function is not None and function.name != "func.func":
-        function = parent_of(function)
+    function = innermost(operation, "func.func")
     if function is None:
         return frozenset()
-    return frozenset().union(*(symbols_of(value.type) for value in function.regions[0].blocks[0].arguments))
+    return frozenset().union(*(symbols_of(value.type) for value in body_of(function).arguments))
 
 
 def shape_of_shaped(op: Any, rewriter: Rewriter) -> Any:

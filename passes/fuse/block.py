@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, innermost, operations_of
 from ...dialects.core.aliases import mutated_values, root_of
 from ...dialects.core.codec import decode
 from ...dialects.core.substitute import symbols_of
@@ -34,7 +35,7 @@ class BlockGroups:
     ):
         self._block = block
         self._limits = limits
-        self._operations = [view.operation for view in block.operations]
+        self._operations = operations_of(block)
         self._positions = {op: position for position, op in enumerate(self._operations)}
         #: By the position of each member: its group, and where the group's call will stand.
         self._group: dict[int, Group] = {}
@@ -186,10 +187,8 @@ class BlockGroups:
 
 def _known_outside(block: Any) -> set[str]:
     """The symbols in the types of the arguments of this block and of the function."""
-    function = block.owner.operation
-    while function.name != "func.func":
-        function = function.parent.operation
-    arguments = [*block.arguments, *function.regions[0].blocks[0].arguments]
+    function = innermost(block.owner, "func.func")
+    arguments = [*block.arguments, *body_of(function).arguments]
     return {name for argument in arguments for name in symbols_of(argument.type)}
 
 

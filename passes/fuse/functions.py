@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...dialects.core.function_attributes import VISIBILITY
+from ...bindings.navigation import body_of, functions_in, symbol_name
 from ...dialects.relax import dialect as relax
+from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import TARGET, make_prim_func
 from ..core.journal import Journal
-from ..inline.call_graph import functions_in, remove_dead, symbol_name
+from ..inline.call_graph import remove_dead
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
 from .compose import group_body
 from .group import Group
@@ -66,7 +67,7 @@ class FusedFunctions:
         }
         if members[0].info.target:
             attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
-        with ir.InsertionPoint(self._module.regions[0].blocks[0]):
+        with ir.InsertionPoint(body_of(self._module)):
             make_prim_func(
                 name,
                 inputs,

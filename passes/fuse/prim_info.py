@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import body_of, function_type_of, symbol_name
 from ...dialects.core.dialect import row_of
 from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, OpPattern, is_prim_func, op_pattern
 from ..intrinsics.registry import is_intrinsic
@@ -86,14 +87,14 @@ class PrimInfo:
 
 
 def operation_at(function: Any, position: int) -> Any:
-    return function.regions[0].blocks[0].operations[position].operation
+    return body_of(function).operations[position].operation
 
 
 def prim_info(function: Any) -> PrimInfo | None:
     """None where the function is nothing that fusion could look into."""
     if not is_prim_func(function) or not _is_open(function):
         return None
-    type_ = ir.FunctionType(function.attributes["function_type"].value)
+    type_ = function_type_of(function)
     pattern = op_pattern(function)
     blocks = list(function.regions[0].blocks)
     if pattern is None or pattern > OpPattern.OUT_EWISE_FUSABLE or len(blocks) != 1 or not _is_pure(function):
@@ -104,7 +105,7 @@ def prim_info(function: Any) -> PrimInfo | None:
     reads, asked = _parameter_uses(blocks[0], operations)
     info = PrimInfo(
         function,
-        string_value(function.attributes["sym_name"]),
+        symbol_name(function),
         pattern,
         string_value(function.attributes[TARGET]) if TARGET in function.attributes else "",
         tuple(type_.inputs),
@@ -224,7 +225,7 @@ def _writes_each(generic: Any, block: Any, end: Any) -> bool:
     if generic.operands[len(generic.operands) - 1] != output:
         return False
     others = [use.owner.operation for use in output.uses if use.owner.operation != generic]
-    scalars = generic.regions[0].blocks[0].arguments
+    scalars = body_of(generic).arguments
     reads_output = next(iter(scalars[len(scalars) - 1].uses), None) is not None
     is_parallel = all("parallel" in str(iterator) for iterator in generic.attributes["iterator_types"])
     used_once = sum(1 for use in output.uses if use.owner.operation == generic) == 1

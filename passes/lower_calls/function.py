@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import body_of, last_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
+from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from ...dialects.tir import dialect as tir
 from ...emit import linalg
 from ..core.journal import Journal
@@ -42,8 +43,8 @@ class FunctionLowering:
     def __init__(self, function: Any):
         self.function = function
         self.context = function.context
-        self.name = string_value(function.attributes["sym_name"])
-        self._body = function.regions[0].blocks[0]
+        self.name = symbol_name(function)
+        self._body = body_of(function)
         self.sizes = Sizes()
         self.plan = Plan()
         #: Tensors as memrefs, shapes as lists of sizes, the others as they are.
@@ -120,7 +121,7 @@ class FunctionLowering:
         """Makes the lowered function in front of the graph's and erases that."""
         with self.context, self.function.location, ir.InsertionPoint(self.function):
             lowered = self._declare()
-        with self.context, self.function.location, ir.InsertionPoint(lowered.regions[0].blocks[0]):
+        with self.context, self.function.location, ir.InsertionPoint(body_of(lowered)):
             self._begin()
             self.lower_block(self._body)
         self.function.erase()
@@ -145,12 +146,12 @@ class FunctionLowering:
         }
         lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)
         lowered.regions[0].blocks.append(*types)
-        self._arguments = list(lowered.regions[0].blocks[0].arguments)
+        self._arguments = list(body_of(lowered).arguments)
         return lowered
 
     def _makers(self) -> list[str]:
         symbols = ir.SymbolTable(self.function.parent.operation)
-        last = self._body.operations[len(self._body.operations) - 1].operation
+        last = last_of(self._body)
         return [maker(value, symbols) for value in last.operands]
 
     def _parameter(self, info: Info) -> Any:

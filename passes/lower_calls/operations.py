@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import function_type_of, innermost
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -82,7 +83,7 @@ def _call_tir_inplace(into: FunctionLowering, op: Any) -> None:
 def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
     name = op.opview.func
     callee = _function(op, name)
-    types = list(ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value).inputs)
+    types = list(function_type_of(callee).inputs)
     passed = [_fitted(value, type_, op) for value, type_ in zip([*inputs, *outputs], types, strict=True)]
     reference = ir.FlatSymbolRefAttr.get(name)
     attributes = {"callee": reference, SITE: call_site(op, callee)}
@@ -90,10 +91,7 @@ def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]
 
 
 def _function(op: Any, name: str) -> Any:
-    module = op
-    while module.name != "builtin.module":
-        module = module.parent.operation
-    symbols = ir.SymbolTable(module)
+    symbols = ir.SymbolTable(innermost(op, "builtin.module"))
     if name in symbols:
         return symbols[name].operation
     raise located_error(f"'{op.name}' op calls @{name}, which the module does not have", op.location)

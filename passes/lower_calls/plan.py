@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...bindings.navigation import body_of, last_of
 from ...dialects.core.aliases import aliases
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -71,7 +72,7 @@ class Plan:
 def make_plan(function: Any, knows: Callable[[Any], bool], see: Callable[[int, Any], None] | None = None) -> Plan:
     """`knows(dim)`: whether a size can be computed when the function begins; `see` is told positions."""
     planner = _Planner(knows, see)
-    block = function.regions[0].blocks[0]
+    block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)
     inside = [buffer for buffer in planner.plan.buffers.values() if planner.has_place(buffer)]
@@ -136,7 +137,7 @@ class _Planner:
 
     def choose_outputs(self, block: Any) -> None:
         """What the function returns is written into the caller's memory at once where that is possible."""
-        for index, value in enumerate(block.operations[len(block.operations) - 1].operation.operands):
+        for index, value in enumerate(last_of(block).operands):
             buffer = self._owner.get(value)
             if buffer is None or buffer.output is not None or len(buffer.path) > 1:
                 continue

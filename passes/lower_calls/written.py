@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, symbol_name
 from ...dialects.core.aliases import aliases, written_by
 
 #: On a graph function, and on what it is lowered to: positions of inputs that it may write to.
@@ -19,15 +20,15 @@ def mark_written_inputs(functions: Sequence[Any]) -> None:
     before = -1
     while before != (before := sum(map(len, written.values()))):  # functions may call each other in any order
         for function in functions:
-            written[string_value(function.attributes["sym_name"])] = _written(function, written)
+            written[symbol_name(function)] = _written(function, written)
     for function in functions:
-        positions = sorted(written[string_value(function.attributes["sym_name"])])
+        positions = sorted(written[symbol_name(function)])
         if positions:
             function.attributes[WRITTEN] = ir.DenseI64ArrayAttr.get(positions, function.context)
 
 
 def _written(function: Any, known: dict[str, set[int]]) -> set[int]:
-    body = function.regions[0].blocks[0]
+    body = body_of(function)
     inputs = {argument: position for position, argument in enumerate(body.arguments)}
     found = set()
     for op in _operations(body):

@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...bindings.rewriting import located_error
-from ...dialects.core.groups import INPUT_GROUPS, LIST, NOTHING, RESULT_GROUPS, VALUE, Group, decode_groups
 from ...dialects.core.infos import Info, TensorInfo
+from ...dialects.relax.function_attributes import (
+    INPUT_GROUPS,
+    LIST,
+    NOTHING,
+    RESULT_GROUPS,
+    VALUE,
+    Group,
+    decode_groups,
+)
 from .signature import Given, ListInfo, NothingInfo, OptionalInfo, Passed, Result
 
 

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 from ....bindings.mlir import ir, string_value
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
-from ....dialects.core.function_attributes import RESULT_NAMES
-from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
+from ....dialects.relax.function_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
