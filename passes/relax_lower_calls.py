@@ -13,6 +13,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.constants import add_globals
 from .lower_calls.function import INPUTS, FunctionLowering
+from .lower_calls.operations import lower_operation
 from .lower_calls.written import mark_written_inputs
 
 
@@ -29,7 +30,7 @@ class LowerCalls(Pass):
         add_globals(op, functions)
         mark_written_inputs(functions)
         for function in functions:
-            lowered = FunctionLowering(function).run()
+            lowered = FunctionLowering(function, lower_operation).run()
             # What has no place in the arena is given back behind its last use: memory is held no longer than it is
             # read, and what fails has little to give back.
             run_upstream(lowered, ["optimize-allocation-liveness"])

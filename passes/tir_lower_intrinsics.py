@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion, ConversionRewriter, Decline
-from ..bindings.mlir import ir, string_value
+from ..bindings.mlir import ir, is_several, string_value
 from ..bindings.navigation import functions_in
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
@@ -99,11 +99,9 @@ def _count_made() -> int:
 
 
 def _unwrapped(outcome: Any) -> Any:
-    if isinstance(outcome, Number):
-        return outcome.value
-    if isinstance(outcome, (list, tuple)):
-        return [item.value if isinstance(item, Number) else item for item in outcome]
-    return outcome
+    if is_several(outcome):
+        return [_unwrapped(item) for item in outcome]
+    return outcome.value if isinstance(outcome, Number) else outcome
 
 
 def _through_f32(op: Any, operands: list[Any], rewriter: ConversionRewriter) -> Any:

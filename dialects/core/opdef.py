@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
+from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .attributes import AttrKind
@@ -262,8 +263,7 @@ class OpDef:
         """The results' infos as a list, however the inference function returns them."""
         assert self.infer is not None, f"{self.full_name} states its result types"
         inferred = self.infer(call)
-        # An info is a named tuple itself; several results are a plain sequence of them.
-        return [inferred] if hasattr(inferred, "_fields") else list(inferred)  # type: ignore[list-item]
+        return as_list(inferred)
 
     def segment(self, values: Sequence[Any], sizes: Sequence[int] | None) -> dict[str, Any]:
         """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from ...bindings.mlir import ir
+from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, function_type_of, symbol_name
+from ...dialects.core.infos import Info
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.codec import encode
@@ -123,7 +124,7 @@ def _context(ip: Any, loc: Any) -> Any:
 def _as_type(item: Any, context: Any) -> Any:
     if isinstance(item, ir.Type):
         return item
-    if hasattr(item, "_fields"):
+    if isinstance(item, Info):
         return encode(item, context)
     if not isinstance(item, str):
         raise RelaxError(f"a parameter's type must be an MLIR type, an info or text, got {type(item).__name__}")
@@ -162,7 +163,7 @@ def _fill(operation: Any, name: str, results: Sequence[Any], body: Callable[...,
 def _returned(values: Any) -> list[Any]:
     if values is None:
         return []
-    items = list(values) if isinstance(values, (list, tuple)) else [values]
+    items = as_list(values)
     return [item if isinstance(item, ir.Value) else item.operation.result for item in items]
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.legality import operations_in
-from ...bindings.mlir import ir
+from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
@@ -284,7 +284,7 @@ def _with_types(body: Body, types: Sequence[Any]) -> Body:
 
     def typed(*parameters: Any) -> Any:
         values = body(*parameters)
-        several = values if isinstance(values, (list, tuple)) else [values]
+        several = as_list(values)
         return [_fitting(*pair) for pair in zip(several, types, strict=True)] if len(several) == len(types) else values
 
     return typed

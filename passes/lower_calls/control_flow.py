@@ -63,8 +63,6 @@ def _while(into: FunctionLowering, op: Any) -> None:
 
 def _lower_region(into: FunctionLowering, source: Any, target: Any, types: Sequence[Any]) -> None:
     """A block whose tensor arguments are its own, with what it yields in the end as memory of these types."""
-    from .operations import lower_operation
-
     outer = into.sizes
     into.sizes = outer.nested()
     into.owned.append([])
@@ -76,9 +74,7 @@ def _lower_region(into: FunctionLowering, source: Any, target: Any, types: Seque
     with ir.InsertionPoint(target):
         for argument, value in zip(source.arguments, target.arguments, strict=True):
             into.define_dims(decode(argument.type), value)
-        for operation in operations[:-1]:
-            with operation.location:
-                lower_operation(into, operation)
+        into.lower_all(operations[:-1])
         _yield(into, operations[-1], types)
     into.sizes = outer
 

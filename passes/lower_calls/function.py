@@ -7,11 +7,11 @@ it there. The types of the graph's function stay as attributes, for whoever call
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import body_of, last_of, symbol_name
+from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
@@ -40,8 +40,10 @@ COUNTED = "relax.counted"
 class FunctionLowering:
     """What is known while a function's operations are lowered one after the other."""
 
-    def __init__(self, function: Any):
+    def __init__(self, function: Any, lower: Callable[[FunctionLowering, Any], None]):
+        """`lower` makes code of one of its operations."""
         self.function = function
+        self._lower = lower
         self.context = function.context
         self.name = symbol_name(function)
         self._body = body_of(function)
@@ -123,7 +125,7 @@ class FunctionLowering:
             lowered = self._declare()
         with self.context, self.function.location, ir.InsertionPoint(body_of(lowered)):
             self._begin()
-            self.lower_block(self._body)
+            self.lower_all(operations_of(self._body))
         self.function.erase()
         return lowered
 
@@ -228,12 +230,10 @@ class FunctionLowering:
 
     # ---- blocks ----
 
-    def lower_block(self, block: Any) -> None:
-        from .operations import lower_operation
-
-        for view in list(block.operations):
-            with view.operation.location:
-                lower_operation(self, view.operation)
+    def lower_all(self, operations: Sequence[Any]) -> None:
+        for op in operations:
+            with op.location:
+                self._lower(self, op)
 
     def give_back(self) -> None:
         """Ends the innermost block's memory."""
