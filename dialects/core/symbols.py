@@ -307,5 +307,12 @@ _OPERATORS: dict[str, Callable[..., Size]] = {
     "max": lambda *sizes: extremum("max", sizes),
 }
 
+
+def _read(text: str) -> SymExpr:
+    expression = parse(text)
+    assert isinstance(expression, SymExpr)
+    return expression
+
+
 # An expression is pickled and copied as its text.
-copyreg.pickle(SymExpr, lambda expression: (parse, (str(expression),)))
+copyreg.pickle(SymExpr, lambda expression: (_read, (str(expression),)))

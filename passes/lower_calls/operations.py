@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from string import Formatter
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
@@ -11,8 +13,9 @@ from ...bindings.navigation import function_type_of, innermost
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bool, is_int
 from ...dialects.tir import dialect as tir
+from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import linalg, loops, scalar
 from . import memrefs, scalars
 from .constants import GLOBAL
@@ -211,26 +214,47 @@ def _from_elements(into: FunctionLowering, op: Any) -> None:
         loops.store(into.get(value), flat, index)
 
 
+# What no message has in it, as long as one is made.
+_PLACE = "\0"
+
+
 def _assert(into: FunctionLowering, op: Any) -> None:
-    """The message's places are filled with what scalars are integers."""
-    condition, *shown = op.operands
-    value = into.get(condition)
-    if isinstance(value.type, ir.MemRefType):
-        value = loops.load(value, *[0] * value.type.rank)
-    format_ = op.opview.format or "assertion failed"
-    numbers = [into.get(each) for each in shown]
-    fits = len(numbers) <= 3 and all(
-        isinstance(number, ir.Value) and isinstance(number.type, ir.IntegerType) for number in numbers
-    )
-    if not fits or format_.count("{}") != len(numbers):
-        numbers, format_ = [], format_.replace("{}", "?")
-    wide = [_extended(number) for number in numbers]
-    tir.ops["assert"](value, wide, kind="AssertionError", message=format_)
+    """The message shows integers, as many as one can show; for other values it has a question mark."""
+    condition, *values = op.operands
+    numbers: list[Any] = []
+    message, following = "", itertools.count()
+    for literal, field, specification, _ in Formatter().parse(op.opview.format or "assertion failed"):
+        message += literal
+        if field is None:
+            continue
+        value = values[int(field or next(following))]
+        for _ in range((specification or "").count("{}")):
+            next(following)
+        number = _as_number(into, value) if len(numbers) < MOST_NUMBERS else None
+        message += "?" if number is None else _PLACE
+        numbers += [] if number is None else [number]
+    # Braces that were written as such are no place for a number.
+    message = message.replace("{}", "{ }").replace(_PLACE, "{}")
+    tir.ops["assert"](_element(into, condition), numbers, kind="AssertionError", message=message)
 
 
-def _extended(number: Any) -> Any:
-    i64 = ir.IntegerType.get_signless(64)
-    return number if number.type == i64 else scalar.create("arith.extsi", number, type_=i64)
+def _element(into: FunctionLowering, value: Any) -> Any:
+    """A scalar, or the only element of a tensor."""
+    lowered = into.get(value)
+    is_tensor = isinstance(lowered, ir.Value) and isinstance(lowered.type, ir.MemRefType)
+    return loops.load(lowered, *[0] * lowered.type.rank) if is_tensor else lowered
+
+
+def _as_number(into: FunctionLowering, value: Any) -> Any:
+    """An integer, or a tensor of no dimensions that holds one, as an i64; None for anything else."""
+    info = decode(value.type)
+    is_one = isinstance(info, ScalarInfo) or isinstance(info, TensorInfo) and info.shape == ()
+    if not is_one or not (is_int(info.dtype) or is_bool(info.dtype)):
+        return None
+    element = _element(into, value)
+    if is_bool(info.dtype):
+        return scalar.create("arith.extui", element, type_=ir.IntegerType.get_signless(64))
+    return linalg.as_i64(scalars.passed(element, ScalarInfo(info.dtype)))
 
 
 _OPERATIONS: dict[str, Lower] = {
