@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
 from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
-from ...support.suggest import counted
+from ...support.suggest import counted, suggest
 from .attributes import AttrKind
 from .infos import Info, describe
 from .symbols import SymExpr
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # What an operand may be: the word in the table -> (base types for IRDL, how a message calls it).
 OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -147,60 +150,36 @@ class OpRow(TypedDict, total=False):
 class OpDef:
     """What an operator is, as data. operator.py adds what it does."""
 
-    def __init__(
-        self,
-        dialect: Any,
-        name: str,
-        operands: str = "",
-        *,
-        attrs: Mapping[str, AttrKind] | None = None,
-        results: str = "result",
-        infer: Infer | None = None,
-        verify: Callable[[Any, Call], None] | None = None,
-        explicit: str = "",
-        signature: str = "",
-        defaults: Mapping[str, Any] | None = None,
-        prepare: Prepare | None = None,
-        redirect: Redirect | None = None,
-        pure: bool = True,
-        role: Role = "",
-        view: str = "",
-        writes: str = "",
-        inplace: str = "",
-        destinations: bool = False,
-        shaped_by: str = "",
-        short: bool = False,
-        own: bool = False,
-        family: str = "",
-        doc: str = "",
-    ):
+    # The columns of its row, where that is silent; see OpRow.
+    infer: Infer | None = None
+    verify: Callable[[Any, Call], None] | None = None
+    explicit = ""
+    prepare: Prepare | None = None
+    redirect: Redirect | None = None
+    pure = True
+    role: Role = ""
+    view = inplace = shaped_by = ""
+    destinations = short = own = False
+    doc = ""
+
+    def __init__(self, dialect: Any, name: str, operands: str = "", *, family: str = "", **row: Unpack[OpRow]):
         self.dialect = dialect
         self.name = name
         self.full_name = f"{dialect.name}.{name}"
-        self.operands = tuple(OperandDef.parse(text) for text in operands.split())
-        self.attrs: dict[str, AttrKind] = dict(attrs or {})
-        self.results = tuple(OperandDef.parse(f"{text}:any") for text in results.split())
-        self.infer = infer
-        self.verify = verify
-        self.explicit = explicit
-        self.defaults: dict[str, Any] = dict(defaults or {})
-        self.prepare = prepare
-        self.redirect = redirect
-        self.pure = pure
-        self.role = role
-        self.view = view
-        self.writes = tuple(writes.split())
-        self.inplace = inplace
-        self.destinations = destinations
-        self.shaped_by = shaped_by
-        self.short = short
-        self.own = own
         self.family = family
-        self.doc = doc
-        self.parameters = tuple(signature.split()) or (
+        for column in row:
+            if column not in OpRow.__annotations__:
+                raise RelaxError(f"{self.full_name}: a row has no '{column}='{suggest(column, OpRow.__annotations__)}")
+        vars(self).update(row)
+        self.operands = tuple(OperandDef.parse(text) for text in operands.split())
+        self.attrs: dict[str, AttrKind] = dict(row.get("attrs") or {})
+        self.results = tuple(OperandDef.parse(f"{text}:any") for text in row.get("results", "result").split())
+        self.defaults: dict[str, Any] = dict(row.get("defaults") or {})
+        self.writes = tuple(row.get("writes", "").split())
+        self.parameters = tuple(row.get("signature", "").split()) or (
             *(operand.name for operand in self.operands),
             *self.attrs,
-            *([explicit] if explicit else []),
+            *([self.explicit] if self.explicit else []),
         )
         variable = [operand for operand in self.operands if operand.arity != "single"]
         #: Several operands of variable number: the operation says how many each has.
@@ -234,16 +213,15 @@ class OpDef:
 
     def _check_facts(self) -> None:
         single = [operand.name for operand in self.operands if operand.arity == "single"]
-        columns: tuple[tuple[str, Sequence[str], Sequence[str], str], ...] = (
-            ("view", [self.view] if self.view else [], single, "single operand"),
-            ("shaped_by", [self.shaped_by] if self.shaped_by else [], single, "single operand"),
-            ("writes", self.writes, [operand.name for operand in self.operands], "operand"),
-            ("inplace", [self.inplace] if self.inplace else [], list(self.attrs), "attribute"),
-        )
-        for column, named, possible, kind in columns:
-            unknown = [name for name in named if name not in possible]
-            if unknown:
-                raise RelaxError(f"{self.full_name}: {column}= names '{unknown[0]}', which is no {kind}")
+        for column, named, possible, kind in (
+            ("view", self.view, single, "single operand"),
+            ("shaped_by", self.shaped_by, single, "single operand"),
+            ("writes", " ".join(self.writes), [operand.name for operand in self.operands], "operand"),
+            ("inplace", self.inplace, list(self.attrs), "attribute"),
+        ):
+            for name in named.split():
+                if name not in possible:
+                    raise RelaxError(f"{self.full_name}: {column}= names '{name}', which is no {kind}")
         if self.view and [result.arity for result in self.results] != ["single"]:
             raise RelaxError(f"{self.full_name}: view= is for operators of one result")
         if self.writes and self.pure and self.view not in self.writes:

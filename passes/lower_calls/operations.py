@@ -248,13 +248,13 @@ def _element(into: FunctionLowering, value: Any) -> Any:
 def _as_number(into: FunctionLowering, value: Any) -> Any:
     """An integer, or a tensor of no dimensions that holds one, as an i64; None for anything else."""
     info = decode(value.type)
-    is_one = isinstance(info, ScalarInfo) or isinstance(info, TensorInfo) and info.shape == ()
-    if not is_one or not (is_int(info.dtype) or is_bool(info.dtype)):
+    dtype = info.dtype if isinstance(info, ScalarInfo) or isinstance(info, TensorInfo) and info.shape == () else ""
+    if not is_int(dtype) and not is_bool(dtype):
         return None
     element = _element(into, value)
-    if is_bool(info.dtype):
+    if is_bool(dtype):
         return scalar.create("arith.extui", element, type_=ir.IntegerType.get_signless(64))
-    return linalg.as_i64(scalars.passed(element, ScalarInfo(info.dtype)))
+    return linalg.as_i64(scalars.passed(element, ScalarInfo(dtype)))
 
 
 _OPERATIONS: dict[str, Lower] = {

@@ -65,7 +65,7 @@ def _told(into: FunctionLowering, op: Any, info: TensorInfo, memref: Any) -> lis
     known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
     if known.count(False) > 1:
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
-    told = [into.sizes.compute(dim) for dim, is_known in zip(info.shape or (), known, strict=True) if is_known]
+    told = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
     if False in known:
         rest = scalar.maximum(as_value(memrefs.count(told)), linalg.constant_index(1), "index")
         count = as_value(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))

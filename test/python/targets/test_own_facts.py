@@ -191,6 +191,7 @@ def test_only_intrinsics_without_an_effect_are_fused(dialect: str, intrinsic: st
         ({"inplace": "axis"}, r"inplace= names 'axis', which is no attribute"),
         ({"shaped_by": "shape"}, r"shaped_by= names 'shape', which is no single operand"),
         ({"view": "x", "results": "a b"}, r"view= is for operators of one result"),
+        ({"veiw": "x"}, r"a row has no 'veiw='.*'view'"),
         ({"role": "calls"}, r"role= is one of call, literal, shape, effect, not 'calls'"),
     ],
 )
