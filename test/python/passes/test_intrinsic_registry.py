@@ -73,6 +73,23 @@ def test_own_intrinsic_is_an_external_call_on_its_target() -> None:
     assert "vta.coproc_dep_pop" not in text
 
 
+def test_a_function_says_whose_rules_it_gets() -> None:
+    """One of another target than the module's, beside one that says nothing, and one whose target nobody knows."""
+    other = PROGRAM.replace("@f(", "@g(").replace("{llvm.emit_c_interface}", '{tir.prim_func, tir.target = "vta"}')
+    on_llvm, on_vta = lowered(PROGRAM + other, "llvm").split("func.func @g(")
+    assert "arith.muli" in on_llvm and "tir.call_extern" not in on_llvm
+    assert 'func = "VTADepPop"' in on_vta and "arith.muli" not in on_vta
+    with pytest.raises(RelaxError, match="unknown target 'vtb'"):
+        lowered(PROGRAM + other.replace('"vta"', '"vtb"'), "llvm")
+    with pytest.raises(RelaxError, match=r"tir-lower-intrinsics for vta cannot convert 'tir\.exp'"):
+        lowered(
+            loop_text("f", "tir.exp", ["f32"], ["f32"]).replace(
+                "{llvm.emit_c_interface}", '{tir.prim_func, tir.target = "vta"}'
+            ),
+            "llvm",
+        )
+
+
 def test_own_intrinsic_is_arithmetic_on_llvm_and_runs() -> None:
     result = np.zeros(3, np.int32)
     compiled(PROGRAM)("f", np.array([1, 2, 3], np.int32), np.array([4, 5, 6], np.int32), result)
