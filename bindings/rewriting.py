@@ -18,7 +18,7 @@ from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
 from .ir import Location, Operation, OperationBase
-from .mlir import ir
+from .mlir import ir, is_several
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
 before_rewriting: list[Callable[[Any], None]] = []
@@ -208,7 +208,7 @@ def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Operat
         values = [outcome]
     elif isinstance(outcome, (ir.Operation, ir.OpView)):
         values = list(outcome.operation.results)
-    elif isinstance(outcome, (list, tuple)) or type(outcome).__name__ == "OpResultList":
+    elif is_several(outcome):
         values = [_single_value(item, name, operation) for item in outcome]
     else:
         expected = "the values that replace its results (a value, an operation, a list; () where there are none)"
