@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ..dialects.tir.prim_func import is_prim_func
 from ..emit.structured import structured_ops
 from ..targets.core.chosen import parse_target
-from ..targets.core.machine import machine_of
+from ..targets.core.code import find_backend
 from .core.base import Pass
 from .core.registry import register_pass
 from .schedule.applying import apply_plans
@@ -32,12 +32,12 @@ class TirApplyPlan(Pass):
         parse_target(self.target)
 
     def run(self, op: Any) -> None:
-        machine = None
+        machine, chosen = None, parse_target(self.target)
         for view in op.operation.regions[0].blocks[0].operations:
             function = view.operation
             if not is_prim_func(function) or not len(function.regions[0].blocks):
                 continue
             operations = structured_ops(function, named=True)
             if any(PLAN in operation.attributes or UNPLANNED in operation.attributes for operation in operations):
-                machine = machine or machine_of(parse_target(self.target))
+                machine = machine or find_backend(chosen.name).machine(chosen)
                 apply_plans(function, operations, machine)

@@ -19,7 +19,7 @@ from ...emit.structured import StructuredOp
 from ...support.errors import RelaxError
 from ...support.places import place_of
 from ...targets.core.machine import Machine
-from ...targets.core.registry import fallback_chain, find_target, load_schedules
+from ...targets.core.registry import find_target, load_schedules, schedules_chain
 from .plan import Plan
 
 #: Gives the plan of an operation, whose loops are joined where they can be, or raises Decline with the reason.
@@ -54,6 +54,6 @@ def register_plan(target: str = "default") -> Callable[[PlanFunction], PlanFunct
 
 def plan_rules(target: str) -> list[PlanRule]:
     """The rules to try for a target, its own first."""
-    chain = fallback_chain(target)
+    chain = schedules_chain(target)
     load_schedules(chain)
     return [rule for step in chain for rule in _RULES.get(step.name, {}).values()]

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .chosen import ChosenTarget
-from .code import code_module
-
 
 @dataclass(frozen=True)
 class Machine:
@@ -23,10 +20,3 @@ class Machine:
     def lanes(self, bits: int) -> int:
         """Numbers of so many bits in a register."""
         return max(self.vector_bytes * 8 // bits, 1)
-
-
-def machine_of(target: ChosenTarget) -> Machine:
-    """The machine that a target with its options describes. Raises RelaxError for one without a code generator."""
-    machine = code_module(target.name).machine(target)
-    assert isinstance(machine, Machine)
-    return machine

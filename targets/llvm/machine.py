@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from ..core.chosen import ChosenTarget
+from ..core.backend import ChosenTarget
 from ..core.machine import Machine
-from .code_target import code_target
+from .objects.code_target import code_target
 
 
 def machine(target: ChosenTarget) -> Machine:

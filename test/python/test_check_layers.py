@@ -21,6 +21,9 @@ GOOD_TREE = {
     "dialects/relax/ops.py": "from ...bindings.mlir import ir\nfrom ..core import table\n",
     "passes/inline.py": "from ..dialects.relax import ops\n\n\ndef run():\n    import numpy\n",
     "passes/types.py": "import typing\n\nif typing.TYPE_CHECKING:\n    import numpy\nelse:\n    x = 1\n",
+    "targets/__init__.py": "from . import llvm\n",
+    "targets/cuda/a.py": "from .. import core, host\nfrom ... import passes\nfrom ..default import rules\n",
+    "targets/cuda/b.py": "from . import a\nfrom ..cuda import a\nfrom ..host.entry import x\n",
     "frontends/onnx/read.py": "import numpy\n\nfrom ...passes import inline\n",
     "tools/opt.py": "from .. import Module\nfrom ..targets import llvm\nfrom ..frontends import onnx\n",
     "tools/dev/report.py": "#!/usr/bin/env python3\n" + SPDX + "import numpy\n\nimport relax_mlir\n",
@@ -101,6 +104,14 @@ def test_wheel_root_is_named_by_the_shim_alone(tree: Path, file: str, code: str)
         ("passes/core/a.py", "from .. import inline", "`passes/core` must not import `passes`"),
         ("targets/core/a.py", "from ..llvm import target", "`targets/core` must not import `targets`"),
         ("passes/a.py", "from ..targets.llvm import target", "`passes` must not import `targets`"),
+        (
+            "targets/cuda/a.py",
+            "from ..llvm.units import x",
+            "the target `cuda` must not import the target `llvm`: what",
+        ),
+        ("targets/cuda/a.py", "from .. import core, llvm", "the target `cuda` must not import the target `llvm`"),
+        ("targets/cuda/passes/a.py", "from ...llvm import x", "the target `cuda` must not import the target `llvm`"),
+        ("targets/default/a.py", "from ...targets import llvm", "`default` must not import the target `llvm`"),
         ("bindings/a.py", "from ..dialects import relax", "`bindings` must not import `dialects`"),
         ("bindings/a.py", "from .. import passes", "`bindings` must not import `passes`"),
         ("dialects/relax/a.py", "from ...passes.inline import x", "`dialects` must not import `passes`"),
@@ -183,6 +194,38 @@ def test_slow_import_at_start_up(tree: Path, folder: str, code: str) -> None:
     assert status == 1
     assert len(lines) == 1
     assert lines[0].endswith("imported when the module is: import it inside the function that needs it")
+
+
+def test_files_that_import_one_another(tree: Path) -> None:
+    write(tree, "passes/c.py", "from .fuse import b\n")
+    write(tree, "passes/fuse/a.py", "import sys\nfrom .. import c\n")
+    write(tree, "passes/fuse/b.py", "from .a import x\n")
+    write(tree, "relax_mlir/one.py", "from .two import x\n")
+    write(tree, "relax_mlir/two.py", "from . import one\n")
+    assert check(tree) == (
+        1,
+        [
+            "passes/c.py:2:1: error: files import one another: "
+            "passes/c.py -> passes/fuse/b.py -> passes/fuse/a.py -> passes/c.py",
+            "relax_mlir/one.py:2:1: error: files import one another: "
+            "relax_mlir/one.py -> relax_mlir/two.py -> relax_mlir/one.py",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "def late():\n    from .a import x",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import x",
+        "from .a_helper import x",
+    ],
+)
+def test_what_is_imported_later_or_for_types_closes_no_circle(tree: Path, back: str) -> None:
+    write(tree, "passes/fuse/a.py", "from .b import x\n")
+    write(tree, "passes/fuse/b.py", back + "\n")
+    write(tree, "passes/fuse/a_helper.py", "")
+    assert check(tree) == (0, [])
 
 
 def test_file_that_cannot_be_read_as_python(tree: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "relax_mlir"
@@ -29,15 +30,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "emit": _BELOW_EMIT,
     # What a pass is, and what a target is: both are floors of their own below the passes.
     "passes/core": _BELOW_EMIT,
-    "targets/core": (*_BELOW_EMIT, "passes/core"),
+    "targets/core": (*_BELOW_EMIT, "passes/core", "runtime"),
     "passes": _BELOW_PASSES,
     "frontends": _BELOW_TARGETS,
     # An artifact is what targets make; the runtime itself needs nothing of the compiler.
     "targets": (*_BELOW_TARGETS, "runtime"),
-    "runtime": (),
+    "runtime": ("support",),
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
+# A target imports no other; these are what targets share.
+SHARED_TARGETS = frozenset({"core", "host", "default"})
 # These are imported whenever a tool starts, and these modules are what would make that slow.
 START_UP_FOLDERS = frozenset(
     {PACKAGE, "support", "bindings", "dialects", "emit", "passes", "passes/core", "targets/core", "tools"}
@@ -81,7 +84,9 @@ class Source:
 
 def check_repository(root: Path) -> list[Violation]:
     """Every violation in the Python files under `root`, in the order of files and lines."""
-    return sorted(violation for file in _python_files(root) for violation in _check_file(root, file))
+    checked = [_check_file(root, file) for file in _python_files(root)]
+    sources = [source for source, _ in checked if source is not None and source.folder is not None]
+    return sorted([*_check_circles(sources), *(violation for _, violations in checked for violation in violations)])
 
 
 def _python_files(root: Path) -> Iterator[Path]:
@@ -96,21 +101,22 @@ def _python_files(root: Path) -> Iterator[Path]:
                 yield (Path(folder) / name).relative_to(root)
 
 
-def _check_file(root: Path, file: Path) -> Iterator[Violation]:
+def _check_file(root: Path, file: Path) -> tuple[Source | None, list[Violation]]:
     try:
         text = (root / file).read_text(encoding="utf-8")
-        tree = ast.parse(text, filename=str(file))
+        source = Source(file, _package_folder(file), ast.parse(text, filename=str(file)))
     except UnicodeDecodeError as error:
-        yield Violation(file, 1, 1, f"not UTF-8: {error.reason} at byte {error.start}")
-        return
+        return None, [Violation(file, 1, 1, f"not UTF-8: {error.reason} at byte {error.start}")]
     except SyntaxError as error:
-        yield Violation(file, error.lineno or 1, error.offset or 1, f"not valid Python: {error.msg}")
-        return
-    source = Source(file, _package_folder(file), tree)
-    yield from _check_text(file, text.splitlines())
+        return None, [Violation(file, error.lineno or 1, error.offset or 1, f"not valid Python: {error.msg}")]
+    return source, [*_check_text(file, text.splitlines()), *_check_source(source)]
+
+
+def _check_source(source: Source) -> Iterator[Violation]:
     yield from _check_wheel_root(source)
     if source.folder is not None:
         yield from _check_layers(source, source.folder)
+        yield from _check_targets(source)
     if source.folder in START_UP_FOLDERS:
         yield from _check_slow_imports(source)
 
@@ -159,6 +165,21 @@ def _check_layers(source: Source, folder: str) -> Iterator[Violation]:
             yield source.violation(node, f"absolute import of `{name}`: imports inside the package are relative")
 
 
+def _check_targets(source: Source) -> Iterator[Violation]:
+    if source.folder != "targets" or len(source.package) < 3:
+        return
+    own, shared = source.package[2], ", ".join(f"`targets/{name}`" for name in sorted(SHARED_TARGETS))
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.ImportFrom) or not 0 < node.level <= len(source.package):
+            continue
+        base = (*source.package[: len(source.package) - node.level + 1], *(node.module or "").split("."))
+        modules = [tuple(filter(None, (*base, alias.name))) for alias in node.names]
+        others = {module[2] for module in modules if module[1] == "targets" and len(module) > 2}
+        for other in sorted(others - SHARED_TARGETS - {own}):
+            text = f"the target `{own}` must not import the target `{other}`: what both need is in one of {shared}"
+            yield source.violation(node, text)
+
+
 def _imported_folders(source: Source) -> Iterator[tuple[ast.AST, str]]:
     """The package's folders that a file imports, `relax_mlir` itself standing for the front door."""
     for node in ast.walk(source.tree):
@@ -183,6 +204,40 @@ def _folder_of(inner: tuple[str, ...]) -> str:
     """The floor that a module is on: its folder in the package, or the folder's own floor in it."""
     floors = ("/".join(inner[:length]) for length in (2, 1) if len(inner) >= length)
     return next((floor for floor in floors if floor in MAY_IMPORT), PACKAGE)
+
+
+def _check_circles(sources: list[Source]) -> Iterator[Violation]:
+    """Files that import one another when they are imported themselves: such a circle is one file, or cut wrongly."""
+    by_module = {_module_of(source): source for source in sources}
+    imports = {source.file: dict(_imported_files(source, by_module)) for source in sources}
+    while True:
+        try:
+            TopologicalSorter(imports).prepare()
+            return
+        except CycleError as error:
+            # Each is imported by the next one; the circle is told from its first file on.
+            circle = error.args[1][:0:-1]
+            start = circle.index(min(circle))
+            circle = [*circle[start:], *circle[:start]]
+            node = imports[circle[0]].pop(circle[1])
+            shown = " -> ".join(map(str, [*circle, circle[0]]))
+            yield Violation(circle[0], node.lineno, node.col_offset + 1, f"files import one another: {shown}")
+
+
+def _module_of(source: Source) -> tuple[str, ...]:
+    parts = source.file.with_suffix("").parts
+    return (*source.package[1:], *(() if parts[-1] == "__init__" else parts[-1:]))
+
+
+def _imported_files(source: Source, by_module: dict[tuple[str, ...], Source]) -> Iterator[tuple[Path, ast.ImportFrom]]:
+    for node in _import_time_nodes(source.tree.body):
+        if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(source.package):
+            base = source.package[1 : len(source.package) - node.level + 1]
+            module = (*base, *(node.module.split(".") if node.module else ()))
+            for alias in node.names:
+                found = by_module.get((*module, alias.name)) or by_module.get(module)
+                if found is not None and found is not source:
+                    yield found.file, node
 
 
 def _check_slow_imports(source: Source) -> Iterator[Violation]:

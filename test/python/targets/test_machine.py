@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from compiling import module_with
 from relax_mlir.targets.core.chosen import parse_target
-from relax_mlir.targets.core.machine import Machine, machine_of
-from relax_mlir.targets.llvm import code_target
+from relax_mlir.targets.core.machine import Machine
+from relax_mlir.targets.llvm.objects import code_target
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -41,7 +41,8 @@ def be(host: str, monkeypatch: Any) -> None:
 
 
 def machine(target: str) -> Machine:
-    return machine_of(parse_target(target))
+    chosen = parse_target(target)
+    return rx.find_backend(chosen.name).machine(chosen)
 
 
 def plans(target: str) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from relax_mlir.runtime.cpu import host_features, host_triple
-from relax_mlir.targets.core.chosen import ChosenTarget, options_of, parse_target
-from relax_mlir.targets.core.machine import machine_of
-from relax_mlir.targets.llvm.code_target import CodeTarget, code_target
-from relax_mlir.targets.llvm.cpus import architectures
+from relax_mlir.targets.core.backend import ChosenTarget
+from relax_mlir.targets.core.chosen import options_of, parse_target
+from relax_mlir.targets.llvm.objects.code_target import CodeTarget, code_target
+from relax_mlir.targets.llvm.objects.cpus import architectures
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -109,7 +109,7 @@ def test_the_plain_name_is_this_machine() -> None:
 )
 def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
     target = parse_target(text)
-    assert machine_of(target).vector_bytes == vector_bytes
+    assert rx.find_backend(target.name).machine(target).vector_bytes == vector_bytes
     told = {name: f"tir-{name}{{target=@target{str(target).removeprefix('llvm')}}}" for name in ("plan", "apply")}
     told["apply"] = told["apply"].replace("tir-apply", "tir-apply-plan")
     for stage, plain in zip(rx.stages(text), rx.stages("llvm"), strict=True):
