@@ -17,21 +17,12 @@ from ..bindings.mlir import ir
 from ..dialects.tir import dialect as tir
 from . import linalg
 from .linalg import segments, static_and_dynamic
+from .linalg import size as size
+from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, as_index, constant, given, operation
 
-
-def size(buffer: Any, axis: int) -> Number:
-    """The size of a dimension of a memref or a tensor."""
-    if not isinstance(buffer.type, ir.MemRefType):
-        return linalg.dim(buffer, axis)
-    return operation("memref.dim", [buffer, as_index(axis)], ir.IndexType.get())
-
-
-def sizes(buffer: Any) -> list[Size]:
-    """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = list(buffer.type.shape)
-    return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(shape)]
+#: A number or an integer value as an index.
+index = as_index
 
 
 def load(buffer: Any, *indices: Any) -> Number:

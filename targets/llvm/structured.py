@@ -98,7 +98,7 @@ class StructuredOp:
         if known is not None:
             return known
         operand, axis = next(self.places_of(dim))
-        return linalg.dim(self.operands[operand], axis).value
+        return linalg.size(self.operands[operand], axis).value
 
     def places_of(self, dim: int) -> Iterator[tuple[int, int]]:
         """Operands, and their axes that are as long as a loop; at least one, or Decline."""
@@ -383,7 +383,7 @@ def _collapse(value: Any, groups: Sequence[Sequence[int]]) -> Any:
 def _expand(value: Any, like: Any, groups: Sequence[Sequence[int]]) -> Any:
     if value.type == like.type:
         return value
-    dynamic = [size for size in linalg.sizes_of(like) if not isinstance(size, int)]
+    dynamic = [size for size in linalg.sizes(like) if not isinstance(size, int)]
     attributes = {
         "reassociation": _reassociation(groups),
         "static_output_shape": ir.DenseI64ArrayAttr.get(list(like.type.shape)),
