@@ -90,7 +90,7 @@ class _GroupBody:
         loop = plain_dim(expression)
         assert loop is not None
         if loop not in self._sizes:
-            self._sizes[loop] = linalg.dim(*self._telling(loop))
+            self._sizes[loop] = linalg.size(*self._telling(loop))
         return self._sizes[loop]
 
     def _telling(self, loop: int) -> tuple[Any, int]:

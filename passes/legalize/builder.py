@@ -276,7 +276,7 @@ class RuleBuilder:
         def write(*parameters: Any) -> Any:
             *inputs, output = parameters
             for position in unproven:
-                require_broadcast(inputs[position], linalg.sizes_of(output))
+                require_broadcast(inputs[position], linalg.sizes(output))
             return broadcast_generic(inputs, output, plans, signed)
 
         def sizes(*parameters: Any) -> list[Any]:
