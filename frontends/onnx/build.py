@@ -20,7 +20,7 @@ from ...dialects.relax.function_attributes import (
     encode_groups,
 )
 from ...support.errors import RelaxError
-from .forms import all_tensors, form_of
+from .control.flattening import all_tensors, form_of
 from .importer import GraphImporter
 from .inputs import InputShape, Passed, passed_inputs
 from .model import Model

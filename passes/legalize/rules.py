@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...dialects.core.dialect import find_op
 from ...support.registry import Registry, names_of
-from ...targets.core.registry import all_targets, fallback_chain, find_target, load_rules
+from ...targets.core.registry import all_targets, find_target, load_rules, rules_chain
 
 RuleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=RuleFunction)
@@ -53,7 +53,7 @@ def rules_for(op: str, target: str) -> list[Rule]:
 
 def rules_by_op(target: str) -> dict[str, list[Rule]]:
     """`rules_for` every operator that has any, sorted by operator."""
-    chain = fallback_chain(target)
+    chain = rules_chain(target)
     load_rules(chain)
     return _RULES.by_name([(step.name,) for step in chain])
 

@@ -16,7 +16,8 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bool, is_int
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
-from ...emit import linalg, loops, scalar
+from ...emit import loops
+from ...emit.numbers import as_i64, as_index, convert
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
@@ -117,7 +118,7 @@ def _require_sizes(memref: Any, type_: Any) -> None:
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
         if size != dynamic and not isinstance(extent, int):
-            require_size(axis, linalg.constant_index(size), extent, "{}")
+            require_size(axis, as_index(size).value, extent, "{}")
 
 
 def _call_function(into: FunctionLowering, op: Any) -> None:
@@ -172,7 +173,7 @@ def _shape_expr(into: FunctionLowering, op: Any) -> None:
 
 
 def _prim_value(into: FunctionLowering, op: Any) -> None:
-    into.set(op.results[0], linalg.as_i64(as_value(into.sizes.compute(op.opview.value))))
+    into.set(op.results[0], as_i64(as_value(into.sizes.compute(op.opview.value))))
 
 
 def _shape_of(into: FunctionLowering, op: Any) -> None:
@@ -186,7 +187,7 @@ def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
     length = memrefs.dim(memref, 0)
     if not isinstance(length, int):
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
-    sizes = [linalg.as_index(loops.load(memref, axis)) for axis in range(length)]
+    sizes = [as_index(loops.load(memref, axis)).value for axis in range(length)]
     into.sizes.require_each_natural(sizes)
     into.set(op.results[0], sizes)
 
@@ -194,7 +195,7 @@ def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
 def _shape_to_tensor(into: FunctionLowering, op: Any) -> None:
     memref = into.new_tensor(op.results[0])
     for axis, extent in enumerate(into.get(op.operands[0])):
-        loops.store(linalg.as_i64(as_value(extent)), memref, axis)
+        loops.store(as_i64(as_value(extent)), memref, axis)
 
 
 def _extract(into: FunctionLowering, op: Any) -> None:
@@ -253,8 +254,8 @@ def _as_number(into: FunctionLowering, value: Any) -> Any:
         return None
     element = _element(into, value)
     if is_bool(dtype):
-        return scalar.create("arith.extui", element, type_=ir.IntegerType.get_signless(64))
-    return linalg.as_i64(scalars.passed(element, ScalarInfo(dtype)))
+        return convert("arith.extui", element, ir.IntegerType.get_signless(64))
+    return as_i64(scalars.passed(element, ScalarInfo(dtype)))
 
 
 _OPERATIONS: dict[str, Lower] = {

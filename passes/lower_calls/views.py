@@ -15,7 +15,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr, equal, product
 from ...dialects.tir import dialect as tir
-from ...emit import linalg, scalar
+from ...emit.numbers import as_i64, as_index, floor_divide, maximum, number
 from . import memrefs
 from .function import FunctionLowering
 from .memrefs import Extent, as_value
@@ -67,9 +67,9 @@ def _told(into: FunctionLowering, op: Any, info: TensorInfo, memref: Any) -> lis
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
     told = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
     if False in known:
-        rest = scalar.maximum(as_value(memrefs.count(told)), linalg.constant_index(1), "index")
+        rest = maximum(as_value(memrefs.count(told)), 1)
         count = as_value(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
-        told.insert(known.index(False), scalar.floor_divide(count, rest, "index"))
+        told.insert(known.index(False), floor_divide(number(count), rest).value)
     return told
 
 
@@ -96,8 +96,8 @@ def _require_same_count(
     into.sizes.require_room(extents, memref.type.element_type, shape)
     there = as_value(memrefs.count(own))
     shown = as_value(memrefs.count(extents))
-    same = scalar.compare("==", there, shown, "index")
-    numbers = [linalg.as_i64(there), linalg.as_i64(shown)]
+    same = as_index(there) == as_index(shown)
+    numbers = [as_i64(there), as_i64(shown)]
     message = f"{{}} elements cannot take the shape ({shape}), which has {{}}"
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)
 
@@ -159,7 +159,7 @@ def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent]
 def require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None:
     if extent == expected:
         return
-    same = scalar.compare("==", as_value(extent), expected, "index")
-    numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
+    same = as_index(extent) == as_index(expected)
+    numbers = [as_i64(expected), as_i64(as_value(extent))]
     message = f"the size of dimension {axis}: expected {wanted}, got {{}}"
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from ..core.registry import Target
-from .code_target import OPTIONS
+from .backend import LLVMBackend
+from .objects.code_target import OPTIONS
 
 _FAMILIES = ("exponential", "logarithm", "trigonometric", "inverse", "hyperbolic", "special", "calls")
 
@@ -12,9 +13,9 @@ TARGET = Target(
     "llvm",
     parents=("cpu",),
     keeps_views=True,
-    rule_modules=tuple(f"{__package__}.intrinsics_{family}" for family in _FAMILIES),
+    rule_modules=tuple(f"{__package__}.intrinsics.{family}" for family in _FAMILIES),
     schedule_modules=(f"{__package__}.schedule",),
     doc="CPUs, by LLVM's code generators.",
-    code_module=f"{__package__}.pipeline",
     options=OPTIONS,
+    backend=LLVMBackend,
 )
