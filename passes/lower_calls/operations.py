@@ -17,7 +17,7 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bo
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
-from ...emit.numbers import as_i64, as_index, convert
+from ...emit.numbers import as_i64, as_index, number
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
@@ -254,7 +254,7 @@ def _as_number(into: FunctionLowering, value: Any) -> Any:
         return None
     element = _element(into, value)
     if is_bool(dtype):
-        return convert("arith.extui", element, ir.IntegerType.get_signless(64))
+        return number(element).to("i64")
     return as_i64(scalars.passed(element, ScalarInfo(dtype)))
 
 

@@ -15,7 +15,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr, equal, product
 from ...dialects.tir import dialect as tir
-from ...emit.numbers import as_i64, as_index, floor_divide, maximum, number
+from ...emit.numbers import as_i64, as_index, floor_divide, maximum
 from . import memrefs
 from .function import FunctionLowering
 from .memrefs import Extent, as_value
@@ -67,9 +67,9 @@ def _told(into: FunctionLowering, op: Any, info: TensorInfo, memref: Any) -> lis
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
     told = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
     if False in known:
-        rest = maximum(as_value(memrefs.count(told)), 1)
-        count = as_value(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
-        told.insert(known.index(False), floor_divide(number(count), rest).value)
+        rest = maximum(as_index(memrefs.count(told)), 1)
+        count = as_index(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
+        told.insert(known.index(False), floor_divide(count, rest).value)
     return told
 
 

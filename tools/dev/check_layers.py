@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "frontends": _BELOW_TARGETS,
     # An artifact is what targets make; the runtime itself needs nothing of the compiler.
     "targets": (*_BELOW_TARGETS, "runtime"),
-    "runtime": (),
+    "runtime": ("support",),
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }

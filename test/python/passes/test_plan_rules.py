@@ -71,7 +71,7 @@ def test_a_second_rule_of_a_name_is_refused() -> None:
     def plan_matmul(op: Any, machine: Any) -> rx.Plan:
         raise rx.Decline("never")
 
-    with pytest.raises(rx.RelaxError, match="target 'llvm' has a plan rule 'matmul' already: .*matmul.py"):
+    with pytest.raises(rx.RelaxError, match=r"target 'llvm' has a plan rule 'matmul' already: .*matmul\.py"):
         rx.register_plan("llvm")(plan_matmul)
     with pytest.raises(rx.RelaxError, match="unknown target 'lvm'"):
         rx.register_plan("lvm")(plan_matmul)

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per option reads best
-"""relax-opt's options as a table, and the command line against it. mlir-opt's names where mlir-opt has one."""
+"""relax-opt's options. mlir-opt's names where mlir-opt has one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .. import command_line
-from ..command_line import COMMON_OPTIONS, Option, spelling
+from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, spelling
 from ..split_input import SPLIT_MARKER
 
 _GENERAL, _PRINT, _WATCH, _LIST = "General", "Printing", "Watching passes", "Information"
@@ -72,38 +69,15 @@ _NAMING_PASSES = ("mlir-print-ir-before", "mlir-print-ir-after")
 _PRINTING_IR = (*_NAMING_PASSES, *(f"mlir-print-ir-{when}" for when in ("before-all", "after-all", "after-change", "after-failure")))  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """A parsed command line: each option's value by its name, the input file, the passes named as flags."""
-
-    options: command_line.Arguments
-    input: str
-    passes: list[str]
-
-    def __getitem__(self, name: str) -> Any:
-        return self.options[name]
-
-
-def parse_arguments(
-    argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Callable[[], list[str]]
-) -> Arguments:
-    """Raises RelaxError that names the argument at fault. Passes are flags like others."""
-    passes: list[str] = []
-
-    def take_pass(name: str, value: str | None) -> bool:
-        if not is_pass(name):
-            return False
-        # The wheel's own tools take a pass's options as the flag's value.
-        passes.append(f"{name}{{{value}}}" if value else name)
-        return True
-
-    options = command_line.parse_arguments(argv, OPTIONS, take_other=take_pass, other_names=pass_names)
-    if len(options.files) > 1:
-        raise RelaxError(f"one input file at a time, got {', '.join(options.files)}")
+def parse(argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Callable[[], list[str]]) -> Arguments:
+    """Raises RelaxError that names the argument at fault."""
+    parsed = parse_arguments(argv, OPTIONS, is_pass=is_pass, pass_names=pass_names)
+    if len(parsed.files) > 1:
+        raise RelaxError(f"one input file at a time, got {', '.join(parsed.files)}")
+    parsed.files = parsed.files or ["-"]
     for name in _NAMING_PASSES:
-        for unknown in [given for given in options[name] or () if not is_pass(given)]:
+        for unknown in [given for given in parsed[name] or () if not is_pass(given)]:
             raise RelaxError(f"option --{name}: unknown pass '{unknown}'{suggest(unknown, pass_names())}")
-    parsed = Arguments(options, options.files[0] if options.files else "-", passes)
     _check_together(parsed)
     return parsed
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from ...bindings.ir import Attribute
 
 #: Longer texts of attributes and types are cut.
 MOST_TEXT = 120
@@ -16,6 +18,11 @@ _NO_NAME = re.compile(r"\W+", re.ASCII)
 
 def shorten(text: str, most: int = MOST_TEXT) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def few(items: Sequence[str], most: int) -> list[str]:
+    """So many of them, and that there are more."""
+    return list(items) if len(items) <= most else [*items[:most], "..."]
 
 
 def one_line(text: str) -> str:
@@ -28,7 +35,7 @@ def quote(text: str) -> str:
     return f'"{shorten(one_line(escaped))}"'
 
 
-def decoded(attribute: Any) -> str:
+def decoded(attribute: Attribute) -> str:
     """The value of a string attribute, which need not be UTF-8."""
     return attribute.value_bytes.decode("utf-8", "backslashreplace")
 

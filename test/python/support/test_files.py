@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from relax_mlir.runtime import ArtifactError
-from relax_mlir.runtime.writing import write_whole
+from relax_mlir.runtime.artifact import write_pieces
 
 
 def test_the_bytes_are_on_the_disk_before_they_have_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,7 @@ def test_the_bytes_are_on_the_disk_before_they_have_the_name(tmp_path: Path, mon
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(os, "replace", noted_replace)
-    write_whole(path, [b"one", b"", memoryview(b"two")])
+    write_pieces(path, [b"one", b"", memoryview(b"two")])
     assert steps == [("fsync", 6), ("replace", 6)]
     assert path.read_bytes() == b"onetwo" and os.listdir(tmp_path) == ["file"]
 
@@ -42,7 +42,7 @@ def test_nobody_sees_a_part(tmp_path: Path) -> None:
         assert path.read_bytes() == b"before"
         yield b"b"
 
-    write_whole(path, pieces())
+    write_pieces(path, pieces())
     assert path.read_bytes() == b"a" * 100_000 + b"b"
 
 
@@ -62,14 +62,14 @@ def test_what_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytes
     if step != "write":
         monkeypatch.setattr(os, step, full)
     with pytest.raises(ArtifactError, match="file: cannot be written: No space left on device"):
-        write_whole(path, pieces())
+        write_pieces(path, pieces())
     assert path.read_bytes() == b"before" and os.listdir(tmp_path) == ["file"]
 
 
 def test_the_mode_is_that_of_new_files(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
-        write_whole(tmp_path / "file", [b""])
+        write_pieces(tmp_path / "file", [b""])
     finally:
         os.umask(mask)
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640

@@ -16,6 +16,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..support.errors import RelaxError
+from ..support.files import hidden_beside, is_special, mode_of, replacing
+
 # What the child leaves behind for its parent, should it die.
 _stage: mmap.mmap | None = None
 _legacy: mmap.mmap | None = None
@@ -69,13 +72,26 @@ class Patience:
 
 
 @contextlib.contextmanager
-def renamed_on_death(temporary: str, path: str) -> Iterator[None]:
-    """Should the process die inside, its parent renames the file."""
-    _leave_note(_legacy, os.fsencode(temporary) + b"\n" + os.fsencode(path))
+def kept_on_death(path: str, data: bytes, what: str) -> Iterator[str | None]:
+    """A hidden file with these bytes, which the parent renames to `path` should the process die inside.
+
+    None where no file could take that place. `what` it is goes into the RelaxError where it cannot be written.
+    """
+    if is_special(path):
+        yield None
+        return
+    kept = hidden_beside(os.path.realpath(path))
     try:
-        yield
+        with replacing(kept, mode=mode_of(path)) as file:
+            file.write(data)
+    except OSError as error:
+        raise RelaxError(f"cannot write {what} '{path}': {error.strerror}") from None
+    _leave_note(_legacy, os.fsencode(kept) + b"\n" + os.fsencode(path))
+    try:
+        yield kept
     finally:
         _leave_note(_legacy, b"")
+        os.unlink(kept)
 
 
 @contextlib.contextmanager

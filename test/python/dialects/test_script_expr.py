@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.dialects.script.text import Expr, Level, affine, affine_values, infix, literal
+from relax_mlir.dialects.script.expr import Expr, Level, affine, affine_values, infix, literal
 
 X, Y = Expr("x"), Expr("y")
 SUM = Expr("x + y", Level.SUM)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from relax_mlir.tools.command_line import SHELLS
 from relax_mlir.tools.compile.options import OPTIONS as COMPILE_OPTIONS
-from relax_mlir.tools.opt.arguments import OPTIONS as OPT_OPTIONS
+from relax_mlir.tools.opt.options import OPTIONS as OPT_OPTIONS
 from relax_mlir.tools.reduce.options import OPTIONS as REDUCE_OPTIONS
 from relax_mlir.tools.relax_lsp import OPTIONS as LSP_OPTIONS
 from relax_mlir.tools.run.options import OPTIONS as RUN_OPTIONS

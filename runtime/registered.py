@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What compiled programs call to print values: relax.print."""
+"""What compiled programs find of Python: relax.print, and its own exceptions."""
 
 from __future__ import annotations
 
+import builtins
 from functools import lru_cache
 from typing import Any
 
@@ -32,3 +33,23 @@ def _shown(value: Any) -> Any:
         return numpy.array(numpy.from_dlpack(value))
     except (BufferError, RuntimeError, TypeError):  # an element type that numpy does not know
         return f"<tensor {tuple(value.shape)} {value.dtype}>"
+
+
+def register_builtin_errors() -> None:
+    """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
+
+    A class of one's own is told with `tvm_ffi.register_error`.
+    """
+    from tvm_ffi import core, register_error
+
+    for name, cls in vars(builtins).items():
+        is_error = isinstance(cls, type) and issubclass(cls, BaseException) and name == cls.__name__
+        if is_error and name not in core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
+            register_error(name, cls)
+
+
+def _takes_a_text(cls: type[BaseException]) -> bool:
+    try:
+        return str(cls("text")) == "text"
+    except TypeError:
+        return False
