@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules for plans as a plug-in point: a target's own are tried first, for each operation, and are refused when unclear."""
+"""Rules for plans as a plug-in point: a target's own are tried first, for each operation; unclear ones are refused."""
 
 from __future__ import annotations
 
