@@ -22,9 +22,6 @@ from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 
-#: A number or an integer value as an index.
-index = as_index
-
 
 def load(buffer: Any, *indices: Any) -> Number:
     """An element of a memref or a tensor."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from compiling import array, floats, module_with
+from own_rules import without_new
 from relax_mlir.passes.schedule import rules
 from relax_mlir.passes.schedule.rules import plan_rules
 
@@ -16,12 +17,12 @@ from relax_mlir import relax
 
 
 @pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: Any) -> Iterator[None]:
+def _forgotten() -> Iterator[None]:
     """What a test registers is forgotten; llvm's own are there."""
     rx.register_target(rx.Target("plannpu", parents=("llvm",)))
     plan_rules("plannpu")
-    monkeypatch.setattr(rules, "_RULES", {target: dict(own) for target, own in rules._RULES.items()})
-    yield
+    with without_new(rules._RULES):
+        yield
 
 
 def _module() -> rx.Module:

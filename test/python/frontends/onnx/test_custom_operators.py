@@ -57,7 +57,7 @@ def mirror(x: Any, out: Any) -> None:
     rows, columns = rx.loops.sizes(x)
 
     def element(i: Any, j: Any) -> None:
-        rx.loops.store(rx.loops.load(x, i, rx.number(rx.loops.index(columns)) - 1 - rx.number(j)), out, i, j)
+        rx.loops.store(rx.loops.load(x, i, columns - 1 - j), out, i, j)
 
     rx.loops.nest([rows, columns], element)
 
