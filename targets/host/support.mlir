@@ -1113,18 +1113,43 @@ llvm.func hidden @__relax_give_arena(%data: !ptr) {
   llvm.return
 }
 
-// The object that owns the constants' memory.
+// The objects that own the constants' memory, and the functions that came with the program.
 llvm.mlir.global internal @__relax_constant_owner() {alignment = 8 : i64} : !any {
+  %none = llvm.mlir.zero : !any
+  llvm.return %none : !any
+}
+llvm.mlir.global internal @__relax_function_owner() {alignment = 8 : i64} : !any {
   %none = llvm.mlir.zero : !any
   llvm.return %none : !any
 }
 llvm.mlir.global internal constant @__relax_set_constants_name("__relax_set_constants\00")
 llvm.mlir.global internal constant @__relax_three_arguments("%s: expected a pointer, a count and an owner\00")
-llvm.mlir.global internal constant @__relax_wrong_constants("%s: the code has %lld constants, got %lld\00")
-llvm.mlir.global internal constant @__relax_constants_set("%s: the constants are set already\00")
+llvm.mlir.global internal constant @__relax_wrong_number("%s: the code has %lld %s, got %lld\00")
+llvm.mlir.global internal constant @__relax_set_already("%s: the %s are set already\00")
+llvm.mlir.global internal constant @__relax_constants_word("constants\00")
+llvm.mlir.global internal constant @__relax_functions_word("functions\00")
+llvm.mlir.global internal constant @__relax_set_functions_name("__relax_set_functions\00")
 // The loader's one call before all others: a pointer to the constants' addresses, each a multiple of 64, their number,
 // and an object that keeps the memory, which the program holds on to until it is unloaded.
 llvm.func hidden @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) -> i32 {
+  %owner = llvm.mlir.addressof @__relax_constant_owner : !ptr
+  %name = llvm.mlir.addressof @__relax_set_constants_name : !ptr
+  %word = llvm.mlir.addressof @__relax_constants_word : !ptr
+  %status = llvm.call @__relax_set_table(%table, %wanted, %owner, %name, %word, %args, %count)
+    : (!ptr, i64, !ptr, !ptr, !ptr, !ptr, i32) -> i32
+  llvm.return %status : i32
+}
+// The same of functions: the handle of each in the order of the table, null for what is to be found by its name.
+llvm.func hidden @__relax_set_functions(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) -> i32 {
+  %owner = llvm.mlir.addressof @__relax_function_owner : !ptr
+  %name = llvm.mlir.addressof @__relax_set_functions_name : !ptr
+  %word = llvm.mlir.addressof @__relax_functions_word : !ptr
+  %status = llvm.call @__relax_set_table(%table, %wanted, %owner, %name, %word, %args, %count)
+    : (!ptr, i64, !ptr, !ptr, !ptr, !ptr, i32) -> i32
+  llvm.return %status : i32
+}
+llvm.func internal @__relax_set_table(%table: !ptr, %wanted: i64, %slot: !ptr, %name: !ptr, %word: !ptr, %args: !ptr,
+    %count: i32) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32
   %three = llvm.mlir.constant(3 : i32) : i32
   %c0 = llvm.mlir.constant(0 : i64) : i64
@@ -1132,14 +1157,14 @@ llvm.func hidden @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr,
   %pointer_kind = llvm.mlir.constant(4 : i32) : i32
   %int_kind = llvm.mlir.constant(1 : i32) : i32
   %first_object = llvm.mlir.constant(64 : i32) : i32
-  %name = llvm.mlir.addressof @__relax_set_constants_name : !ptr
+  %what = llvm.ptrtoint %word : !ptr to i64
   %type_error = llvm.mlir.addressof @__relax_type_error : !ptr
   %value_error = llvm.mlir.addressof @__relax_value_error : !ptr
   %enough = llvm.icmp "eq" %count, %three : i32
   %three_arguments = llvm.mlir.addressof @__relax_three_arguments : !ptr
-  llvm.cond_br %enough, ^kinds, ^refuse(%type_error, %three_arguments, %c0, %c0 : !ptr, !ptr, i64, i64)
-^refuse(%kind: !ptr, %format: !ptr, %a: i64, %b: i64):
-  %refused = llvm.call @__relax_fail(%kind, %format, %name, %a, %b, %c0, %c0)
+  llvm.cond_br %enough, ^kinds, ^refuse(%type_error, %three_arguments, %c0, %c0, %c0 : !ptr, !ptr, i64, i64, i64)
+^refuse(%kind: !ptr, %format: !ptr, %a: i64, %b: i64, %c: i64):
+  %refused = llvm.call @__relax_fail(%kind, %format, %name, %a, %b, %c, %c0)
     : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
   llvm.br ^return(%refused : i32)
 ^return(%status: i32):
@@ -1155,19 +1180,18 @@ llvm.func hidden @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr,
   %is_object = llvm.icmp "sge" %kind2, %first_object : i32
   %both = llvm.and %is_pointer, %is_int : i1
   %good_kinds = llvm.and %both, %is_object : i1
-  llvm.cond_br %good_kinds, ^number, ^refuse(%type_error, %three_arguments, %c0, %c0 : !ptr, !ptr, i64, i64)
+  llvm.cond_br %good_kinds, ^number, ^refuse(%type_error, %three_arguments, %c0, %c0, %c0 : !ptr, !ptr, i64, i64, i64)
 ^number:
   %number = llvm.load %number_at : !ptr -> !any
   %given = llvm.extractvalue %number[1] : !any
   %same = llvm.icmp "eq" %wanted, %given : i64
-  %wrong = llvm.mlir.addressof @__relax_wrong_constants : !ptr
-  llvm.cond_br %same, ^unset, ^refuse(%value_error, %wrong, %wanted, %given : !ptr, !ptr, i64, i64)
+  %wrong = llvm.mlir.addressof @__relax_wrong_number : !ptr
+  llvm.cond_br %same, ^unset, ^refuse(%value_error, %wrong, %wanted, %what, %given : !ptr, !ptr, i64, i64, i64)
 ^unset:
-  %slot = llvm.mlir.addressof @__relax_constant_owner : !ptr
   %index = llvm.load %slot : !ptr -> i64
   %is_unset = llvm.icmp "eq" %index, %c0 : i64
-  %set = llvm.mlir.addressof @__relax_constants_set : !ptr
-  llvm.cond_br %is_unset, ^copy, ^refuse(%value_error, %set, %c0, %c0 : !ptr, !ptr, i64, i64)
+  %set = llvm.mlir.addressof @__relax_set_already : !ptr
+  llvm.cond_br %is_unset, ^copy, ^refuse(%value_error, %set, %what, %c0, %c0 : !ptr, !ptr, i64, i64, i64)
 ^copy:
   %held = llvm.call @__relax_give_object(%owner_at, %slot) : (!ptr, !ptr) -> i32
   %source_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8
@@ -1191,6 +1215,9 @@ llvm.func internal @__relax_unload() {
   %owner = llvm.mlir.addressof @__relax_constant_owner : !ptr
   llvm.call @__relax_release(%owner) : (!ptr) -> ()
   llvm.store %none, %owner : !any, !ptr
+  %functions = llvm.mlir.addressof @__relax_function_owner : !ptr
+  llvm.call @__relax_release(%functions) : (!ptr) -> ()
+  llvm.store %none, %functions : !any, !ptr
   llvm.return
 }
 llvm.mlir.global internal constant @__relax_at_load() {alignment = 8 : i64, section = ".init_array"} : !ptr {
