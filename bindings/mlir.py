@@ -131,10 +131,50 @@ def is_encodable(text: str) -> bool:
     return True
 
 
+_LISTS = (list, ir.OpResultList, ir.OpOperandList)
+
+
+def is_several(made: Any) -> bool:
+    """Whether it is a list of something; a named tuple, as infos are, is one thing."""
+    return isinstance(made, _LISTS) or type(made) is tuple
+
+
+def as_list(made: Any) -> list[Any]:
+    """One or several as a list."""
+    return list(made) if is_several(made) else [made]
+
+
 def string_value(attribute: Any) -> str:
     """The text in a string attribute. Raises ValueError where it is not UTF-8, which MLIR allows."""
     data: bytes = attribute.value_bytes
     return data.decode()
+
+
+# ---- strings out of MLIR: there they are bytes, which need not be UTF-8 ----
+
+NOT_UTF8 = "<not UTF-8>"
+
+
+def is_not_utf8(error: Exception) -> bool:
+    """Whether the bindings failed to make a Python string, which they tell in several ways."""
+    # What is raised inside of one of their callbacks comes out as the text of another exception.
+    told = str(error)
+    return isinstance(error, UnicodeDecodeError) or "str_from_cstr" in told or "UnicodeDecodeError" in told
+
+
+def readable(read: Callable[[], str]) -> str:
+    """The string that `read` gets from the bindings, or a stand-in where that is no text."""
+    try:
+        return read()
+    except (RuntimeError, UnicodeDecodeError) as error:
+        if not is_not_utf8(error):
+            raise
+        return NOT_UTF8
+
+
+def print_asm(operation: Any, **options: Any) -> str:
+    """An operation as text; what is not UTF-8 becomes surrogates, which `encode(errors="surrogateescape")` undoes."""
+    return operation.get_asm(binary=True, **options).decode("utf-8", "surrogateescape")
 
 
 def dialect_module(name: str) -> Any:

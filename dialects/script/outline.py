@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...bindings.text import readable
-from ..core.function_attributes import ARGUMENT_NAME
+from ...bindings.mlir import ir, readable
+from ..relax.function_attributes import ARGUMENT_NAME
 from .types import type_text
 
 _MOST_LINES = 20

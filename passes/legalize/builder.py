@@ -17,20 +17,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.legality import operations_in
-from ...bindings.mlir import ir
+from ...bindings.mlir import as_list, ir
+from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
-from ...dialects.core.function_attributes import VISIBILITY
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
+from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.fresh_symbols import FreshSymbols
 from ...emit.kernels import Kernel, kernel_symbol, parameter_type
+from ...emit.numbers import Number, as_i64, as_index, given
 
 Body = Callable[..., Any]
 
@@ -46,7 +48,7 @@ class PrimFuncs:
 
     def __init__(self, module: Any):
         self.module = module
-        self._names = {name.value for op in _symbols(module) for name in [op.attributes["sym_name"]]}
+        self._names = {symbol_name(op) for op in operations_of(body_of(module))}
         self._by_key: dict[Any, str] = {}
         #: Those that were written by hand.
         self._kernels: dict[Any, str] = {}
@@ -77,11 +79,6 @@ class PrimFuncs:
             count += 1
             name = f"{wanted}_{count}"
         return name
-
-
-def _symbols(module: Any) -> list[Any]:
-    operations = [op.operation for op in module.regions[0].blocks[0].operations]
-    return [operation for operation in operations if "sym_name" in operation.attributes]
 
 
 class RuleBuilder:
@@ -208,10 +205,10 @@ class RuleBuilder:
         self._count += 1
         symbol = name or operation.name.partition(".")[2].replace(".", "_")
 
-        whole = body if on_memrefs else _with_types(body, results)
+        whole = _with_numbers(body) if on_memrefs else _with_types(_with_numbers(body), results)
 
         def make(symbol: str) -> None:
-            with ir.InsertionPoint(self._prim_funcs.module.regions[0].blocks[0]):
+            with ir.InsertionPoint(body_of(self._prim_funcs.module)):
                 # Nobody outside of the module calls it: where nobody inside does any more, symbol-dce may take it.
                 attributes = {OPERATOR: ir.StringAttr.get(operation.name), VISIBILITY: ir.StringAttr.get("private")}
                 function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
@@ -239,9 +236,9 @@ class RuleBuilder:
             return list(infos)
 
         def write(*parameters: Any) -> Any:
-            *given, output = parameters
-            for position, size in enumerate(sizes(*given)):
-                output = linalg.insert(linalg.as_i64(size), output, [linalg.constant_index(position)])
+            *known, output = parameters
+            for position, size in enumerate(sizes(*known)):
+                output = linalg.insert(as_i64(size), output, [as_index(position)])
             return output
 
         base = name or self.op.operation.name.partition(".")[2].replace(".", "_")
@@ -260,7 +257,7 @@ class RuleBuilder:
         return parameter_type(info, self.op.context, on_memrefs=on_memrefs)
 
     def elementwise(self, body: Body, operands: Sequence[Any] | None = None, *, name: str = "") -> list[Any]:
-        """Each element of the only result from the operands' elements there, broadcast: `body(*scalars)`."""
+        """Each element of the only result from the operands' elements there, broadcast: `body(*numbers)`."""
         values = self.operands if operands is None else list(operands)
         shape = self.result_shape()
         result = TensorInfo(shape, self.result_dtype())
@@ -271,11 +268,16 @@ class RuleBuilder:
 
         unproven = [position for position, value in enumerate(values) if not is_proven(self.info(value), result)]
 
+        dtypes = [self.dtype(value) for value in values]
+
+        def signed(*scalars: Number) -> Any:
+            return body(*(scalar.of(dtype) for scalar, dtype in zip(scalars, dtypes, strict=True)))
+
         def write(*parameters: Any) -> Any:
             *inputs, output = parameters
             for position in unproven:
                 require_broadcast(inputs[position], linalg.sizes_of(output))
-            return broadcast_generic(inputs, output, plans, body)
+            return broadcast_generic(inputs, output, plans, signed)
 
         def sizes(*parameters: Any) -> list[Any]:
             return [broadcast_size(parameters, plans, axis) for axis in unknown]
@@ -283,12 +285,17 @@ class RuleBuilder:
         return self.prim(write, values, pattern=pattern, name=name, sizes=sizes if unknown else None)
 
 
+def _with_numbers(body: Body) -> Body:
+    """The body, which is given Numbers for scalars."""
+    return lambda *parameters: body(*given(parameters))
+
+
 def _with_types(body: Body, types: Sequence[Any]) -> Body:
     """The body, whose values get the outputs' types where those only know other sizes."""
 
     def typed(*parameters: Any) -> Any:
         values = body(*parameters)
-        several = values if isinstance(values, (list, tuple)) else [values]
+        several = as_list(values)
         return [_fitting(*pair) for pair in zip(several, types, strict=True)] if len(several) == len(types) else values
 
     return typed

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...emit import linalg
+from ...emit.numbers import as_index
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from .vector_body import from_elements, is_vector, lane_of
 
@@ -69,12 +70,12 @@ class Access:
     def _load(self, operand: int, point: Point, tensor: Any) -> Any:
         indices = self._indices(operand, point)
         if not self._op.uses(operand, self._vector):
-            return linalg.extract(tensor, values(indices))
+            return linalg.extract(tensor, values(indices)).value
         if is_transposed(self._op, self._vector, operand, self._square):
             return self._load_transposed(operand, point, tensor)
         if is_lanewise(self._op, self._vector, operand):
             lanes = [self._indices(operand, point, lane) for lane in range(self._lanes)]
-            return from_elements([linalg.extract(tensor, values(place)) for place in lanes])
+            return from_elements([linalg.extract(tensor, values(place)).value for place in lanes])
         if self._op.is_contiguous(operand, self._vector):
             return self._read(tensor, indices, self.mask(point))
         return self._read_every_second(tensor, indices, point)
@@ -252,7 +253,7 @@ def shuffle(left: Any, right: Any, picked: Sequence[int]) -> Any:
 
 
 def values(indices: Sequence[Index]) -> list[Any]:
-    return [linalg.constant_index(index) if isinstance(index, int) else index for index in indices]
+    return [as_index(each) if isinstance(each, int) else each for each in indices]
 
 
 def add(left: Index, right: Index) -> Index:

@@ -333,7 +333,7 @@ def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], v
     """A loop, or its body where it is known to run once."""
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
-    return loops.for_range(start, stop, body, *values, step=step)
+    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step)
 
 
 def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:

@@ -4,32 +4,30 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TextIO
 
 from ... import Module, __version__, stages
 from ...dialects.core.short_text import print_short
 from ...passes.core.stages import Stages
-from ...runtime.artifact import Artifact, write_artifact
+from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
+from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
+from ...support.registry import table
 from ...targets.core.chosen import parse_target
 from ...targets.core.code import build, find_backend
 from ...targets.core.code_options import code_options
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..guard import tell_long_stages
 from ..information import information
-from ..opt.files import is_special, refuse_overwriting, write_whole
-from ..opt.guard import tell_long_stages
+from ..report.page import Reporting
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
-from .output import check_output
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
-from .reporting import Reporting
 
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
@@ -155,8 +153,8 @@ class Compilation:
 
     def _prepare_output(self, source: str) -> None:
         """Refuses before the work what could not be written after it."""
-        check_output(self.arguments["o"])
-        check_output(self.arguments["report"])
+        refuse_unwritable(self.arguments["o"])
+        refuse_unwritable(self.arguments["report"])
         self._keep_inputs(source)
         if self.arguments["sign"] is not None:
             self._keep_inputs(self.arguments["sign"])
@@ -211,8 +209,10 @@ class Compilation:
             path = self.arguments["o"]
             if self.emit == "obj":
                 write_whole(path, b"".join(artifact.objects))
+            elif is_special(path):
+                write_whole(path, artifact_bytes(artifact))
             else:
-                _write_artifact(artifact, path)
+                write_artifact(artifact, os.path.realpath(path))
             if self.arguments["sign"] is not None:
                 sign(path, self.arguments["sign"])
         return artifact
@@ -275,21 +275,9 @@ def _read_all(stream: TextIO) -> str | bytes:
         raise RelaxError(f"cannot read standard input: {error.strerror}") from None
 
 
-def _write_artifact(artifact: Artifact, path: str) -> None:
-    if not is_special(path):
-        write_artifact(artifact, os.path.realpath(path))
-        return
-    # A device or a pipe cannot be replaced; writing to it is what was asked for.
-    with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder, "artifact")
-        write_artifact(artifact, whole)
-        write_whole(path, whole.read_bytes())
-
-
 def _operators_text() -> str:
     """A line for each converter, those of plug-ins included."""
     from ...frontends.onnx.registry import all_converters
 
-    rows = [(f"{each.domain}.{each.name}".lstrip("."), str(each.since), each.place) for each in all_converters()]
-    width = max(len(name) for name, _, _ in rows)
-    return "".join(f"{name:<{width}}  {since:>3}  {place}\n" for name, since, place in rows)
+    rows = [(f"{each.domain}.{each.name}".lstrip("."), f"{each.since:>3}", each.place) for each in all_converters()]
+    return table(*rows) + "\n"

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import functions_in
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
-from ....dialects.core.function_attributes import RESULT_NAMES
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
+from ....dialects.relax.function_attributes import RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.inline.call_graph import functions_in
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
 from ....passes.lower_calls.written import WRITTEN
 from ..entry import add_entry, is_entry

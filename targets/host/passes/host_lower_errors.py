@@ -17,8 +17,7 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
 from ....bindings.patterns import defining_op
 from ....bindings.rewriting import located_error
-from ....dialects.core.function_attributes import RESULT_NAMES
-from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
+from ....dialects.relax.function_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ....bindings import execution
-from ....bindings.machine import bindings_identity, cpu_identity
+from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
+from ....runtime.cpu import cpu_identity
 from ....support.processes.pool import Call, process_pool
 from ...core.code_options import CodeOptions
 from ...host.support import define_support, needs_support, unit_text

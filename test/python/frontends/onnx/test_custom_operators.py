@@ -65,8 +65,8 @@ def mirror(x: Any, out: Any) -> None:
 @pytest.fixture(autouse=True)
 def forget_what_was_taught() -> Iterator[None]:
     yield
-    for key in [key for key in registry._CONVERTERS if key[0] == DOMAIN]:
-        del registry._CONVERTERS[key]
+    for name in [name for name in registry.CONVERTERS.entries if name[0] == DOMAIN]:
+        del registry.CONVERTERS.entries[name]
 
 
 def taught(convert: Callable[[Any], Any], op: str = "MyOp") -> None:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attributes of graph functions: names, and what callers see as one, a list of several arguments or results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir, string_value
+
+#: On an argument: its name, in errors, for callers and in print-outs.
+ARGUMENT_NAME = "relax.name"
+#: On a function: the names of its results, where it comes from a model that has names for them.
+RESULT_NAMES = "relax.result_names"
+
+#: Who may see a function; upstream's, absent: everybody.
+VISIBILITY = "sym_visibility"
+
+#: On a function, where what callers pass or get is not its arguments or results one by one.
+INPUT_GROUPS, RESULT_GROUPS = "relax.input_groups", "relax.result_groups"
+
+VALUE, LIST, NOTHING = "value", "list", "nothing"
+
+
+class Group(NamedTuple):
+    """One thing that callers pass or get, and how many arguments or results of the function it is."""
+
+    kind: str
+    size: int
+    name: str = ""
+    #: Of results. Whether the first value, a 0-D bool, tells if there is anything; None stands for nothing.
+    is_optional: bool = False
+    #: Whether the last two values are any number of further tensors of a list: their elements one behind the other,
+    #: and a row of integers for each tensor, its number of elements and its shape.
+    has_rest: bool = False
+
+
+def encode_groups(groups: Sequence[Group]) -> Any:
+    """The attribute, in the current context."""
+    return ir.ArrayAttr.get([ir.DictAttr.get(_encoded(each)) for each in groups])
+
+
+def _encoded(group: Group) -> dict[str, Any]:
+    flags = {"optional": group.is_optional, "rest": group.has_rest}
+    return {
+        "kind": ir.StringAttr.get(group.kind),
+        "size": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), group.size),
+        "name": ir.StringAttr.get(group.name),
+        **{name: ir.UnitAttr.get() for name, is_set in flags.items() if is_set},
+    }
+
+
+def decode_groups(attribute: Any, count: int) -> list[Group]:
+    """The groups of as many arguments or results. Raises ValueError with what is wrong."""
+    if not isinstance(attribute, ir.ArrayAttr):
+        raise ValueError("must be an array")
+    groups = [_decoded(each) for each in attribute]
+    total = sum(group.size for group in groups)
+    if total != count:
+        raise ValueError(f"is of {total} values, the function has {count}")
+    return groups
+
+
+def _decoded(attribute: Any) -> Group:
+    held = attribute if isinstance(attribute, ir.DictAttr) else {}
+    if not all(name in held for name in ("kind", "size", "name")):
+        raise ValueError("must hold dictionaries of kind, size and name")
+    kind, size, name = held["kind"], held["size"], held["name"]
+    if not (isinstance(kind, ir.StringAttr) and isinstance(size, ir.IntegerAttr) and isinstance(name, ir.StringAttr)):
+        raise ValueError("must hold dictionaries of kind (text), size (an integer) and name (text)")
+    group = Group(string_value(kind), size.value, string_value(name), "optional" in held, "rest" in held)
+    # What is left of the values when those that tell something of the others are gone.
+    plain = group.size - int(group.is_optional) - 2 * int(group.has_rest)
+    possible = {
+        VALUE: plain == 1 and not group.has_rest,
+        LIST: plain >= 0,
+        NOTHING: group.size == 0 and not group.is_optional and not group.has_rest,
+    }
+    if not possible.get(group.kind, False):
+        raise ValueError(f"holds a group of kind '{group.kind}' with {group.size} values")
+    return group
