@@ -42,7 +42,7 @@ def build(module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
     machine = code_target(target)
     with timed("code"):
         objects = native_code(module, machine, options)
-    code = tuple(map(memoryview, objects))
+    code = tuple(memoryview(each) for each in objects)
     return Artifact(tuple(entries), code, constants, machine.triple, machine.required, calls=calls)
 
 
