@@ -206,6 +206,8 @@ def expand(node: Node) -> Outputs:
 
 def _common(node: Node, one: Size, other: Size) -> Size:
     """The size of both that is not 1."""
+    if isinstance(one, int) and isinstance(other, int) and one != other and 1 not in (one, other):
+        raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
     for size, rest in ((one, other), (other, one)):
         if not sizes.is_known(size):
             continue
@@ -213,8 +215,6 @@ def _common(node: Node, one: Size, other: Size) -> Size:
             return rest
         if equal(size, 1) is False or (sizes.is_known(rest) and equal(size, rest)):
             return size
-    if isinstance(one, int) and isinstance(other, int):
-        raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
     if sizes.is_known(one, other):
         return sizes.larger(one, other)
     # Unlike the larger one this is right for 0, too.

@@ -67,6 +67,8 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
      {"coordinate_transformation_mode": "tf_crop_and_resize"}, "needs input 'roi' with a start and an end for each"),
     ("Resize", "", [(1, 1, 4, 4), numpy.zeros(7, "float32"), None, numpy.array([1, 1, 2, 2])],
      {"coordinate_transformation_mode": "tf_crop_and_resize"}, "needs input 'roi' with a start and an end for each"),
+    ("Det", "", [(4,)], {}, "a matrix has 2 dimensions or more, not 1"),
+    ("Expand", "", [(2, 3), numpy.array([4, 3])], {}, "a size of 2 cannot be broadcast with one of 4"),
     ("TensorScatter", "", [(2, 8, 3), (2, 1, 3)], {"mode": "ring"}, "mode' must be linear or circular, got 'ring'"),
     ("TensorScatter", "", [(2, 8, 3), (2, 1, 3)], {"axis": 0}, "axis 0 is the batch"),
     ("TensorScatter", "", [(2, 8, 3), (2, 1, 3)], {"axis": 3}, "axis 3 is out of range for 3 dimensions"),
