@@ -28,19 +28,25 @@ def _schema(domain: str, op: str, version: int) -> Any:
         return None
 
 
+@functools.cache
+def _attributes(domain: str, op: str, version: int) -> dict[str, bool]:
+    """An operator's, and whether it needs them."""
+    return {name: bool(each.required) for name, each in _schema(domain, op, version).attributes.items()}
+
+
 def check_node(node: Node) -> None:
     """Raises Unsupported for attributes that nobody would read, and what is missing or too many."""
     schema = _schema(node.domain, node.op, node.version)
     if schema is None:
         return
-    attributes = schema.attributes
+    attributes = _attributes(node.domain, node.op, node.version)
     for attribute in node.proto.attribute:
         # ONNX leaves names that begin so to those who make models.
         if attribute.name not in attributes and not attribute.name.startswith("__"):
             hint = suggest(attribute.name, attributes)
             raise Unsupported(f"{node.op} of this version knows no attribute '{attribute.name}'{hint}", attribute.name)
-    for name, declared in attributes.items():
-        if declared.required and not node.has_attribute(name):
+    for name, is_needed in attributes.items():
+        if is_needed and not node.has_attribute(name):
             raise Unsupported(f"has no attribute '{name}', which it needs", name)
     if len(node.inputs) < schema.min_input:
         raise Unsupported(f"input #{len(node.inputs)} is missing: there must be {schema.min_input}")

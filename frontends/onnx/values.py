@@ -87,7 +87,7 @@ class Value:
             return self
         return Value(array=self.array, elements=self._elements, dtype=self._dtype)
 
-    def _sizes_as_tensor(self) -> Any:
+    def _sizes_as_tensor(self) -> Tensor:
         """Sizes that only the run tells, as a tensor of 64-bit integers, or of the type that it was cast to."""
         flat = [_as_size(size) for size in self._elements.ravel()]
         # A shape's literal sizes are not negative.

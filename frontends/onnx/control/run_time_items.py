@@ -9,7 +9,7 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ..graph_tensors import cast
 from ..node import Node
-from ..values import Value
+from ..values import Tensor, Value
 from .scf_branches import build_branches
 from .scf_regions import common_info, info_of
 
@@ -48,7 +48,7 @@ def place_of(node: Node, index: int, length: Any, end: Any) -> Any:
     return place
 
 
-def _integer(number: Any) -> Any:
+def _integer(number: Any) -> Tensor:
     return const(number, "i64") if isinstance(number, int) else number
 
 

@@ -12,7 +12,7 @@ from ....dialects.relax.infer.slices import OPEN
 from ..graph_tensors import joined, part
 from ..node import Node
 from ..shapes.sizes import Size, element, plus, shape_tensor, sliced
-from ..values import RunTimeSequence, SequenceValue, Value
+from ..values import RunTimeSequence, SequenceValue, Tensor, Value
 from .scf_regions import as_info
 
 relax = dialect.ops
@@ -99,12 +99,12 @@ def all_joined(node: Node, sequence: SequenceValue | RunTimeSequence) -> RunTime
     return as_run_time(sequence, 0, ranks.pop() or 0, sequence.dtype)
 
 
-def joined_length(sequence: RunTimeSequence) -> Any:
+def joined_length(sequence: RunTimeSequence) -> Tensor:
     """How many tensors are joined, a 0-D tensor."""
     return relax["reshape"](element(shape_tensor(sequence.rows.ssa), 0), ())
 
 
-def length_of(sequence: RunTimeSequence) -> Any:
+def length_of(sequence: RunTimeSequence) -> Tensor:
     """A 0-D tensor."""
     joined = joined_length(sequence)
     return relax["add"](joined, const(len(sequence.items), "i64")) if sequence.items else joined

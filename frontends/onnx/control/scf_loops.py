@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
 from ....dialects.relax import const, dialect
+from ....emit.numbers import number
 from ..node import Node
 from ..values import Value
 from .scf_regions import as_info, common_info, info_of, integer, scalar_of, tensor_of, truth, type_of
@@ -190,8 +191,7 @@ class _Attempt:
         with ir.InsertionPoint(block):
             turns, goes_on = block.arguments[0], block.arguments[1]
             if self.loop.count is not None:
-                less = _binary("arith.cmpi", turns, self.loop.count, goes_on.type, predicate=_SIGNED_LESS)
-                goes_on = _binary("arith.andi", less, goes_on, goes_on.type)
+                goes_on = ((number(turns) < number(self.loop.count)) & number(goes_on)).value
             ir.Operation.create("scf.condition", operands=[goes_on, *block.arguments])
         made.regions[1].blocks.append(*types)
         return made
@@ -219,7 +219,7 @@ class _Attempt:
 
     def _progress(self, arguments: list[Any]) -> list[Any]:
         """The number of turns so far, and in scf.while whether there is another."""
-        turns = _binary("arith.addi", arguments[0], integer(1), arguments[0].type)
+        turns = (number(arguments[0]) + 1).value
         if self.loop.is_counted:
             return [turns]
         goes_on = self.turn.goes_on
@@ -235,13 +235,3 @@ class _Attempt:
             gathered.append(each.result(held[:count], turns))
             held = held[count:]
         return [Value(ssa=state) for state in states], gathered
-
-
-_SIGNED_LESS = 2  # of arith.cmpi's predicates
-
-
-def _binary(name: str, left: Any, right: Any, type_: Any, predicate: int | None = None) -> Any:
-    attributes = {}
-    if predicate is not None:
-        attributes["predicate"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-    return ir.Operation.create(name, results=[type_], operands=[left, right], attributes=attributes).result

@@ -10,8 +10,9 @@ from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import equal
 from ....dialects.relax import dialect
+from ....emit.numbers import constant
 from ..node import Node
-from ..values import OneOf, Value
+from ..values import OneOf, Tensor, Value
 
 relax = dialect.ops
 
@@ -46,7 +47,7 @@ def common_info(node: Node, left: TensorInfo, right: TensorInfo) -> TensorInfo:
     return left.with_shape([one if equal(one, other) is True else None for one, other in pairs])
 
 
-def as_info(ssa: Any, info: TensorInfo) -> Any:
+def as_info(ssa: Any, info: TensorInfo) -> Tensor:
     """A tensor under a type that knows more or less of its sizes."""
     return ssa if decode(ssa.type) == info else relax["match_cast"](ssa, ty=info)
 
@@ -72,15 +73,11 @@ def tensor_of(scalar: Any) -> Value:
 
 def integer(value: int) -> Any:
     """A 64-bit integer as a scalar."""
-    i64 = ir.IntegerType.get_signless(64)
-    attributes = {"value": ir.IntegerAttr.get(i64, value)}
-    return ir.Operation.create("arith.constant", results=[i64], attributes=attributes).result
+    return constant(value, ir.IntegerType.get_signless(64)).value
 
 
 def truth(value: bool) -> Any:
-    i1 = ir.IntegerType.get_signless(1)
-    attributes = {"value": ir.IntegerAttr.get(i1, int(value))}
-    return ir.Operation.create("arith.constant", results=[i1], attributes=attributes).result
+    return constant(int(value), ir.IntegerType.get_signless(1)).value
 
 
 def known_truth(held: Any) -> bool | None:

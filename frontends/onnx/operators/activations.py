@@ -11,7 +11,7 @@ from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 from .random_numbers import random_state
 
 relax = dialect.ops
@@ -22,16 +22,16 @@ _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 _SOFTPLUS_THRESHOLD = 40.0
 
 
-def like(node: Node, number: float) -> Any:
+def like(node: Node, number: float) -> Tensor:
     """A number in the element type of the first input."""
     return const(number, node.value(0).dtype)
 
 
-def _is_positive(node: Node) -> Any:
+def _is_positive(node: Node) -> Tensor:
     return relax["greater"](node.tensor(0), like(node, 0))
 
 
-def _exp_minus_one(node: Node, x: Any, factor: float) -> Any:
+def _exp_minus_one(node: Node, x: Tensor, factor: float) -> Tensor:
     """factor * (exp(x) - 1) for x <= 0: selu keeps the digits that the subtraction loses near 0."""
     return relax["multiply"](relax["nn.selu"](x), like(node, factor / (_SELU_SCALE * _SELU_ALPHA)))
 
@@ -81,7 +81,7 @@ def selu(node: Node) -> Outputs:
     return _selu(node, _SELU_ALPHA, _SELU_SCALE)
 
 
-def _selu(node: Node, default_alpha: float, default_gamma: float) -> Any:
+def _selu(node: Node, default_alpha: float, default_gamma: float) -> Tensor:
     x, alpha, gamma = node.tensor(0), node.float("alpha", default_alpha), node.float("gamma", default_gamma)
     above = relax["multiply"](x, like(node, gamma))
     return relax["where"](_is_positive(node), above, _exp_minus_one(node, x, alpha * gamma))
@@ -123,7 +123,7 @@ def hard_swish(node: Node) -> Outputs:
     return relax["multiply"](node.tensor(0), _line_to_one(node, 1 / 6, 0.5))
 
 
-def _line_to_one(node: Node, slope: float, offset: float) -> Any:
+def _line_to_one(node: Node, slope: float, offset: float) -> Tensor:
     """slope * x + offset, from 0 to 1."""
     line = relax["add"](relax["multiply"](node.tensor(0), like(node, slope)), like(node, offset))
     return relax["clip"](line, 0.0, 1.0)
@@ -150,7 +150,7 @@ def swiglu(node: Node) -> Outputs:
     return relax["multiply"](scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1))
 
 
-def scaled_silu(node: Node, alpha: float) -> Any:
+def scaled_silu(node: Node, alpha: float) -> Tensor:
     """x * sigmoid(alpha * x)."""
     x = node.tensor(0)
     if alpha == 1:
@@ -191,7 +191,7 @@ def clip(node: Node) -> Outputs:
     return x
 
 
-def _clipped(node: Node, low: float | None, high: float | None) -> Any:
+def _clipped(node: Node, low: float | None, high: float | None) -> Tensor:
     x = node.tensor(0)
     # An integer operand is a signed number of 64 bits at most.
     if low is not None and high is not None and (high < 2**63 or isinstance(high, float)):
@@ -202,7 +202,7 @@ def _clipped(node: Node, low: float | None, high: float | None) -> Any:
 
 
 # ---- along an axis ----
-def softmax_along(x: Any, axis: int) -> Any:
+def softmax_along(x: Tensor, axis: int) -> Tensor:
     """Of a narrow type each step is rounded to it, as ONNX defines the operator: the result is the reference's."""
     if bit_width(Value(ssa=x).dtype) >= 32:
         return relax["nn.softmax"](x, axis=axis)
@@ -227,7 +227,7 @@ def softmax_of_matrix(node: Node) -> Outputs:
     return sizes.reshaped(_along(node, matrix, 1), own)
 
 
-def _along(node: Node, x: Any, axis: int) -> Any:
+def _along(node: Node, x: Tensor, axis: int) -> Tensor:
     if node.op == "Softmax":
         return softmax_along(x, axis)
     if node.op == "LogSoftmax":
@@ -237,7 +237,7 @@ def _along(node: Node, x: Any, axis: int) -> Any:
     return relax["astype"](is_first, dtype=node.value(0).dtype)
 
 
-def _with_one_more(x: Any, axis: int) -> Any:
+def _with_one_more(x: Tensor, axis: int) -> Any:
     """With a smallest element behind the others where there may be none: what is found is one of them if there are."""
     shape, rank = Value(ssa=x).shape, x.type.rank
     size = None if shape is None else shape[axis]

@@ -15,7 +15,7 @@ from ..graph_tensors import cast, joined, part
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import as_tensor, is_known, reshaped, size_of, times
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 from .activations import softmax_along
 
 relax = dialect.ops
@@ -41,14 +41,14 @@ class Visible(NamedTuple):
     def hides(self) -> bool:
         return self.allowed is not None or self.bias is not None
 
-    def only(self, condition: Any) -> Visible:
+    def only(self, condition: Tensor) -> Visible:
         allowed = condition if self.allowed is None else relax["logical_and"](self.allowed, condition)
         return Visible(allowed, self.bias)
 
-    def plus(self, bias: Any) -> Visible:
+    def plus(self, bias: Tensor) -> Visible:
         return Visible(self.allowed, bias if self.bias is None else relax["add"](self.bias, bias))
 
-    def blind(self, dtype: str) -> Any:
+    def blind(self, dtype: str) -> Tensor:
         """Which queries see no key at all."""
         limit = const(-math.inf, dtype)
         bias = self.bias
@@ -58,8 +58,8 @@ class Visible(NamedTuple):
 
 
 def attend(
-    query: Any,
-    key: Any,
+    query: Tensor,
+    key: Tensor,
     value: Any,
     scale: float,
     visible: Visible,
@@ -90,7 +90,7 @@ def attend(
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
 
 
-def _per_head(left: Any, right: Any, heads: Any) -> Any:
+def _per_head(left: Tensor, right: Tensor, heads: Any) -> Tensor:
     """Products of matrices; those of heads that share a right one are put together."""
     shared = sizes(right)[1]
     if equal(heads, shared) is True:
@@ -104,14 +104,14 @@ def sizes(tensor: Any) -> tuple[Any, ...]:
     return Value(ssa=tensor).shape or ()
 
 
-def positions(node: Node, tensor: Any, axis: int) -> Any:
+def positions(node: Node, tensor: Tensor, axis: int) -> Tensor:
     """0, 1, ... for the places along an axis."""
     size = size_of(tensor, axis)
     end = size if is_known(size) else scalar_of(node, Value(ssa=size))
     return relax["arange"](0, end, 1, dtype="i64")
 
 
-def split_heads(node: Node, tensor: Any, heads: int) -> Any:
+def split_heads(node: Node, tensor: Tensor, heads: int) -> Tensor:
     """[batch, length, heads * size] as [batch, heads, length, size]."""
     if len(sizes(tensor)) != 3:
         raise node.fail(f"queries, keys and values have 3 dimensions each, or 4: one has {len(sizes(tensor))}")
@@ -122,7 +122,7 @@ def split_heads(node: Node, tensor: Any, heads: int) -> Any:
     return relax["permute_dims"](apart, axes=[0, 2, 1, 3])
 
 
-def join_heads(tensor: Any) -> Any:
+def join_heads(tensor: Tensor) -> Tensor:
     _, heads, _, width = sizes(tensor)
     flat = relax["permute_dims"](tensor, axes=[0, 2, 1, 3])
     return reshaped(flat, [size_of(tensor, 0), size_of(tensor, 2), heads * width])
@@ -173,7 +173,7 @@ def _inner(node: Node, made: Attended) -> Any:
     return (made.products, made.capped, made.masked, made.probabilities)[mode]
 
 
-def _visible(node: Node, query: Any, key: Any) -> Visible:
+def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:
     visible = Visible()
     if node.has(3):
         if not 1 <= node.rank(3) <= 4:
@@ -192,7 +192,7 @@ def _visible(node: Node, query: Any, key: Any) -> Visible:
     return visible
 
 
-def within(visible: Visible, own: Any, places: Any, left: int, right: int) -> Visible:
+def within(visible: Visible, own: Tensor, places: Tensor, left: int, right: int) -> Visible:
     """Keys at places from `left` before to `right` behind a query's own; -1: any."""
     if right >= 0:
         last = own if right == 0 else relax["add"](own, const(right, "i64"))
@@ -203,7 +203,7 @@ def within(visible: Visible, own: Any, places: Any, left: int, right: int) -> Vi
     return visible
 
 
-def _offset(node: Node, query: Any, lengths: Any) -> Any:
+def _offset(node: Node, query: Tensor, lengths: Tensor) -> Any:
     """How many keys stand before the first query's own."""
     if node.has(4):
         return as_tensor([size_of(node.tensor(4), 2)])
@@ -212,11 +212,11 @@ def _offset(node: Node, query: Any, lengths: Any) -> Any:
     return _per_batch(relax["subtract"](lengths, as_tensor([size_of(query, 2)])))
 
 
-def _per_batch(lengths: Any) -> Any:
+def _per_batch(lengths: Tensor) -> Tensor:
     return relax["expand_dims"](lengths, axis=[1, 2, 3])
 
 
-def _whole_mask(node: Node, mask: Any, key: Any) -> Any:
+def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Any:
     """A mask may be shorter than the keys: those behind are not seen."""
     have, want = sizes(mask)[-1], sizes(key)[2]
     if have is None or want is None or equal(have, want) is True:
@@ -246,7 +246,7 @@ def rotary_embedding(node: Node) -> Outputs:
     return join_heads(turned) if rank == 3 else turned
 
 
-def rotated(node: Node, data: Any, cos: Any, sin: Any, width: int, interleaved: bool) -> Any:
+def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, interleaved: bool) -> Tensor:
     """Pairs of elements, turned by angles; those behind `width` (0: none) stay as they are."""
     whole = sizes(data)[3]
     if not isinstance(whole, int):
@@ -270,5 +270,5 @@ def rotated(node: Node, data: Any, cos: Any, sin: Any, width: int, interleaved: 
     return joined(pieces, axis=-1)
 
 
-def _every_second(data: Any, begin: int, end: int) -> Any:
+def _every_second(data: Tensor, begin: int, end: int) -> Tensor:
     return relax["strided_slice"](data, axes=[3], begin=[begin], end=[end], strides=[2], assume_inbound=True)

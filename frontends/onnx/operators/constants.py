@@ -10,7 +10,7 @@ from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 
 relax = dialect.ops
 
@@ -78,7 +78,7 @@ _OWN_BIAS, _LARGEST_CODE, _NAN_CODE = 127, 254, 255
 _ROUNDINGS = {"up": (1 << _MANTISSA) - 1, "down": 0, "nearest": 1 << (_MANTISSA - 1)}
 
 
-def as_power_of_two(node: Node) -> Any:
+def as_power_of_two(node: Node) -> Tensor:
     """The node's first input as f8E8M0FNU.
 
     Numbers out of range become the nearest limit, or without `saturate` NaN, as NaN and negative numbers always do.
@@ -94,7 +94,7 @@ def as_power_of_two(node: Node) -> Any:
     return relax["bitcast"](relax["astype"](code, dtype="ui8"), dtype="f8E8M0FNU")
 
 
-def _code(magnitude: Any, rounding: int) -> Any:
+def _code(magnitude: Any, rounding: int) -> Tensor:
     """The exponent after rounding, within the limits."""
     bits = relax["add"](relax["bitcast"](magnitude, dtype="i64"), const(rounding, "i64"))
     exponent = relax["right_shift"](bits, const(_MANTISSA, "i64"))

@@ -28,7 +28,7 @@ from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import element, shape_tensor
 from ..tensors import array_of
-from ..values import Outputs, RunTimeSequence, SequenceValue, Value, known
+from ..values import Outputs, RunTimeSequence, SequenceValue, Tensor, Value, known
 
 relax = dialect.ops
 
@@ -119,13 +119,13 @@ def _unrolled(node: Node, body: Any, count: int, states: Sequence[Any]) -> list[
     return [*states, *(_stacked(node, row) for row in rows)]
 
 
-def _stacked(node: Node, rows: Sequence[Any], axis: int = 0) -> Any:
+def _stacked(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
     for row in rows:
         info_of(node, row)
     return relax["stack"](*(row.ssa for row in rows), axis=axis)
 
 
-def _no_rows(node: Node, output: Any) -> Any:
+def _no_rows(node: Node, output: Any) -> Tensor:
     """What a loop without turns gathers; of sizes that the model does not tell there are none."""
     tensor = output.type.tensor_type
     try:
@@ -265,12 +265,12 @@ class _Scan:
         return [*after, *(Value(ssa=each) for each in moved)]
 
 
-def _moved(rows: Any, axis: int, backwards: bool) -> Any:
+def _moved(rows: Tensor, axis: int, backwards: bool) -> Tensor:
     """Rows that were gathered along the first axis, along another one."""
     return with_first_at(relax["flip"](rows, axis=0) if backwards else rows, axis)
 
 
-def _element(source: Any, index: Value, axis: int) -> Any:
+def _element(source: Any, index: Value, axis: int) -> Tensor:
     return relax["take"](source, index.ssa, axis=axis)
 
 

@@ -12,7 +12,7 @@ from ....support.suggest import counted
 from ..graph_tensors import info_of
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 from .products import as_f32, requantized, shifted
 from .sliding_windows import auto_pad, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
 
@@ -57,7 +57,7 @@ def _shifted_weight(node: Node, index: int, zero_point: int) -> Any:
 
 
 def _convolved(
-    node: Node, data: Any, weight: Any, data_index: int, weight_index: int, out_dtype: str | None = None
+    node: Node, data: Tensor, weight: Tensor, data_index: int, weight_index: int, out_dtype: str | None = None
 ) -> Any:
     windows = windows_of(node, kernel_of(node, weight_index), data_index)
     # The data may have been shifted, which made it another type.
@@ -81,11 +81,11 @@ def _dimensions(node: Node, count: int) -> int:
     return count
 
 
-def _with_bias(node: Node, result: Any, bias: int) -> Any:
+def _with_bias(node: Node, result: Tensor, bias: int) -> Tensor:
     return relax["add"](result, _per_channel(node, node.tensor(bias)))
 
 
-def _per_channel(node: Node, values: Any) -> Any:
+def _per_channel(node: Node, values: Tensor) -> Tensor:
     """A value for each channel, where channels are the second dimension of as many as the data has."""
     return relax["expand_dims"](values, axis=list(range(1, node.rank(0) - 1)))
 
@@ -115,7 +115,7 @@ def conv_transpose(node: Node) -> Outputs:
     return _with_bias(node, result, 2) if node.has(2) else result
 
 
-def _with_zeros(result: Any, before: Sequence[int], after: Sequence[int], extra: Sequence[int]) -> Any:
+def _with_zeros(result: Tensor, before: Sequence[int], after: Sequence[int], extra: Sequence[int]) -> Tensor:
     sides = [
         side
         for low, high, more in zip(before, after, extra, strict=True)

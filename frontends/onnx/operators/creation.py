@@ -11,7 +11,7 @@ from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 
 relax = dialect.ops
 
@@ -57,16 +57,16 @@ def _number(node: Node, index: int) -> Any:
     return node.scalar(index) if node.sizes(index) is None else sizes.input_size(node, index)
 
 
-def _scalar(value: Value, dtype: str) -> Any:
+def _scalar(value: Value, dtype: str) -> Tensor:
     """A tensor of one element as 1-D, so that results have a dimension."""
     return cast(relax["reshape"](value.ssa, (1,)), dtype)
 
 
-def _quotient(span: Any, delta: Any) -> Any:
+def _quotient(span: Tensor, delta: Tensor) -> Tensor:
     return relax["astype"](relax["ceil"](relax["divide"](span, delta)), dtype="i64")
 
 
-def _steps(span: Any, delta: Any) -> Any:
+def _steps(span: Tensor, delta: Tensor) -> Tensor:
     """The quotient, rounded up."""
     down = relax["floor_divide"](relax["negative"](span), delta)
     return relax["astype"](relax["negative"](down), dtype="i64")

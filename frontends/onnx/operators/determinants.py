@@ -8,7 +8,7 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
@@ -34,7 +34,7 @@ def determinant(node: Node) -> Outputs:
     return result
 
 
-def _eliminated(matrix: Any, rows: int, dtype: str) -> tuple[Any, Any]:
+def _eliminated(matrix: Tensor, rows: int, dtype: str) -> tuple[Any, Any]:
     """A factor of the determinant, and the matrix that is left: without the row of the first column's largest element.
 
     The first row takes that row's place.
@@ -55,5 +55,5 @@ def _eliminated(matrix: Any, rows: int, dtype: str) -> tuple[Any, Any]:
     return relax["multiply"](sign, pivot), relax["strided_slice"](left, axes=[-1], begin=[1], end=[rows])
 
 
-def _column(x: Any, index: int, axis: int = -1) -> Any:
+def _column(x: Tensor, index: int, axis: int = -1) -> Tensor:
     return relax["squeeze"](relax["strided_slice"](x, axes=[axis], begin=[index], end=[index + 1]), axis=[axis])

@@ -11,6 +11,7 @@ from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from ..graph_tensors import cast, info_of, wide_float
 from ..shapes import sizes
+from ..values import Tensor
 from .image_resizing import Along, Real, Settings, coordinates, far_weight, near_weight, real
 
 relax = dialect.ops
@@ -18,7 +19,7 @@ relax = dialect.ops
 _MOST_WEIGHTS = 2**24
 
 
-def smoothed(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
+def smoothed(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
     """As `resized` with weights of all elements that a place of a smaller result covers."""
     info = info_of(data)
     assert info.shape is not None
@@ -84,7 +85,7 @@ def _kernel(distance: Any, settings: Settings) -> Any:
     return numpy.where(distance <= 1, near, numpy.where(distance < 2, far, 0.0))
 
 
-def _run_time_table(along: Along, settings: Settings, dtype: str) -> Any:
+def _run_time_table(along: Along, settings: Settings, dtype: str) -> Tensor:
     """As `_table`: weights of elements that go on beyond both ends, each added to that of the one it stands for."""
     narrow = relax["minimum"](_scale(along), const(1.0, "f32"))
     support = const(1.0 if settings.mode == "linear" else 2.0, "f32")
@@ -110,7 +111,7 @@ def _coordinates(along: Along, settings: Settings) -> Any:
     return coordinates(Real(places), along, settings.coordinates).tensor
 
 
-def _limited(x: Any, along: Along, reach: Any) -> Any:
+def _limited(x: Tensor, along: Along, reach: Any) -> Tensor:
     """Further outside all elements that count are the last one there is."""
     last = relax["astype"](sizes.as_tensor([sizes.minus(along.size, 1)]), dtype="f32")
     return relax["maximum"](relax["minimum"](x, relax["add"](last, reach)), relax["negative"](reach))
@@ -121,7 +122,7 @@ def _scale(along: Along) -> Any:
     return scale.tensor if isinstance(scale, Real) else const([scale], "f32")
 
 
-def _run_time_kernel(distance: Real, settings: Settings) -> Any:
+def _run_time_kernel(distance: Real, settings: Settings) -> Tensor:
     zero = const(0.0, "f32")
     if settings.mode == "linear":
         return relax["maximum"]((1.0 - distance).tensor, zero)

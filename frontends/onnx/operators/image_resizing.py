@@ -13,6 +13,7 @@ from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from ..graph_tensors import along_axis, cast, info_of, wide_float
 from ..shapes.sizes import Size, as_tensor, count_up, stated
+from ..values import Tensor
 
 relax = dialect.ops
 
@@ -53,8 +54,7 @@ class Real:
     def __add__(self, other: Any) -> Real:
         return self._with("add", other)
 
-    def __radd__(self, other: Any) -> Real:
-        return self._with("add", other)
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Real:
         return self._with("subtract", other)
@@ -65,8 +65,7 @@ class Real:
     def __mul__(self, other: Any) -> Real:
         return self._with("multiply", other)
 
-    def __rmul__(self, other: Any) -> Real:
-        return self._with("multiply", other)
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Real:
         return self._with("divide", other)
@@ -80,7 +79,7 @@ class Real:
     def ceil(self) -> Real:
         return Real(relax["ceil"](self.tensor))
 
-    def as_size(self) -> Any:
+    def as_size(self) -> Tensor:
         return relax["astype"](self.tensor, dtype="i64")
 
 
@@ -125,7 +124,7 @@ def _unless_single(count: Any, value: Any, otherwise: Any) -> Any:
     return Real(relax["where"](is_single, otherwise.tensor, value().tensor))
 
 
-def resized(data: Any, alongs: Sequence[Along], settings: Settings) -> Any:
+def resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
     """The data resized along the axes, one after the other."""
     info = info_of(data)
     assert info.shape is not None
@@ -153,7 +152,7 @@ def _fitting(value: float, dtype: str) -> float | int:
     return value if is_float(dtype) else int(value)
 
 
-def _is_inside(x: Real, along: Along, rank: int) -> Any:
+def _is_inside(x: Real, along: Along, rank: int) -> Tensor:
     last = real(along.size) - 1.0
     last = last.tensor if isinstance(last, Real) else const(last, "f32")
     inside = relax["logical_and"](
@@ -162,7 +161,7 @@ def _is_inside(x: Real, along: Along, rank: int) -> Any:
     return along_axis(inside, along.axis, rank)
 
 
-def _resampled(data: Any, x: Real, along: Along, settings: Settings, rank: int, dtype: str) -> Any:
+def _resampled(data: Tensor, x: Real, along: Along, settings: Settings, rank: int, dtype: str) -> Any:
     if settings.mode == "nearest":
         return _taken(data, _rounded(x, along, settings.rounding), along)
     base = x.floor()
@@ -224,7 +223,7 @@ def _rounded(x: Real, along: Along, rounding: str) -> Real:
     return Real(relax["where"](shrinks, x.ceil().tensor, x.floor().tensor))
 
 
-def _taken(data: Any, place: Real, along: Along) -> Any:
+def _taken(data: Tensor, place: Real, along: Along) -> Tensor:
     """The elements at a coordinate; what is outside is the last one there is."""
     last = real(along.size) - 1.0
     last = last.tensor if isinstance(last, Real) else const(last, "f32")

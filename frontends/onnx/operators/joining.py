@@ -15,7 +15,7 @@ from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
@@ -78,5 +78,5 @@ def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Any]:
     ]
 
 
-def _part(node: Node, axis: int, begin: Size, end: Size) -> Any:
+def _part(node: Node, axis: int, begin: Size, end: Size) -> Tensor:
     return sizes.sliced(node.value(0), {axis: (begin, end, 1)})

@@ -8,7 +8,7 @@ from typing import Any
 from ....dialects.relax import dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
@@ -25,7 +25,7 @@ def softmax_cross_entropy_loss(node: Node) -> Outputs:
     return [_nll_loss(node, log_probabilities), log_probabilities][: node.output_count]
 
 
-def _nll_loss(node: Node, log_probabilities: Any) -> Any:
+def _nll_loss(node: Node, log_probabilities: Any) -> Tensor:
     reduction = node.choice("reduction", "mean", ("none", "sum", "mean"))
     operands = [log_probabilities, node.tensor(1), *([node.tensor(2)] if node.has(2) else [])]
     # Relax's default for the target that is left out is no class either.

@@ -13,7 +13,7 @@ from ..graph_tensors import part
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import as_tensor, size_of
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
 from .products import shifted
 
@@ -71,7 +71,7 @@ def rotary_embedding(node: Node) -> Outputs:
     return join_heads(turned) if is_flat else turned
 
 
-def _turned(node: Node, data: Any, places: Any, width: int, caches: tuple[int, int] = (2, 3)) -> Any:
+def _turned(node: Node, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)) -> Any:
     """Heads, turned by angles from the caches at their places [batch, length]."""
     cos, sin = (relax["expand_dims"](relax["take"](node.tensor(each), places, axis=0), axis=[1]) for each in caches)
     interleaved = bool(node.int("interleaved", 0) or node.int("rotary_interleaved", 0))
@@ -112,7 +112,7 @@ def _inputs_of_heads(node: Node) -> list[Any]:
     return made
 
 
-def _attention(node: Node, heads: Any, mask: Value | None, bias: Any, past: Any) -> list[Any]:
+def _attention(node: Node, heads: Any, mask: Value | None, bias: Tensor, past: Tensor) -> list[Any]:
     """The result, and keys and values with those of the past."""
     query, key, value = heads
     if past is not None:
@@ -136,7 +136,7 @@ def _attention(node: Node, heads: Any, mask: Value | None, bias: Any, past: Any)
     return [join_heads(made.result), key, value]
 
 
-def _shown(node: Node, mask: Value, query: Any, key: Any) -> Any:
+def _shown(node: Node, mask: Value, query: Tensor, key: Tensor) -> Tensor:
     """Which keys a mask of integers shows: a row for each batch, one for each query, or a number of keys."""
     zero = const(0, mask.dtype)
     if mask.rank == 2:
@@ -173,7 +173,7 @@ def quantized_attention(node: Node) -> Outputs:
     return _attention_of(node, relax["add"](projected, node.tensor(2)), mask=5, past=8, bias=9)
 
 
-def _attention_of(node: Node, projected: Any, mask: int, past: int, bias: int) -> Any:
+def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int) -> Any:
     """Of queries, keys and values that stand side by side; the others are inputs' numbers."""
     width = sizes(projected)[2]
     if not isinstance(width, int):
@@ -243,14 +243,14 @@ def _rotary_width(node: Node) -> int:
     return 2 * half
 
 
-def _places_in_cache(node: Node, past: Any) -> Any:
+def _places_in_cache(node: Node, past: Tensor) -> Tensor:
     """The cache grows where it is too short for all keys."""
     total = relax["astype"](relax["reshape"](node.tensor(6), (1,)), dtype="i64")
     length = scalar_of(node, Value(ssa=relax["maximum"](as_tensor([size_of(past, 2)]), total)))
     return relax["arange"](0, length, 1, dtype="i64")
 
 
-def _cached(past: Any, new: Any, first: Any, places: Any) -> Any:
+def _cached(past: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:
     """New keys or values where each sequence's past ends."""
     have, added = (as_tensor([size_of(each, 2)]) for each in (past, new))
     places = relax["expand_dims"](places, axis=[0])

@@ -10,39 +10,16 @@ from ..graph_tensors import cast, info_of
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import size_of, zeros
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor
+from .activations import scaled_silu
 from .as_onnx import as_onnx, channels_first, channels_last
 from .attention import positions
-from .norms import normalized_layers, wanted
+from .named_activations import activated
+from .norms import layer_norm, normalized_by_squares, normalized_layers, rms_norm, wanted
 
 relax = dialect.ops
 
 _DOMAIN = "com.microsoft"
-
-
-# ---- activations of results ----
-
-
-def _activated(node: Node, tensor: Any, name: str, parameters: list[float]) -> Any:
-    """A result after the activation that an attribute names, with its parameters in their order."""
-    plain = {"Relu": "nn.relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
-    if not name:
-        return tensor
-    if name in plain:
-        return relax[plain[name]](tensor)
-    if name == "LeakyRelu":
-        return relax["nn.leakyrelu"](tensor, alpha=_parameter(parameters, 0, 0.01))
-    if name == "HardSigmoid":
-        dtype = Value(ssa=tensor).dtype
-        slope, offset = (const(_parameter(parameters, at, default), dtype) for at, default in ((0, 0.2), (1, 0.5)))
-        return relax["clip"](relax["add"](relax["multiply"](tensor, slope), offset), 0.0, 1.0)
-    if name == "Clip" and len(parameters) == 2:
-        return relax["clip"](tensor, *parameters)
-    raise node.fail(f"the activation '{name}' with {len(parameters)} parameters is not known", "activation")
-
-
-def _parameter(parameters: list[float], place: int, default: float) -> float:
-    return parameters[place] if place < len(parameters) else default
 
 
 # ---- convolutions ----
@@ -54,7 +31,7 @@ def fused_conv(node: Node) -> Outputs:
     result = as_onnx(node, "Conv", *node.inputs[:3])
     if node.has(3):
         result = relax["add"](result, node.tensor(3))
-    return _activated(node, result, node.string("activation", ""), node.floats("activation_params", []))
+    return activated(node, result, node.floats("activation_params", []))
 
 
 @register_onnx(_DOMAIN, ["NhwcConv", "NhwcFusedConv"])
@@ -64,7 +41,7 @@ def conv_with_channels_last(node: Node) -> Outputs:
     result = channels_last(node, as_onnx(node, "Conv", data, *node.inputs[1:3]))
     if node.has(3):
         result = relax["add"](result, node.tensor(3))
-    return _activated(node, result, node.string("activation", ""), node.floats("activation_params", []))
+    return activated(node, result, node.floats("activation_params", []))
 
 
 @register_onnx(_DOMAIN, "NhwcMaxPool")
@@ -79,7 +56,7 @@ def max_pool_with_channels_last(node: Node) -> Outputs:
 def fused_gemm(node: Node) -> Outputs:
     names = ("activation_alpha", "activation_beta")
     parameters = [node.float(name) for name in names if node.has_attribute(name)]
-    return _activated(node, as_onnx(node, "Gemm", *node.inputs), node.string("activation", ""), parameters)
+    return activated(node, as_onnx(node, "Gemm", *node.inputs), parameters)
 
 
 @register_onnx(_DOMAIN, ["FusedMatMul", "TransposeMatMul"])
@@ -89,7 +66,7 @@ def fused_matmul(node: Node) -> Outputs:
     return result if alpha == 1.0 else relax["multiply"](result, const(alpha, node.value(0).dtype))
 
 
-def _transposed(node: Node, index: int, letter: str) -> Any:
+def _transposed(node: Node, index: int, letter: str) -> Tensor:
     """The batch's first dimension may stand before the last one; then the last two may be exchanged."""
     rank = node.rank(index)
     axes = list(range(rank))
@@ -167,7 +144,7 @@ def embed_layer_norm(node: Node) -> Outputs:
     return [result, counts, total][: node.output_count]
 
 
-def _embedded_places(node: Node) -> Any:
+def _embedded_places(node: Node) -> Tensor:
     places = node.tensor(8) if node.has(8) else positions(node, node.tensor(0), 1)
     return relax["take"](node.tensor(3), places, axis=0)
 
@@ -177,3 +154,61 @@ def _shown_words(node: Node) -> Any:
         shown = relax["equal"](node.tensor(7), const(1, node.value(7).dtype))
         return relax["sum"](relax["astype"](shown, dtype="i32"), axis=[1])
     return zeros([size_of(node.tensor(0), 0)], "i32")
+
+
+# ---- activations and normalizations ----
+
+
+register_onnx(_DOMAIN, "LayerNormalization")(layer_norm)
+register_onnx(_DOMAIN, "SimplifiedLayerNormalization")(rms_norm)
+
+
+# ---- activations ----
+@register_onnx(_DOMAIN, ["Gelu", "BiasGelu"])
+def gelu(node: Node) -> Outputs:
+    return relax["nn.gelu"](_with_bias(node))
+
+
+@register_onnx(_DOMAIN, "FastGelu")
+def fast_gelu(node: Node) -> Outputs:
+    return relax["nn.gelu_tanh"](_with_bias(node))
+
+
+def _with_bias(node: Node) -> Any:
+    return relax["add"](node.tensor(0), node.tensor(1)) if node.has(1) else node.tensor(0)
+
+
+@register_onnx(_DOMAIN, "QuickGelu")
+def quick_gelu(node: Node) -> Outputs:
+    return scaled_silu(node, node.float("alpha", 1.702))
+
+
+# ---- normalizations of a sum ----
+@register_onnx(_DOMAIN, "SkipLayerNormalization")
+def skip_layer_norm(node: Node) -> Outputs:
+    total = _sum(node, bias=4)
+    return _with_sum(node, normalized_layers(node, total, 2, 3, -1, _epsilon(node)), total)
+
+
+@register_onnx(_DOMAIN, "SkipSimplifiedLayerNormalization")
+def skip_simplified_layer_norm(node: Node) -> Outputs:
+    total = _sum(node, bias=3)
+    normalized, *inverse = normalized_by_squares(node, total, 2, -1, _epsilon(node), inverse=2)
+    return _with_sum(node, [normalized, None, *inverse], total)
+
+
+def _epsilon(node: Node) -> float:
+    return node.float("epsilon", 1e-12)
+
+
+def _sum(node: Node, bias: int) -> Tensor:
+    """The input, what skipped layers and a bias."""
+    total = relax["add"](node.tensor(0), node.tensor(1))
+    return relax["add"](total, node.tensor(bias)) if node.has(bias) else total
+
+
+def _with_sum(node: Node, outputs: list[Any], total: Any) -> list[Any]:
+    """The fourth output is what was normalized."""
+    if not wanted(node, 3):
+        return outputs
+    return [*outputs, *[None] * (3 - len(outputs)), total]

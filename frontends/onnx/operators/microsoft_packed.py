@@ -15,7 +15,7 @@ from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import reshaped, size_of
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 
 relax = dialect.ops
 
@@ -38,7 +38,7 @@ def _block_size(node: Node, default: int) -> int:
     return size
 
 
-def _unpacked(packed: Any, bits: int) -> Any:
+def _unpacked(packed: Tensor, bits: int) -> Any:
     """Bytes as codes, in bytes of their own; the last dimension becomes longer."""
     if bits == 8:
         return packed
@@ -52,7 +52,7 @@ def _unpacked(packed: Any, bits: int) -> Any:
     return relax["reshape"](codes, (*shape[:-1], shape[-1] * count))
 
 
-def _first(tensor: Any, size: Any, axis: int) -> Any:
+def _first(tensor: Tensor, size: Any, axis: int) -> Tensor:
     """What lies along an axis before a size; all of it where it is as long."""
     shape = Value(ssa=tensor).shape or ()
     return tensor if shape[axis] == size else relax["strided_slice"](tensor, axes=[axis], begin=[0], end=[size])
@@ -88,7 +88,7 @@ def matmul_of_blocks(node: Node) -> Outputs:
     return relax["add"](result, node.tensor(5)) if node.has(5) else result
 
 
-def _of_blocks(packed: Any, scale: Any, zero_point: Any, bits: int) -> Any:
+def _of_blocks(packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int) -> Tensor:
     """Weights of blocks in which the codes from the lowest bits of all bytes come first, then those from the next.
 
     So neighbors are computed from neighbors, by the same operations.
@@ -110,7 +110,7 @@ def _of_blocks(packed: Any, scale: Any, zero_point: Any, bits: int) -> Any:
     return relax["reshape"](real, (rows, blocks * width * count))
 
 
-def _reordered(node: Node, data: Any, blocks: int, block: int, count: int) -> Any:
+def _reordered(node: Node, data: Tensor, blocks: int, block: int, count: int) -> Any:
     """The data's columns in the order of such weights, with zeros where the last block has none."""
     rank = node.rank(0)
     extra = blocks * block - int(node.int("K"))
@@ -124,7 +124,7 @@ def _reordered(node: Node, data: Any, blocks: int, block: int, count: int) -> An
     return reshaped(turned, [*leading, blocks * block])
 
 
-def _of_groups(node: Node, packed: Any, scale: Any, zero_point: Any, bits: int, depth: int) -> Any:
+def _of_groups(node: Node, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
     """Weights whose columns have the scale and the zero point of any block, as 'g_idx' says."""
     rows, blocks, width = Value(ssa=packed).shape or ()
     codes = relax["reshape"](_unpacked(packed, bits), (rows, blocks * width * 8 // bits))
@@ -153,7 +153,7 @@ def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Any:
     return relax["reshape"](node.tensor(index), shape)
 
 
-def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Any:
+def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor:
     """As numbers of the scales' type: packed as the codes are, or not."""
     dtype = node.value(2).dtype
     if not node.has(3):
@@ -198,6 +198,6 @@ def _cut(zeros: Any, count: Any) -> Any:
     return _first(zeros, count, len(Value(ssa=zeros).shape or ()) - 1)
 
 
-def _spread(tensor: Any, block: int, axis: int, size: int) -> Any:
+def _spread(tensor: Tensor, block: int, axis: int, size: int) -> Any:
     """A number for each element of its block."""
     return _first(relax["repeat"](tensor, repeats=block, axis=axis), size, axis)

@@ -11,7 +11,7 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 from .as_onnx import as_onnx, channels_first, channels_last
 from .products import as_f32, shifted
 from .quantization import dynamic_quantize
@@ -21,14 +21,14 @@ relax = dialect.ops
 _DOMAIN = "com.microsoft"
 
 
-def _real(node: Node, at: int) -> Any:
+def _real(node: Node, at: int) -> Tensor:
     """The real numbers of a quantized tensor whose elements are input #at."""
     return relax["dequantize"](
         node.tensor(at), node.tensor(at + 1), _zero_point(node, at + 2, node.value(at).dtype), axis=0, out_dtype="f32"
     )
 
 
-def _quantized(node: Node, real: Any, scale: int, dtype: str) -> Any:
+def _quantized(node: Node, real: Tensor, scale: int, dtype: str) -> Tensor:
     """Real numbers with a scale and the zero point behind it, both inputs."""
     return relax["quantize"](real, node.tensor(scale), _zero_point(node, scale + 1, dtype), axis=0, out_dtype=dtype)
 
@@ -141,7 +141,7 @@ def dynamic_quantize_matmul(node: Node) -> Outputs:
     return _scaled(node, sums, scale, 2, 4)
 
 
-def _scaled(node: Node, sums: Any, left_scale: Any, right_scale: int, bias: int) -> Any:
+def _scaled(node: Node, sums: Tensor, left_scale: Any, right_scale: int, bias: int) -> Tensor:
     """Sums in 32 bits as real numbers of the right scale's type."""
     scale = relax["multiply"](left_scale, node.tensor(right_scale))
     real = relax["multiply"](relax["astype"](sums, dtype=node.value(right_scale).dtype), scale)
@@ -150,7 +150,7 @@ def _scaled(node: Node, sums: Any, left_scale: Any, right_scale: int, bias: int)
 
 def _integer_product(
     node: Node, left: int, right: int, left_zero: int, right_zero: int, trans_a: bool = False, trans_b: bool = False
-) -> Any:
+) -> Tensor:
     """Of two matrices less their zero points, in 32 bits; a zero point of the right one may be one for each column."""
     first, second = shifted(node, left, left_zero), _without_zero_points(node, right, right_zero, trans_b)
     if trans_a:

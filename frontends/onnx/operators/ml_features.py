@@ -14,7 +14,7 @@ from ..graph_tensors import joined
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
-from ..values import Outputs
+from ..values import Outputs, Tensor
 from .products import as_f32
 
 relax = dialect.ops
@@ -44,7 +44,7 @@ def scaler(node: Node) -> Outputs:
     return relax["multiply"](moved, _of_features(node, "scale"))
 
 
-def _of_features(node: Node, name: str) -> Any:
+def _of_features(node: Node, name: str) -> Tensor:
     values = node.floats(name) or []
     _check_features(node, name, len(values))
     return const(values, "f32")

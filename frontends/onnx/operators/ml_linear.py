@@ -10,7 +10,7 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 from .ml_pairwise_coupling import class_shares
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from .products import as_f32
@@ -38,7 +38,7 @@ def linear_classifier(node: Node) -> Outputs:
     return [above(scores, 0.0, labels), two_classes(scores, name, is_share=True)]
 
 
-def _products(node: Node, rows: int) -> Any:
+def _products(node: Node, rows: int) -> Tensor:
     """The data times each row of coefficients, plus its intercept: [data, rows]."""
     import numpy
 
@@ -78,7 +78,7 @@ def svm_regressor(node: Node) -> Outputs:
     return transformed(score, post_transform(node))
 
 
-def _kernel(node: Node, x: Any, vectors: Any) -> Any:
+def _kernel(node: Node, x: Tensor, vectors: Any) -> Any:
     """How near each row is to each vector: [rows, vectors]."""
     import numpy
 
@@ -137,7 +137,7 @@ def _weights_of_pairs(coefficients: Any, counts: Sequence[int], pairs: Sequence[
     return numpy.ascontiguousarray(numpy.stack(columns, axis=1), dtype="float32")
 
 
-def _votes(scores: Any, pairs: Sequence[tuple[int, int]], classes: int) -> Any:
+def _votes(scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
     """How many pairs each class wins."""
     import numpy
 

@@ -16,6 +16,7 @@ from ....emit.numbers import Number, constant, number, select
 from ..control.scf_regions import truth
 from ..graph_tensors import info_of
 from ..node import Node
+from ..values import Tensor
 
 relax = dialect.ops
 
@@ -24,7 +25,7 @@ _PRECISION = 0.005
 _LEAST_SHARE = 1e-7
 
 
-def class_shares(node: Node, scores: Any, pairs: Sequence[tuple[int, int]], classes: int) -> Any:
+def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Any:
     """The probabilities of the classes [rows, classes] of the scores [rows, pairs], through a sigmoid for each pair."""
     slopes, offsets = (node.floats(name) or [] for name in ("prob_a", "prob_b"))
     if len(slopes) != len(pairs) or len(offsets) != len(pairs):
@@ -39,7 +40,7 @@ def class_shares(node: Node, scores: Any, pairs: Sequence[tuple[int, int]], clas
     return shares
 
 
-def _quadratic(first: Any, pairs: Sequence[tuple[int, int]], classes: int) -> Any:
+def _quadratic(first: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
     """The form [rows, classes, classes] that the probabilities make least, of those of each pair's first class."""
     import numpy
 

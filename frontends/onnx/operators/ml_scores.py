@@ -10,6 +10,7 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ..graph_tensors import info_of
 from ..node import Node
+from ..values import Tensor
 
 relax = dialect.ops
 
@@ -28,11 +29,11 @@ def _same(scores: Any) -> Any:
     return scores
 
 
-def _softmax(scores: Any) -> Any:
+def _softmax(scores: Tensor) -> Tensor:
     return relax["nn.softmax"](scores, axis=-1)
 
 
-def _softmax_zero(scores: Any) -> Any:
+def _softmax_zero(scores: Tensor) -> Tensor:
     """As softmax, but scores of 0 stay 0."""
     number = _numbers_like(scores)
     largest = relax["max"](scores, axis=[1], keepdims=True)
@@ -44,7 +45,7 @@ def _softmax_zero(scores: Any) -> Any:
     return relax["where"](is_nothing, number(0.5), relax["divide"](powers, total))
 
 
-def _probit(scores: Any) -> Any:
+def _probit(scores: Tensor) -> Tensor:
     """The inverse of the normal distribution, by the formula that runtimes have for the inverse of erf."""
     number, a = _numbers_like(scores), 0.147
     x = relax["subtract"](relax["multiply"](scores, number(2.0)), number(1.0))
@@ -81,19 +82,19 @@ def class_labels(node: Node, ints: str, strings: str) -> list[int]:
     return list(labels)
 
 
-def largest(scores: Any, labels: list[int]) -> Any:
+def largest(scores: Tensor, labels: list[int]) -> Tensor:
     """The label of the first of the largest scores of each row."""
     return relax["take"](const(labels, "i64"), relax["argmax"](scores, axis=1), axis=0)
 
 
-def above(scores: Any, limit: float, labels: list[int]) -> Any:
+def above(scores: Tensor, limit: float, labels: list[int]) -> Tensor:
     """The second label where the only score of a row is above a limit, else the first."""
     flat = relax["squeeze"](scores, axis=[1])
     is_above = relax["greater"](flat, _numbers_like(scores)(limit))
     return relax["where"](is_above, const(labels[1], "i64"), const(labels[0], "i64"))
 
 
-def two_classes(score: Any, name: str, is_share: bool) -> Any:
+def two_classes(score: Tensor, name: str, is_share: bool) -> Any:
     """The scores of both classes, transformed, from the only one [rows, 1] there is; the other share is the rest."""
     if name == "PROBIT":
         return transformed(score, name)

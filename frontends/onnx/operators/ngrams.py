@@ -13,7 +13,7 @@ from ..graph_tensors import joined
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
-from ..values import Outputs
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
@@ -69,7 +69,7 @@ def tf_idf_vectorizer(node: Node) -> Outputs:
     return _weighted(node, counts, mode, width)
 
 
-def _weighted(node: Node, counts: Any, mode: str, width: int) -> Any:
+def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Any:
     """Weights are listed as the n-grams are, each for the column of its n-gram."""
     weights, indexes = node.floats("weights"), node.ints("ngram_indexes")
     if mode == "IDF":
@@ -84,7 +84,7 @@ def _weighted(node: Node, counts: Any, mode: str, width: int) -> Any:
     return relax["multiply"](counts, const([by_column.get(column, 0.0) for column in range(width)], "f32"))
 
 
-def _counts(node: Node, x: Any, width: int) -> Any:
+def _counts(node: Node, x: Tensor, width: int) -> Tensor:
     """How often each n-gram is in each row: [rows, width]."""
     shape = sizes.sizes_of(node.value(0))
     rows = shape[0] if len(shape) == 2 else 1
@@ -138,7 +138,7 @@ def _grams(node: Node, shortest: int, longest: int) -> dict[tuple[int, ...], int
     return grams
 
 
-def _looked_up(x: Any, known: Sequence[int]) -> Any:
+def _looked_up(x: Tensor, known: Sequence[int]) -> Tensor:
     """The place of each element among sorted numbers, -1 where it is not there."""
     table = const(list(known), "i64")
     place = relax["bucketize"](x, table)
@@ -147,7 +147,7 @@ def _looked_up(x: Any, known: Sequence[int]) -> Any:
     return relax["where"](is_there, place, const(-1, "i64"))
 
 
-def _moved(tokens: Any, distance: int, length: Any) -> Any:
+def _moved(tokens: Tensor, distance: int, length: Any) -> Any:
     """At each place the token a distance further on, -1 behind the end."""
     if distance == 0:
         return tokens
@@ -156,7 +156,7 @@ def _moved(tokens: Any, distance: int, length: Any) -> Any:
     return sizes.stated(later, [None, length])
 
 
-def _grown(place: Any, token: Any, tokens: int, level: _Level) -> Any:
+def _grown(place: Tensor, token: Tensor, tokens: int, level: _Level) -> Any:
     """The number of the beginning that has one token more, -1 where there is none."""
     if place is None:
         return _looked_up(token, level.keys)
@@ -165,7 +165,7 @@ def _grown(place: Any, token: Any, tokens: int, level: _Level) -> Any:
     return _looked_up(relax["where"](is_open, key, const(-1, "i64")), level.keys)
 
 
-def _column(place: Any, level: _Level) -> Any:
+def _column(place: Tensor, level: _Level) -> Tensor:
     none = const(len(level.keys), "i64")
     return relax["take"](
         const(level.columns, "i64"), relax["where"](relax["less"](place, const(0, "i64")), none, place), axis=0

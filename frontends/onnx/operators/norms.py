@@ -51,7 +51,7 @@ def _old_batch_norm(node: Node, is_training: bool) -> Any:
     return [*outputs, relax["mean"](x, axis=others), relax["variance"](x, axis=others)][: node.output_count]
 
 
-def _norm_of_places(node: Node, is_training: bool) -> Any:
+def _norm_of_places(node: Node, is_training: bool) -> Tensor:
     """Each place of a sample has its own mean and variance."""
     if is_training:
         raise node.fail("training with spatial=0 is not supported: export the model for inference", "spatial")
@@ -122,7 +122,7 @@ def _groups(node: Node) -> int:
     return groups
 
 
-def _group_norm(node: Node, scale: Any, bias: Any) -> Any:
+def _group_norm(node: Node, scale: Tensor, bias: Tensor) -> Tensor:
     return relax["nn.group_norm"](
         node.tensor(0),
         scale,
@@ -140,7 +140,7 @@ def layer_norm(node: Node) -> Outputs:
     return normalized_layers(node, node.tensor(0), 1, 2, axis, epsilon)[: node.output_count]
 
 
-def normalized_layers(node: Node, x: Any, scale: int, bias: int, axis: int, epsilon: float) -> list[Any]:
+def normalized_layers(node: Node, x: Tensor, scale: int, bias: int, axis: int, epsilon: float) -> list[Any]:
     """x, normalized over the dimensions from an axis on; where they are wanted, its mean and inverse deviation.
 
     The result has the type of the scale, mean and inverse deviation that of 'stash_type'.
@@ -171,7 +171,7 @@ def _axes_from(node: Node, x: Tensor, axis: int) -> list[int]:
     return list(range(node.axis_of(axis, rank), rank))
 
 
-def _along(parameter: Any, data: Any, axes: list[int]) -> Any:
+def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Any:
     """A parameter with the data's sizes along the axes; it may have come with fewer dimensions, or sizes of 1."""
     shape, own = Value(ssa=data).shape, Value(ssa=parameter).shape
     if own is None or shape is None:
@@ -193,7 +193,7 @@ def rms_norm(node: Node) -> Outputs:
     return normalized_by_squares(node, node.tensor(0), 1, axis, epsilon, inverse=1)
 
 
-def normalized_by_squares(node: Node, x: Any, scale: int, axis: int, epsilon: float, inverse: int) -> list[Any]:
+def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon: float, inverse: int) -> list[Any]:
     """x over the root of its mean square; where it is wanted, that root's reciprocal, which is output `inverse`.
 
     The result has the type of the scale.

@@ -13,7 +13,7 @@ from ....dialects.relax import const, dialect
 from ..graph_tensors import info_of
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
 
 relax = dialect.ops
@@ -28,7 +28,7 @@ def _pool_windows(node: Node) -> Windows:
     return windows_of(node, kernel)
 
 
-def _pooled(node: Node, name: str, data: Any, windows: Windows, pads: Sequence[int], **settings: Any) -> Any:
+def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: Any) -> Any:
     settings.setdefault("ceil_mode", bool(node.int("ceil_mode", 0)))
     result = relax[f"nn.{name}_pool{len(windows.kernel)}d"](
         data,
@@ -114,7 +114,7 @@ def _taps(kernel: Sequence[int]) -> list[tuple[int, ...]]:
     return list(itertools.product(*map(range, kernel)))
 
 
-def _strided(tensor: Any, begin: Sequence[int], counts: Sequence[Any], strides: Sequence[int]) -> Any:
+def _strided(tensor: Tensor, begin: Sequence[int], counts: Sequence[Any], strides: Sequence[int]) -> Tensor:
     """The element of each window that stands at one tap."""
     end = [first + (count - 1) * stride + 1 for first, count, stride in zip(begin, counts, strides, strict=True)]
     axes = list(range(2, 2 + len(begin)))
@@ -160,14 +160,14 @@ def _power(node: Node) -> float:
     return float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))
 
 
-def _raised(data: Any, power: float, dtype: str) -> Any:
+def _raised(data: Tensor, power: float, dtype: str) -> Tensor:
     if power == 2:
         return relax["square"](data)
     positive = relax["abs"](data)
     return positive if power == 1 else relax["power"](positive, const(power, dtype))
 
 
-def _root(sums: Any, power: float, dtype: str) -> Any:
+def _root(sums: Tensor, power: float, dtype: str) -> Tensor:
     if power == 2:
         return relax["sqrt"](sums)
     return sums if power == 1 else relax["power"](sums, const(1 / power, dtype))
@@ -206,7 +206,7 @@ def max_unpool(node: Node) -> Outputs:
     return relax["reshape"](scattered, node.sizes(2) or relax["tensor_to_shape"](wanted))
 
 
-def _replaced(node: Node, places: Any, whole: Sequence[Dim], wanted: Any) -> Any:
+def _replaced(node: Node, places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Any:
     """Places in a tensor of one shape as the same coordinates' places in a larger one, whose shape is a tensor."""
     result = const(0, "i64")
     for axis, size in reversed(list(enumerate(whole))):

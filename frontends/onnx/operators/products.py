@@ -49,7 +49,7 @@ def gemm(node: Node) -> Outputs:
     return relax["add"](result, _scaled(node, node.tensor(2), "beta", dtype))
 
 
-def _product(left: Any, right: Any, is_transposed: bool) -> Any:
+def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:
     """Weights that come transposed, as torch has them, are read as they lie: no call has to turn them round."""
     if not is_transposed:
         return relax["matmul"](left, right)
@@ -57,7 +57,7 @@ def _product(left: Any, right: Any, is_transposed: bool) -> Any:
     return relax["einsum"](left, right, subscripts=f"{rows}y,xy->{rows}x")
 
 
-def _scaled(node: Node, tensor: Any, name: str, dtype: str) -> Any:
+def _scaled(node: Node, tensor: Tensor, name: str, dtype: str) -> Any:
     factor = node.float(name, 1.0)
     if factor == 1.0:
         return tensor
@@ -118,7 +118,7 @@ def as_f32(node: Node, index: int = 0) -> Tensor:
     return cast(node.tensor(index), "f32")
 
 
-def requantized(node: Node, real: Any, scale: int, zero_point: int) -> Any:
+def requantized(node: Node, real: Tensor, scale: int, zero_point: int) -> Tensor:
     """A tensor of f32 as the type that the zero point has."""
     dtype = node.value(zero_point).dtype
     if node.rank(scale) == 0 or node.value(scale).shape == (1,):

@@ -72,7 +72,7 @@ def _is_blocked(node: Node) -> bool:
     return bool(node.int("block_size", 0)) and node.rank(1) == node.rank(0) > 0
 
 
-def _spread(node: Node, index: int, tensor: Any) -> Any:
+def _spread(node: Node, index: int, tensor: Tensor) -> Any:
     """Scales or zero points under the data's elements that they are for."""
     axis, rank = _axis(node), node.rank(0)
     if not _is_blocked(node):

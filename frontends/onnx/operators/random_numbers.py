@@ -12,7 +12,7 @@ from ....dialects.relax import const, dialect
 from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
@@ -50,7 +50,7 @@ def random_like(node: Node) -> Outputs:
     return _drawn(node, node.value(0).shape, node.value(0).dtype)
 
 
-def _drawn(node: Node, shape: Sequence[Any] | None, default: str) -> Any:
+def _drawn(node: Node, shape: Sequence[Any] | None, default: str) -> Tensor:
     state, sizes = random_state(node, shape)
     names = {"mean": 0.0, "scale": 1.0} if "Normal" in node.op else {"low": 0.0, "high": 1.0}
     first, second = (_finite(node, name, node.float(name, default)) for name, default in names.items())

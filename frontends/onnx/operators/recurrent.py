@@ -16,8 +16,8 @@ from ..graph_tensors import part
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import as_tensor, is_known, size_of, zeros
-from ..values import Outputs, Value, known
-from .recurrent_activations import Activation, activations_of
+from ..values import Outputs, Tensor, Value, known
+from .named_activations import Activation, activations_of
 
 relax = dialect.ops
 
@@ -44,11 +44,11 @@ class Cell:
         self.node, self.size, self.weights, self.functions = node, size, weights, functions
         self.clip = node.float("clip", None)
 
-    def step(self, from_input: Any, states: list[Any]) -> list[Any]:
+    def step(self, from_input: Tensor, states: list[Any]) -> list[Any]:
         total = relax["add"](from_input, self.recurrent_part(states[0]))
         return [self.activate(0, total)]
 
-    def recurrent_part(self, hidden: Any) -> Any:
+    def recurrent_part(self, hidden: Tensor) -> Any:
         return _plus(relax["matmul"](hidden, self.weights.recurrent), self.weights.recurrent_bias)
 
     def activate(self, index: int, value: Any) -> Any:
@@ -56,7 +56,7 @@ class Cell:
             value = relax["clip"](value, -self.clip, self.clip)
         return self.functions[index](value)
 
-    def gate(self, gates: Any, first: int, count: int = 1) -> Any:
+    def gate(self, gates: Any, first: int, count: int = 1) -> Tensor:
         """Some of the gates that lie side by side in the last axis."""
         return part(gates, gates.type.rank - 1, first * self.size, (first + count) * self.size)
 
@@ -65,7 +65,7 @@ class GruCell(Cell):
     gates = 3
     activations = ("Sigmoid", "Tanh")
 
-    def step(self, from_input: Any, states: list[Any]) -> list[Any]:
+    def step(self, from_input: Tensor, states: list[Any]) -> list[Any]:
         (hidden,) = states
         if self.node.int("linear_before_reset", 0):
             recurrent = self.recurrent_part(hidden)
@@ -80,7 +80,7 @@ class GruCell(Cell):
         one = const(1, _dtype(new))
         return [relax["add"](relax["multiply"](relax["subtract"](one, update), new), relax["multiply"](update, hidden))]
 
-    def _update_and_reset(self, from_input: Any, recurrent: Any) -> tuple[Any, Any]:
+    def _update_and_reset(self, from_input: Tensor, recurrent: Tensor) -> tuple[Any, Any]:
         both = self.activate(0, relax["add"](self.gate(from_input, 0, 2), recurrent))
         return self.gate(both, 0), self.gate(both, 1)
 
@@ -96,7 +96,7 @@ class LstmCell(Cell):
     states = 2
     activations = ("Sigmoid", "Tanh", "Tanh")
 
-    def step(self, from_input: Any, states: list[Any]) -> list[Any]:
+    def step(self, from_input: Tensor, states: list[Any]) -> list[Any]:
         hidden, cell = states
         gates = relax["add"](from_input, self.recurrent_part(hidden))
         entering = self.activate(0, self._peeping(self.gate(gates, 0), 0, cell))
@@ -110,7 +110,7 @@ class LstmCell(Cell):
         # What leaves is not clipped: it is no sum of a gate.
         return [relax["multiply"](leaving, self.functions[2](cell)), cell]
 
-    def _peeping(self, gate: Any, index: int, cell: Any) -> Any:
+    def _peeping(self, gate: Tensor, index: int, cell: Tensor) -> Any:
         if self.weights.peepholes is None:
             return gate
         return relax["add"](gate, relax["multiply"](self.gate(self.weights.peepholes, index), cell))
@@ -182,7 +182,7 @@ class _Recurrent:
             rows, states = self._looped(cell, from_input, states)
         return (self._reversed(rows) if backwards else rows), states
 
-    def _reversed(self, data: Any) -> Any:
+    def _reversed(self, data: Tensor) -> Tensor:
         if self.lengths is None:
             return relax["flip"](data, axis=0)
         return relax["reverse_sequence"](data, self.lengths, seq_axis=0, batch_axis=1)
@@ -217,7 +217,7 @@ class _Recurrent:
         info = Value(ssa=taken).info
         return as_info(taken, info.with_shape((batch if is_known(batch) else None, self.size)))
 
-    def _step(self, cell: Cell, from_input: Any, states: list[Any], turn: Any) -> tuple[list[Any], Any]:
+    def _step(self, cell: Cell, from_input: Tensor, states: list[Any], turn: Any) -> tuple[list[Any], Any]:
         """The states after a step, and its row."""
         pairs = zip(cell.step(from_input, states), states, strict=True)
         # What of the weights' sizes the graph cannot tell is checked here.
@@ -229,7 +229,7 @@ class _Recurrent:
         kept = [relax["where"](running, after, before) for after, before in zip(new, states, strict=True)]
         return kept, relax["where"](running, new[0], const(0, _dtype(new[0])))
 
-    def _unrolled(self, cell: Cell, from_input: Any, states: list[Any], steps: int) -> tuple[Any, list[Any]]:
+    def _unrolled(self, cell: Cell, from_input: Tensor, states: list[Any], steps: int) -> tuple[Any, list[Any]]:
         rows = []
         for turn in range(steps):
             taken = part(from_input, 0, turn, turn + 1, drop=True)
@@ -237,7 +237,7 @@ class _Recurrent:
             rows.append(row)
         return relax["stack"](*rows, axis=0), states
 
-    def _looped(self, cell: Cell, from_input: Any, states: list[Any]) -> tuple[Any, list[Any]]:
+    def _looped(self, cell: Cell, from_input: Tensor, states: list[Any]) -> tuple[Any, list[Any]]:
         def step(operation: Any, index: Value, held: list[Value]) -> Turn:
             taken = relax["take"](from_input, index.ssa, axis=0)
             turn = relax["astype"](index.ssa, dtype="i32")
@@ -250,17 +250,17 @@ class _Recurrent:
         return of_length(rows, steps)[0].ssa, [state.ssa for state in after]
 
 
-def _of_direction(tensor: Any, index: int) -> Any:
+def _of_direction(tensor: Any, index: int) -> Tensor:
     return part(tensor, 0, index, index + 1, drop=True)
 
 
-def _const(array: Any) -> Any:
+def _const(array: Any) -> Tensor:
     import numpy
 
     return const(numpy.ascontiguousarray(array))
 
 
-def _plus(tensor: Any, bias: Any) -> Any:
+def _plus(tensor: Tensor, bias: Tensor) -> Tensor:
     return tensor if bias is None else relax["add"](tensor, bias)
 
 

@@ -12,7 +12,7 @@ from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
 from ..shapes.sizes import shape_tensor
-from ..values import Outputs, Value, known
+from ..values import Outputs, Tensor, Value, known
 
 relax = dialect.ops
 
@@ -31,10 +31,10 @@ class StaticAxes:
         self._axes = None if axes is None else list(axes)
         self._keepdims = bool(node.int("keepdims", 1))
 
-    def fold(self, name: str, x: Any) -> Any:
+    def fold(self, name: str, x: Tensor) -> Tensor:
         return relax[name](x, axis=self._axes, keepdims=self._keepdims)
 
-    def spread_fold(self, name: str, x: Any) -> tuple[Any, Any]:
+    def spread_fold(self, name: str, x: Tensor) -> tuple[Any, Any]:
         """The result as it is, and with a size of 1 in the place of what is reduced."""
         kept = relax[name](x, axis=self._axes, keepdims=True)
         return kept if self._keepdims else relax["squeeze"](kept, axis=self._axes), kept
@@ -72,23 +72,23 @@ def _axes(node: Node) -> Any:
 _SIMPLE = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "ReduceProd": "prod", "ReduceSum": "sum"}
 
 
-def _l1(axes: Any, x: Any) -> Any:
+def _l1(axes: Any, x: Tensor) -> Any:
     return axes.fold("sum", relax["abs"](x))
 
 
-def _sum_square(axes: Any, x: Any) -> Any:
+def _sum_square(axes: Any, x: Tensor) -> Any:
     return axes.fold("sum", relax["square"](x))
 
 
-def _l2(axes: Any, x: Any) -> Any:
+def _l2(axes: Any, x: Tensor) -> Tensor:
     return relax["sqrt"](_sum_square(axes, x))
 
 
-def _log_sum(axes: Any, x: Any) -> Any:
+def _log_sum(axes: Any, x: Tensor) -> Tensor:
     return relax["log"](axes.fold("sum", x))
 
 
-def _log_sum_exp(axes: Any, x: Any) -> Any:
+def _log_sum_exp(axes: Any, x: Tensor) -> Tensor:
     """Of the distances to the largest element, so that nothing overflows; an infinite one is left where it is."""
     largest, spread = axes.spread_fold("max", x)
     zeros = relax["zeros_like"]
@@ -141,7 +141,7 @@ def scan(node: Node) -> Outputs:
     return result
 
 
-def _scanned(node: Node, axis: int) -> Any:
+def _scanned(node: Node, axis: int) -> Tensor:
     x, is_reversed = node.tensor(0), node.int("reverse", 0)
     if is_reversed:
         x = relax["flip"](x, axis=axis)
@@ -190,7 +190,7 @@ class RunTimeAxes:
         shape = self._node.value(1).shape
         return shape[0] if shape and isinstance(shape[0], int) else None
 
-    def _result_shape(self, kept: Any) -> Any:
+    def _result_shape(self, kept: Tensor) -> Tensor:
         """The result's shape as a value. Without reduced dimensions, their number must be known."""
         if self._node.int("keepdims", 1):
             return relax["tensor_to_shape"](kept)
@@ -202,7 +202,7 @@ class RunTimeAxes:
         first = relax["strided_slice"](order, axes=[0], begin=[0], end=[self._rank - self._listed])
         return relax["tensor_to_shape"](relax["take"](kept, first, axis=0))
 
-    def _flat_places(self, x: Any, kept: Any) -> Any:
+    def _flat_places(self, x: Tensor, kept: Tensor) -> Tensor:
         """For each element of the flattened operand its place in the flattened result."""
         strides = relax["flip"](relax["cumprod"](relax["flip"](kept, axis=0), axis=0, exclusive=True), axis=0)
         strides = relax["where"](self._is_reduced, const(0, "i64"), strides)
@@ -213,16 +213,16 @@ class RunTimeAxes:
             total = relax["add"](total, relax["multiply"](along, relax["reshape"](stride, ())))
         return relax["flatten"](total)
 
-    def fold(self, name: str, x: Any) -> Any:
+    def fold(self, name: str, x: Tensor) -> Tensor:
         return relax["reshape"](self._folded(name, x), self._shape)
 
-    def spread_fold(self, name: str, x: Any) -> tuple[Any, Any]:
+    def spread_fold(self, name: str, x: Tensor) -> tuple[Any, Any]:
         """The result, and for each element the one that it went into."""
         flat = self._folded(name, x)
         spread = relax["reshape"](relax["take"](flat, self._places, axis=0), relax["shape_of"](x))
         return relax["reshape"](flat, self._shape), spread
 
-    def _folded(self, name: str, x: Any) -> Any:
+    def _folded(self, name: str, x: Tensor) -> Any:
         dtype = Value(ssa=x).dtype
         if name == "mean":
             return self._mean(x, dtype)
@@ -233,7 +233,7 @@ class RunTimeAxes:
         folded = relax["scatter_elements"](start, self._places, flat, axis=0, reduction=_SCATTER[name])
         return cast(folded, dtype)
 
-    def _mean(self, x: Any, dtype: str) -> Any:
+    def _mean(self, x: Tensor, dtype: str) -> Tensor:
         count = relax["divide"](relax["size"](x), relax["reshape"](self._count, ()))
         if dtype not in ("f16", "bf16"):
             return relax["divide"](self._folded("sum", x), relax["astype"](count, dtype=dtype))
@@ -241,7 +241,7 @@ class RunTimeAxes:
         return relax["astype"](relax["divide"](total, relax["astype"](count, dtype="f32")), dtype=dtype)
 
 
-def _start(name: str, dtype: str) -> Any:
+def _start(name: str, dtype: str) -> Tensor:
     """What changes no other number."""
     import numpy
 

@@ -14,7 +14,7 @@ from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
@@ -34,7 +34,7 @@ def reshape(node: Node) -> Outputs:
     return _reshape_at_run_time(node) if wanted is None else _reshaped(node, wanted)
 
 
-def _reshaped(node: Node, wanted: Sequence[Any]) -> Any:
+def _reshaped(node: Node, wanted: Sequence[Any]) -> Tensor:
     copies = not node.int("allowzero", 0)
     if 0 in wanted[node.rank(0) :] and copies:
         raise node.fail("the shape copies a size that the data does not have", "allowzero")
@@ -52,7 +52,7 @@ def _reshaped(node: Node, wanted: Sequence[Any]) -> Any:
     return sizes.reshaped(node.tensor(0), result)
 
 
-def _reshape_at_run_time(node: Node) -> Any:
+def _reshape_at_run_time(node: Node) -> Tensor:
     wanted = sizes.integers(node, 1)
     length = sizes.input_length(node, 1)
     own = sizes.sizes_of(node.value(0))
@@ -110,7 +110,7 @@ def _single_dimensions(node: Node) -> list[int]:
     return [axis for axis in range(rank) if is_single[axis]]
 
 
-def _squeeze_at_run_time(node: Node) -> Any:
+def _squeeze_at_run_time(node: Node) -> Tensor:
     """The result has the sizes of the axes that are not named: how many these are is known."""
     rank, count = node.rank(0), sizes.input_length(node, 1)
     others = relax["nonzero"](relax["equal"](_marked(node, rank, count), const(0, "i64")))
@@ -129,7 +129,7 @@ def unsqueeze(node: Node) -> Outputs:
     return _unsqueeze_at_run_time(node)
 
 
-def _unsqueeze_at_run_time(node: Node) -> Any:
+def _unsqueeze_at_run_time(node: Node) -> Tensor:
     """Each size of the result is 1, or that of the dimension with as many before it that are not new."""
     count = sizes.input_length(node, 1)
     rank = node.rank(0) + count
@@ -142,7 +142,7 @@ def _unsqueeze_at_run_time(node: Node) -> Any:
     return relax["reshape"](node.tensor(0), relax["tensor_to_shape"](result))
 
 
-def _marked(node: Node, rank: int, count: int) -> Any:
+def _marked(node: Node, rank: int, count: int) -> Tensor:
     """1 at each of the axes that input #1 names, else 0."""
     zeros, ones = const([0] * rank, "i64"), const([1] * count, "i64")
     return relax["scatter_elements"](zeros, sizes.integers(node, 1), ones, axis=0)
@@ -206,6 +206,8 @@ def expand(node: Node) -> Outputs:
 
 def _common(node: Node, one: Size, other: Size) -> Size:
     """The size of both that is not 1."""
+    if isinstance(one, int) and isinstance(other, int) and one != other and 1 not in (one, other):
+        raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
     for size, rest in ((one, other), (other, one)):
         if not sizes.is_known(size):
             continue
@@ -213,8 +215,6 @@ def _common(node: Node, one: Size, other: Size) -> Size:
             return rest
         if equal(size, 1) is False or (sizes.is_known(rest) and equal(size, rest)):
             return size
-    if isinstance(one, int) and isinstance(other, int):
-        raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
     if sizes.is_known(one, other):
         return sizes.larger(one, other)
     # Unlike the larger one this is right for 0, too.
@@ -238,7 +238,7 @@ def tile(node: Node) -> Outputs:
     return _tiled(node, sizes.input_sizes(node, 1))
 
 
-def _tiled(node: Node, repeats: Sequence[Size]) -> Any:
+def _tiled(node: Node, repeats: Sequence[Size]) -> Tensor:
     if len(repeats) != node.rank(0):
         raise node.fail(f"there are {len(repeats)} repeats for {node.rank(0)} dimensions")
     if all(isinstance(count, int) for count in repeats):

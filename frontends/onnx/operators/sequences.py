@@ -39,7 +39,7 @@ from ..shapes.sizes import (
     smaller,
     times,
 )
-from ..values import EmptyOptional, Outputs, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from ..values import EmptyOptional, Outputs, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor, Value, known
 
 relax = dialect.ops
 
@@ -253,7 +253,7 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
     return _stacked(node, whole, length, axis) if new_axis else _concatenated(node, whole, length, axis)
 
 
-def _stacked(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Any:
+def _stacked(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Tensor:
     def step(_: Any, index: Value, __: list[Any]) -> Turn:
         return Turn([], [joined_item(whole, index.ssa)])
 

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of, wide_float
+from ..graph_tensors import cast, info_of, part, wide_float
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Value
-from .signal_fft import goes_in_stages, in_stages
+from ..values import Tensor, Value
 
 relax = dialect.ops
 
@@ -44,7 +44,7 @@ class Transform(NamedTuple):
         return sizes.plus(sizes.divided(self.length, 2), 1)
 
 
-def transformed(data: Any, size: Size, transform: Transform) -> Any:
+def transformed(data: Tensor, size: Size, transform: Transform) -> Any:
     """The transform along the last dimension but one, of a size; the last holds real and imaginary part."""
     dtype, parts = info_of(data).dtype, transform.parts
     used = _used(size, transform.given)
@@ -61,7 +61,7 @@ def transformed(data: Any, size: Size, transform: Transform) -> Any:
     return sizes.reshaped(relax["matmul"](flat, table), [*lead, transform.made, transform.outputs])
 
 
-def _transformed_in_stages(data: Any, used: int, transform: Transform) -> Any:
+def _transformed_in_stages(data: Tensor, used: int, transform: Transform) -> Tensor:
     dtype, length = info_of(data).dtype, transform.length
     *lead, _, _ = sizes.sizes_of(Value(ssa=data))
     flat = sizes.reshaped(data, [sizes.product(lead), used, transform.parts])
@@ -101,7 +101,7 @@ def _known_table(used: int, transform: Transform) -> Any:
     return columns.reshape(used * transform.parts, -1)
 
 
-def _table(used: Size, transform: Transform, dtype: str) -> Any:
+def _table(used: Size, transform: Transform, dtype: str) -> Tensor:
     """As `_known_table`, from lengths that only the run tells; made in f64."""
     length = _scalar(transform.length)
     rows = relax["expand_dims"](sizes.count_up(used), axis=[1])
@@ -122,18 +122,18 @@ def _table(used: Size, transform: Transform, dtype: str) -> Any:
     return sizes.reshaped(table, [sizes.times(used, transform.parts), sizes.times(transform.made, transform.outputs)])
 
 
-def _repeats(rows: Any, length: Any) -> Any:
+def _repeats(rows: Tensor, length: Any) -> Tensor:
     """How many elements each stands for: its mirror image, too, where that is another."""
     is_own = relax["equal"](relax["floor_mod"](relax["multiply"](rows, const(2, "i64")), length), const(0, "i64"))
     return relax["where"](is_own, const(1.0, "f64"), const(2.0, "f64"))
 
 
-def _scalar(size: Size) -> Any:
+def _scalar(size: Size) -> Tensor:
     """A size as a tensor that goes with any other."""
     return const(size, "i64") if isinstance(size, int) else sizes.as_tensor([size])
 
 
-def along_run_time_axis(data: Value, axis: Any, transform_of: Any) -> Any:
+def along_run_time_axis(data: Value, axis: Any, transform_of: Any) -> Tensor:
     """A transform along an axis that is a tensor of one integer; `transform_of(size)` tells which one.
 
     The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
@@ -156,5 +156,129 @@ def along_run_time_axis(data: Value, axis: Any, transform_of: Any) -> Any:
     return relax["reshape"](made, relax["tensor_to_shape"](shape))
 
 
-def _product_where(condition: Any, own: Any) -> Any:
+def _product_where(condition: Tensor, own: Tensor) -> Tensor:
     return relax["prod"](relax["where"](condition, own, const(1, "i64")), axis=[0], keepdims=True)
+
+
+# ---- in stages, one for each factor of the length; sums in numpy's order, so zeros keep its signs ----
+
+
+# Between these a product with a table is faster.
+_SHORT, _LONG = 32, 2048
+_LARGEST_FACTOR = 13
+
+#: The real and the imaginary part of a tensor.
+Pair = tuple[Any, Any]
+
+
+def goes_in_stages(length: int, is_complex: bool) -> bool:
+    """Of short transforms those of complex data: for real ones numpy has another way."""
+    return (1 < length < _SHORT and is_complex or length > _LONG) and max(_factors(length)) <= _LARGEST_FACTOR
+
+
+def _factors(length: int) -> list[int]:
+    """Fours, with a two in front where one is left, then odd primes."""
+    found = []
+    while length % 4 == 0:
+        found.append(4)
+        length //= 4
+    if length % 2 == 0:
+        found.insert(0, 2)
+        length //= 2
+    factor = 3
+    while length > 1:
+        if factor * factor > length:
+            factor = length
+        while length % factor == 0:
+            found.append(factor)
+            length //= factor
+        factor += 2
+    return found
+
+
+def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
+    """The transforms of rows [rows, length] of f32 or f64."""
+    dtype, sign, before = info_of(parts[0]).dtype, 1 if inverse else -1, 1
+    for factor in _factors(length):
+        behind = length // (before * factor)
+        split = [relax["reshape"](half, (-1, before, factor, behind)) for half in parts]
+        taken = [tuple(part(half, 2, place, place + 1, drop=True) for half in split) for place in range(factor)]
+        made = _turned(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
+        before *= factor
+        parts = _joined(made, 0, length), _joined(made, 1, length)
+    return _scaled(parts, 1 / length, dtype) if inverse else parts
+
+
+def _joined(pairs: Sequence[Pair], side: int, length: int) -> Tensor:
+    return relax["reshape"](relax["stack"](*(pair[side] for pair in pairs), axis=1), (-1, length))
+
+
+def _turned(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: int, dtype: str) -> list[Pair]:
+    """Each part turned as far as its place in the whole asks for."""
+    import numpy
+
+    if behind == 1:
+        return list(pairs)
+    result = [pairs[0]]
+    for number, (real, imaginary) in enumerate(pairs[1:], 1):
+        angles = 2 * math.pi * number * before * numpy.arange(behind) / length
+        cos, sin = const(numpy.cos(angles), dtype), const(sign * numpy.sin(angles), dtype)
+        turned = _minus(_times(real, cos), _times(imaginary, sin)), _plus(_times(real, sin), _times(imaginary, cos))
+        result.append(turned)
+    return result
+
+
+def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
+    """The transform of as many elements as there are."""
+    if len(x) == 2:
+        return [_both(_plus, x[0], x[1]), _both(_minus, x[0], x[1])]
+    if len(x) == 4:
+        even, odd = _butterfly(x[::2], sign, dtype), _butterfly(x[1::2], sign, dtype)
+        real, imaginary = odd[1]
+        quarter = (_negative(imaginary), real) if sign > 0 else (imaginary, _negative(real))
+        return [
+            _both(operation, even[side], (odd[0], quarter)[side]) for operation in (_plus, _minus) for side in (0, 1)
+        ]
+    half = range(1, (len(x) + 1) // 2)
+    sums, differences = ([_both(operation, x[at], x[-at]) for at in half] for operation in (_plus, _minus))
+    first = x[0]
+    for each in sums:
+        first = _both(_plus, first, each)
+    result = [first] * len(x)
+    for number in half:
+        angles = [2 * math.pi * number * at / len(x) for at in half]
+        along = x[0]
+        for angle, each in zip(angles, sums, strict=True):
+            along = _both(_plus, along, _scaled(each, math.cos(angle), dtype))
+        across = [_scaled(each, sign * math.sin(angle), dtype) for angle, each in zip(angles, differences, strict=True)]
+        total = across[0]
+        for each in across[1:]:
+            total = _both(_plus, total, each)
+        side = _negative(total[1]), total[0]
+        result[number], result[-number] = _both(_plus, along, side), _both(_minus, along, side)
+    return result
+
+
+def _both(operation: Any, one: Pair, other: Pair) -> Pair:
+    return operation(one[0], other[0]), operation(one[1], other[1])
+
+
+def _scaled(pair: Pair, factor: float, dtype: str) -> Pair:
+    number = const(factor, dtype)
+    return _times(pair[0], number), _times(pair[1], number)
+
+
+def _plus(one: Tensor, other: Tensor) -> Tensor:
+    return relax["add"](one, other)
+
+
+def _minus(one: Tensor, other: Tensor) -> Tensor:
+    return relax["subtract"](one, other)
+
+
+def _times(one: Tensor, other: Tensor) -> Tensor:
+    return relax["multiply"](one, other)
+
+
+def _negative(one: Tensor) -> Tensor:
+    return relax["negative"](one)

@@ -14,7 +14,7 @@ from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 from .signal_fourier import Transform, along_run_time_axis, transformed
 
 relax = dialect.ops
@@ -57,7 +57,7 @@ def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size]
     return build_branches(node, Value(ssa=is_first), ways)[0].ssa
 
 
-def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> Any:
+def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> Tensor:
     rank = node.rank(0)
     order = [*(each for each in range(rank - 1) if each != axis), axis, rank - 1]
     is_last = axis == rank - 2
@@ -97,7 +97,7 @@ def stft(node: Node) -> Outputs:
     return transformed(data, length, Transform(length, parts, False, onesided))
 
 
-def _places(frames: Size, step: Size, length: Size) -> Any:
+def _places(frames: Size, step: Size, length: Size) -> Tensor:
     """Where each element of each frame is: [frames, length]."""
     if all(isinstance(each, int) for each in (frames, step, length)):
         import numpy
@@ -137,7 +137,7 @@ def _add_triangle(column: Any, low: int, center: int, high: int) -> None:
         column[place] = (high - place) / (high - center)
 
 
-def _run_time_triangles(node: Node) -> Any:
+def _run_time_triangles(node: Node) -> Tensor:
     """As the constant ones, where only the run tells some of the numbers: from each bin's distance to the corners."""
     bands, length = (sizes.input_size(node, index) for index in (0, 1))
     rate, low, high = (relax["reshape"](relax["astype"](node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
@@ -157,28 +157,28 @@ def _run_time_triangles(node: Node) -> Any:
     return relax["where"](is_falling, falling, weights)
 
 
-def _number(size: Size) -> Any:
+def _number(size: Size) -> Tensor:
     return relax["astype"](sizes.as_tensor([size]), dtype="f64")
 
 
-def _mel(hertz: Any) -> Any:
+def _mel(hertz: Tensor) -> Tensor:
     ratio = relax["add"](relax["divide"](hertz, const(700.0, "f64")), const(1.0, "f64"))
     return relax["multiply"](relax["log"](ratio), const(2595 / math.log(10), "f64"))
 
 
-def _power_of_ten(mel: Any) -> Any:
+def _power_of_ten(mel: Tensor) -> Tensor:
     return relax["exp"](relax["multiply"](mel, const(math.log(10) / 2595, "f64")))
 
 
-def _part(bins: Any, first: int, count: Size) -> Any:
+def _part(bins: Tensor, first: int, count: Size) -> Tensor:
     return sizes.sliced(Value(ssa=bins), {0: (first, sizes.plus(count, first), 1)})
 
 
-def _ratio(part: Any, whole: Any) -> Any:
+def _ratio(part: Any, whole: Any) -> Tensor:
     """1 where the whole is nothing."""
     is_nothing = relax["equal"](whole, const(0.0, "f64"))
     return relax["where"](is_nothing, const(1.0, "f64"), relax["divide"](part, whole))
 
 
-def _both(first: str, one: Any, other: Any, second: str, left: Any, right: Any) -> Any:
+def _both(first: str, one: Tensor, other: Tensor, second: str, left: Tensor, right: Tensor) -> Tensor:
     return relax["logical_and"](relax[first](one, other), relax[second](left, right))

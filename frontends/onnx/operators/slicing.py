@@ -14,7 +14,7 @@ from ..node import Node
 from ..registry import register_onnx
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Value
+from ..values import Outputs, Tensor, Value
 
 relax = dialect.ops
 
@@ -41,7 +41,9 @@ def slice_(node: Node) -> Outputs:
     return _sliced(node, sizes.input_sizes(node, 1), sizes.input_sizes(node, 2), axes, steps)
 
 
-def _sliced(node: Node, begins: Sequence[Size], ends: Sequence[Size], axes: Sequence[int], steps: Sequence[int]) -> Any:
+def _sliced(
+    node: Node, begins: Sequence[Size], ends: Sequence[Size], axes: Sequence[int], steps: Sequence[int]
+) -> Tensor:
     rank = node.rank(0)
     if len({len(begins), len(ends), len(axes), len(steps)}) != 1:
         raise node.fail("starts, ends, axes and steps must be as many")
@@ -74,7 +76,7 @@ def _top(begin: Size, size: Size) -> Size:
     return 0 if begin == -OPEN else sizes.larger(sizes.plus(size, begin), 0)
 
 
-def _slice_at_run_time(node: Node, count: int) -> Any:
+def _slice_at_run_time(node: Node, count: int) -> Tensor:
     """With axes or steps that only the run tells."""
     rank = node.rank(0)
     every = lambda value: const([value] * rank, "i64")  # noqa: E731
@@ -150,7 +152,7 @@ def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: Any)
     return result
 
 
-def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Any) -> Any:
+def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Any) -> Tensor:
     """By reading each element of the result where it comes from; widths are sizes."""
     own = sizes.sizes_of(value)
     count = sizes.larger(sizes.plus(sizes.plus(own[axis], before), after), 0)
@@ -163,7 +165,7 @@ def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str,
     return sizes.stated(taken, [*own[:axis], count, *own[axis + 1 :]])
 
 
-def _source(places: Any, size: Any, mode: str) -> Any:
+def _source(places: Tensor, size: Any, mode: str) -> Tensor:
     """Where the elements at places, which may lie outside of a dimension, come from."""
     zero, one = const(0, "i64"), const(1, "i64")
     last = relax["subtract"](size, one)

@@ -12,7 +12,7 @@ from ....support.suggest import counted
 from ..graph_tensors import info_of
 from ..node import Node
 from ..shapes.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
-from ..values import Value
+from ..values import Tensor, Value
 
 relax = dialect.ops
 _SAME = ("SAME_UPPER", "SAME_LOWER")
@@ -103,7 +103,7 @@ def padded(data: Any, windows: Windows, value: Any, dtype: str) -> tuple[Any, li
     return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
 
 
-def with_borders(data: Any, windows: Windows, value: Any, dtype: str) -> Any:
+def with_borders(data: Tensor, windows: Windows, value: Any, dtype: str) -> Any:
     """The data between borders filled with a value; their widths may depend on sizes."""
     if windows.is_fixed:
         sides = [side for pair in zip(windows.before, windows.after, strict=True) for side in pair]
@@ -116,7 +116,7 @@ def with_borders(data: Any, windows: Windows, value: Any, dtype: str) -> Any:
     return data
 
 
-def with_same_sizes(node: Node, result: Any, windows: Windows) -> Any:
+def with_same_sizes(node: Node, result: Tensor, windows: Windows) -> Any:
     """The result with the sizes that 'auto_pad' gives, said as simply as they can be."""
     if windows.is_fixed or auto_pad(node) not in _SAME:
         return result

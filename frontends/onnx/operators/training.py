@@ -10,7 +10,7 @@ from ....dialects.relax import const, dialect
 from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Outputs
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
@@ -31,14 +31,14 @@ class _Step:
             raise self.node.fail(f"has no attribute '{name}'", name)
         return float(value)
 
-    def scalar(self, value: float) -> Any:
+    def scalar(self, value: float) -> Tensor:
         """A number of the learning rate's type."""
         return const(value, self.rate_dtype)
 
-    def count_as_number(self) -> Any:
+    def count_as_number(self) -> Tensor:
         return relax["astype"](self.count, dtype=self.rate_dtype)
 
-    def is_later(self) -> Any:
+    def is_later(self) -> Tensor:
         """Whether this is not the first step."""
         return relax["greater"](self.count, const(0, self.node.value(1).dtype))
 
@@ -49,10 +49,10 @@ class _Tensor:
     def __init__(self, dtype: str):
         self.dtype = dtype
 
-    def times(self, x: Any, factor: float) -> Any:
+    def times(self, x: Tensor, factor: float) -> Tensor:
         return relax["multiply"](x, const(factor, self.dtype))
 
-    def regularized(self, x: Any, gradient: Any, coefficient: float) -> Any:
+    def regularized(self, x: Tensor, gradient: Any, coefficient: float) -> Tensor:
         return gradient if coefficient == 0.0 else relax["add"](self.times(x, coefficient), gradient)
 
 
@@ -77,7 +77,7 @@ def adagrad(node: Node) -> Outputs:
                           step.scalar(1.0))  # fmt: skip
     rate = relax["divide"](step.rate, slowed)
 
-    def update(t: _Tensor, x: Any, gradient: Any, squares: Any) -> list[Any]:
+    def update(t: _Tensor, x: Tensor, gradient: Any, squares: Any) -> list[Any]:
         gradient = t.regularized(x, gradient, step.number("norm_coefficient", 0.0))
         squares = relax["add"](squares, relax["square"](gradient))
         scale = relax["add"](relax["sqrt"](squares), const(step.number("epsilon", 1e-6), t.dtype))
@@ -93,7 +93,7 @@ def adam(node: Node) -> Outputs:
     alpha, beta = step.number("alpha", 0.9), step.number("beta", 0.999)
     rate = _adam_rate(step, alpha, beta)
 
-    def update(t: _Tensor, x: Any, gradient: Any, mean: Any, squares: Any) -> list[Any]:
+    def update(t: _Tensor, x: Tensor, gradient: Any, mean: Any, squares: Any) -> list[Any]:
         gradient = t.regularized(x, gradient, step.number("norm_coefficient", 0.0))
         mean = relax["add"](t.times(mean, alpha), t.times(gradient, 1 - alpha))
         squares = relax["add"](t.times(squares, beta), t.times(relax["square"](gradient), 1 - beta))
@@ -106,7 +106,7 @@ def adam(node: Node) -> Outputs:
     return _for_each(node, 4, update)
 
 
-def _adam_rate(step: _Step, alpha: float, beta: float) -> Any:
+def _adam_rate(step: _Step, alpha: float, beta: float) -> Tensor:
     """The rate, corrected for histories that began with zeros; not in step 0."""
     count, one = step.count_as_number(), step.scalar(1.0)
     of_mean, of_squares = (relax["subtract"](one, relax["power"](step.scalar(base), count)) for base in (alpha, beta))
@@ -120,7 +120,7 @@ def momentum(node: Node) -> Outputs:
     alpha = step.number("alpha")
     beta = relax["where"](step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
 
-    def update(t: _Tensor, x: Any, gradient: Any, momentum: Any) -> list[Any]:
+    def update(t: _Tensor, x: Tensor, gradient: Any, momentum: Any) -> list[Any]:
         gradient = t.regularized(x, gradient, step.number("norm_coefficient"))
         scaled = relax["multiply"](cast(beta, t.dtype), gradient)
         momentum = relax["add"](t.times(momentum, alpha), scaled)

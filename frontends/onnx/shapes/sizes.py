@@ -18,6 +18,7 @@ from ....dialects.relax.infer.slices import OPEN, slice_length
 from ..graph_tensors import along_axis, cast, info_of, joined
 from ..node import Node
 from ..values import Tensor, Value
+from .known_elements import objects
 
 relax = dialect.ops
 
@@ -35,11 +36,11 @@ def is_known(*sizes: Size) -> bool:
 # ---- where sizes come from ----
 
 
-def shape_tensor(x: Any) -> Any:
+def shape_tensor(x: Any) -> Tensor:
     return relax["shape_to_tensor"](relax["shape_of"](x))
 
 
-def element(numbers: Any, index: int) -> Any:
+def element(numbers: Any, index: int) -> Tensor:
     """One element of a 1-D tensor, as a 1-D tensor."""
     return relax["strided_slice"](numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
 
@@ -88,7 +89,7 @@ def integers(node: Node, index: int) -> Any:
     return as_integers(value.ssa, value)
 
 
-def as_integers(tensor: Any, value: Value) -> Any:
+def as_integers(tensor: Any, value: Value) -> Tensor:
     if value.rank != 1:
         tensor = relax["reshape"](tensor, (-1,))
     return cast(tensor, "i64")
@@ -99,21 +100,13 @@ def as_tensor(sizes: Sequence[Size]) -> Any:
     import numpy
 
     if is_known(*sizes):
-        return Value(elements=_objects(sizes)).ssa if _has_symbols(sizes) else const(numpy.array(sizes, "int64"))
+        return Value(elements=objects(sizes)).ssa if _has_symbols(sizes) else const(numpy.array(sizes, "int64"))
     parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
     return joined(parts)
 
 
 def _has_symbols(sizes: Sequence[Size]) -> bool:
     return any(isinstance(size, SymExpr) for size in sizes)
-
-
-def _objects(sizes: Sequence[Size]) -> Any:
-    import numpy
-
-    array = numpy.empty(len(sizes), object)
-    array[:] = sizes
-    return array
 
 
 # ---- arithmetic ----
@@ -148,7 +141,7 @@ def as_shape(sizes: Sequence[Size]) -> Any:
     return _literal(sizes) if is_known(*sizes) else relax["tensor_to_shape"](as_tensor(sizes))
 
 
-def _literal(sizes: Sequence[Size]) -> Any:
+def _literal(sizes: Sequence[Size]) -> Tensor:
     # Not as a tuple, in which -1 and 0 have a meaning.
     return relax["shape_expr"](dims=tuple(sizes))
 
@@ -164,15 +157,15 @@ def stated(result: Any, sizes: Sequence[Size]) -> Any:
     return relax["match_cast"](result, ty=TensorInfo(tuple(merged), info.dtype))
 
 
-def reshaped(x: Any, sizes: Sequence[Size]) -> Any:
+def reshaped(x: Any, sizes: Sequence[Size]) -> Tensor:
     return stated(relax["reshape"](x, as_shape(sizes)), sizes)
 
 
-def broadcast(x: Any, sizes: Sequence[Size]) -> Any:
+def broadcast(x: Any, sizes: Sequence[Size]) -> Tensor:
     return stated(relax["broadcast_to"](x, as_shape(sizes)), sizes)
 
 
-def full(sizes: Sequence[Size], value: Any) -> Any:
+def full(sizes: Sequence[Size], value: Any) -> Tensor:
     """Tensor of the 0-D tensor's value everywhere."""
     return stated(relax["full"](as_shape(sizes), value), sizes)
 
@@ -181,14 +174,14 @@ def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
     return stated(relax["zeros"](as_shape(sizes), dtype=dtype), sizes)
 
 
-def count_up(size: Size, dtype: str = "i64") -> Any:
+def count_up(size: Size, dtype: str = "i64") -> Tensor:
     """The numbers from 0 up to before a size."""
     if is_known(size):
         return relax["arange"](0, size, 1, dtype=dtype)
     return relax["cumsum"](full([size], const(1, dtype)), axis=0, exclusive=True)
 
 
-def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Any:
+def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Tensor:
     """The index along an axis, in a shape that broadcasts to the sizes."""
     return along_axis(count_up(sizes[axis], dtype), axis, len(sizes))
 
@@ -204,7 +197,7 @@ def sliced(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Any:
     return _sliced_at_run_time(value, bounds)
 
 
-def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Any:
+def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Tensor:
     shape = value.shape
     assert shape is not None
     every = [bounds.get(axis, (0, OPEN, 1)) for axis in range(len(shape))]

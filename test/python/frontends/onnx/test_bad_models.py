@@ -179,7 +179,7 @@ def test_ranks_and_sizes_that_do_not_fit() -> None:
     assert "Transpose" in message(model([node("Transpose", perm=[0, 1, 2])]))
     assert "there are 1 repeats for 2 dimensions" in message(model([node("Tile", "x c")], initializers=[zeros("c", 1)]))
     ends = [zeros("a"), zeros("b", 2)]
-    assert "input #1 must be one number, and has 2" in message(model([node("Range", "a b a")], initializers=ends))
+    assert "input #1 must be one number, not 2" in message(model([node("Range", "a b a")], initializers=ends))
     given = [tensor_info("x"), tensor_info("q", (2, 3, 4)), tensor_info("w", (1, 2, 5, 5))]
     attention = node("Attention", "q x q", q_num_heads=1, kv_num_heads=1)
     assert "have 3 dimensions each, or 4: one has 2" in message(model([attention], inputs=given))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The activation functions that recurrent operators name in attributes."""
+"""The activation functions that recurrent and fused operators name in attributes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ....dialects.relax import const, dialect
 from ..node import Node
-from ..values import Value
+from ..values import Tensor, Value
 
 relax = dialect.ops
 
@@ -23,28 +23,28 @@ class _Kind(NamedTuple):
     beta: float | None = None
 
 
-def _number(value: float, x: Any) -> Any:
+def _number(value: float, x: Any) -> Tensor:
     return const(value, Value(ssa=x).dtype)
 
 
-def _scaled(x: Any, alpha: float, beta: float) -> Any:
+def _scaled(x: Tensor, alpha: float, beta: float) -> Tensor:
     return relax["add"](relax["multiply"](x, _number(alpha, x)), _number(beta, x))
 
 
-def _elu(x: Any, alpha: float, _: Any) -> Any:
+def _elu(x: Tensor, alpha: float, _: Any) -> Tensor:
     below = relax["multiply"](relax["subtract"](relax["exp"](x), _number(1, x)), _number(alpha, x))
     return relax["where"](relax["less"](x, _number(0, x)), below, x)
 
 
-def _thresholded(x: Any, alpha: float, _: Any) -> Any:
+def _thresholded(x: Tensor, alpha: float, _: Any) -> Tensor:
     return relax["where"](relax["greater"](x, _number(alpha, x)), x, _number(0, x))
 
 
-def _scaled_tanh(x: Any, alpha: float, beta: float) -> Any:
+def _scaled_tanh(x: Tensor, alpha: float, beta: float) -> Tensor:
     return relax["multiply"](relax["tanh"](relax["multiply"](x, _number(beta, x))), _number(alpha, x))
 
 
-def _soft_sign(x: Any, *_: Any) -> Any:
+def _soft_sign(x: Tensor, *_: Any) -> Tensor:
     return relax["divide"](x, relax["add"](relax["abs"](x), _number(1, x)))
 
 
@@ -82,6 +82,20 @@ def activations_of(node: Node, defaults: Sequence[str], directions: int) -> list
 
 def _bound(kind: _Kind, alpha: float | None, beta: float | None) -> Activation:
     return lambda x: kind.build(x, alpha, beta)
+
+
+def activated(node: Node, tensor: Tensor, parameters: Sequence[float]) -> Tensor:
+    """A result after the activation that com.microsoft's attribute names, with its parameters in their order."""
+    name = node.string("activation", "")
+    if not name:
+        return tensor
+    if name == "Clip" and len(parameters) == 2:
+        return relax["clip"](tensor, *parameters)
+    if name not in ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid"):
+        raise node.fail(f"the activation '{name}' with {len(parameters)} parameters is not known", "activation")
+    kind = _KINDS[name.lower()]
+    alpha = parameters[0] if parameters else kind.alpha
+    return kind.build(tensor, alpha, parameters[1] if len(parameters) > 1 else kind.beta)
 
 
 def _argument(default: float | None, given: list[float], index: int, count: int) -> float | None:
