@@ -32,8 +32,8 @@ from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.signature import Signature
 from relax_mlir.targets.host.support import Support
-from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
-from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.objects.object_file import emit_object
+from relax_mlir.targets.llvm.pipeline import TO_LLVM
 
 ROUNDS, CALLS = 7, 50_000
 

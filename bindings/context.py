@@ -8,7 +8,15 @@ from typing import Any
 
 from ..support.errors import RelaxError
 from .diagnostics import attach_reporter
+from .ir import Context
 from .mlir import ir
+
+#: Those that the wheel registers. The bindings can load one by name but not list the names.
+UPSTREAM_DIALECTS = tuple(
+    "acc affine amdgpu arith arm_neon arm_sme arm_sve async bufferization builtin cf complex dlti emitc func gpu "
+    "index irdl linalg llvm math memref ml_program mpi nvgpu nvvm omp pdl pdl_interp ptr quant rocdl scf shape shard "
+    "smt sparse_tensor spirv tensor tosa transform ub vcix vector wasmssa x86 xegpu xevm".split()
+)
 
 
 def new_context(dialects: Iterable[str] = ()) -> Any:
@@ -24,7 +32,7 @@ def new_context(dialects: Iterable[str] = ()) -> Any:
     return context
 
 
-def load_dialects(context: Any, names: Iterable[str]) -> None:
+def load_dialects(context: Context, names: Iterable[str]) -> None:
     """Loads upstream dialects: what a pass is about to create must be loaded, or its ops come out unregistered."""
     for name in names:
         if not context.is_dialect_loaded(name):

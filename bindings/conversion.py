@@ -26,6 +26,7 @@ from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .handles import erasing
+from .ir import Operation, OpView, Type
 from .legality import CAST, Legality, illegal_diagnostic, operations_in
 from .mlir import ir, rewrite
 from .rewriting import (
@@ -37,7 +38,6 @@ from .rewriting import (
     parent_of,
     replacement,
 )
-from .type_conversion import STRUCTURAL, TypeConversion, reconcile_casts
 
 __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
 
@@ -54,23 +54,22 @@ class _Pattern(NamedTuple):
 class ConversionRewriter:
     """What a conversion pattern may ask for."""
 
-    def __init__(self, types: TypeConversion):
-        self._types = types
+    def __init__(self) -> None:
         #: The operation that is being converted.
         self.op: Any = None
-
-    def convert_type(self, type_: Any) -> Any:
-        """The type as it is after the conversion."""
-        return self._types.convert(type_)
 
     @property
     def result_types(self) -> list[Any]:
         """The types that the values returned for the operation's results must have."""
-        return [self._types.convert(type_) for type_ in self.op.results.types]
+        return list(self.op.results.types)
+
+
+def _same_type(type_: Type) -> Type:
+    return type_
 
 
 class Conversion:
-    """Patterns, legality and types of one conversion. It can be run on any number of operations."""
+    """Patterns and legality of one conversion. It can be run on any number of operations."""
 
     def __init__(self, name: str, *, full: bool = False, max_rounds: int = 32, advice: str = ""):
         """`full`: operations that are not declared legal are illegal; else they may stay when no pattern applies.
@@ -83,8 +82,6 @@ class Conversion:
         self.advice = advice
         self.max_rounds = max_rounds
         self.legality = Legality(default=False if full else None)
-        self.types = TypeConversion()
-        self.structural = STRUCTURAL
         self.patterns: dict[str, list[_Pattern]] = {}
         self.is_opaque: Callable[[Any], bool] | None = None
 
@@ -108,13 +105,6 @@ class Conversion:
         """Operations and dialects that may stay where the condition holds for the operation, and nowhere else."""
         self.legality.set(names, condition)
 
-    def convert_types(self, function: Callable[[Any], Any]) -> None:
-        """A function from a type to the converted one, or None where it has nothing to say; the last is asked first.
-
-        With one, functions, blocks, calls and control flow (`structural`) are converted in place.
-        """
-        self.types.add(function)
-
     def leave_alone(self, is_opaque: Callable[[Any], bool]) -> None:
         """Operations into which the conversion does not look, external modules for example."""
         self.is_opaque = is_opaque
@@ -137,9 +127,8 @@ class _Run:
         self.conversion = conversion
         self.root = root
         self.legality = conversion.legality
-        self.types = conversion.types
         self._call = PatternCall(root)
-        self._rewriter = ConversionRewriter(self.types)
+        self._rewriter = ConversionRewriter()
         #: Of the round that runs: what was converted, with the last pattern and place; what declined; what was made.
         self._converted: dict[str, tuple[str, Any]] = {}
         self._declined: dict[Any, list[tuple[str, str]]] = {}
@@ -148,13 +137,8 @@ class _Run:
     def run(self) -> None:
         context = self.root.context
         with context, ir.Location.unknown(context):
-            if self.types:
-                self.types.convert_structure([self.root, *self._operations()], self.conversion.structural)
             self._run_rounds()
-            if self.types:
-                reconcile_casts(self._operations())
             self._check_legality()
-        self.types.forget()
 
     def _operations(self) -> list[Any]:
         return operations_in(self.root, self.conversion.is_opaque)
@@ -162,7 +146,9 @@ class _Run:
     def _run_rounds(self) -> None:
         if not self.conversion.patterns:
             return
-        converter = self.types.mlir_converter()
+        # MLIR wants one. It keeps neither its converter nor that one's function alive, and remembers types by address.
+        converter = rewrite.TypeConverter()
+        converter.add_conversion(_same_type)
         target = rewrite.ConversionTarget()
         config = rewrite.ConversionConfig()
         # Casts stay as they are: nobody could be asked for better ones.
@@ -194,14 +180,14 @@ class _Run:
         """A function by MLIR's convention: true means that nothing was changed."""
 
         @callback(failed=True, clean_up=self._call.discard)
-        def match(op: Any, adaptor: Any, _: Any, mlir_rewriter: Any) -> bool:
+        def match(op: OpView, adaptor: Any, _: Any, mlir_rewriter: Any) -> bool:
             if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
                 return True
             return not self._convert(candidates, op, adaptor, mlir_rewriter)
 
         return match
 
-    def _is_out_of_reach(self, operation: Any) -> bool:
+    def _is_out_of_reach(self, operation: Operation) -> bool:
         """Whether it is the root, which nothing can replace, has been erased, or lies in something opaque."""
         if operation == self.root or self._call.is_buried(operation):
             return True
@@ -215,7 +201,7 @@ class _Run:
             around = parent_of(around)
         return False
 
-    def _convert(self, candidates: list[_Pattern], op: Any, adaptor: Any, mlir_rewriter: Any) -> bool:
+    def _convert(self, candidates: list[_Pattern], op: OpView, adaptor: Any, mlir_rewriter: Any) -> bool:
         operation = self._rewriter.op = op.operation
         reasons: list[tuple[str, str]] = []
         with self._call.start(op):
@@ -234,11 +220,10 @@ class _Run:
         return False
 
     @fragile
-    def _replace(self, name: str, operation: Any, outcome: Any, mlir_rewriter: Any) -> None:
+    def _replace(self, name: str, operation: Operation, outcome: Any, mlir_rewriter: Any) -> None:
         values = None
         if outcome is not UPDATED:
-            types = self._rewriter.result_types if self.types else operation.results.types
-            values = replacement(outcome, types, name, operation)
+            values = replacement(outcome, operation.results.types, name, operation)
         self._converted[operation.name] = (name, self._call.location)
         self._made.update(self._call.place())
         if values is None:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ..support.callbacks import callback, fragile
 from ..support.errors import RelaxError
-from .mlir import ir
-from .text import is_not_utf8, readable
+from .ir import Context, Location
+from .mlir import ir, is_not_utf8, readable
 
 _WIDEST_LINE = 200
 
@@ -41,7 +41,7 @@ def place_text(file: str, line: int, column: int) -> str:
     return f"{file}:{line}:{column}" if column or not line else f"{file}:{line}"
 
 
-def made_at(what: str, location: Any) -> str:
+def made_at(what: str, location: Location) -> str:
     """`relax.take "node" at model.onnx:3:1`, as much of it as is known."""
     file, line, column, node = locate(location)
     place = f"at {place_text(file, line, column)}" if line else ""
@@ -62,7 +62,7 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
     )
 
 
-def locate(location: Any) -> tuple[str, int, int, str]:
+def locate(location: Location) -> tuple[str, int, int, str]:
     """File, line, column and name of a location; empty and 0 for what it does not tell."""
     name = ""
     # Bounded, because fused and call-site locations nest as deep as whoever made them liked.
@@ -88,7 +88,7 @@ class Origin(NamedTuple):
     operator: str = ""
 
 
-def origins(location: Any, depth: int = 64) -> list[Origin]:
+def origins(location: Location, depth: int = 64) -> list[Origin]:
     """What a location names, in its order; a fused one names several."""
     if depth == 0:
         return []
@@ -109,7 +109,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(rb"\\([0-9A-F]{2}|\\)")
 
 
-def _quoted_name(location: Any) -> str:
+def _quoted_name(location: Location) -> str:
     """The file or name of a location, out of its text: the bindings' own properties abort when it is not UTF-8."""
     match = _QUOTED.search(str(location))
     if match is None:
@@ -133,7 +133,7 @@ def reporting(report: Callable[[Diagnostic], None]) -> Iterator[None]:
         _reporter.reset(token)
 
 
-def attach_reporter(context: Any) -> None:
+def attach_reporter(context: Context) -> None:
     """Connects a new context to the `reporting` around, if there is one; else MLIR prints to stderr."""
     report = _reporter.get()
     if report is not None:
@@ -144,7 +144,7 @@ def attach_reporter(context: Any) -> None:
 
 @contextmanager
 @fragile
-def errors_as_relax_error(context: Any, what: str) -> Iterator[list[Diagnostic]]:
+def errors_as_relax_error(context: Context, what: str) -> Iterator[list[Diagnostic]]:
     """Turns MLIR's exceptions into a RelaxError that carries every error reported on the way.
 
     Yields the list of errors so far. Warnings and remarks go on to whoever else listens.
@@ -176,7 +176,7 @@ def errors_as_relax_error(context: Any, what: str) -> Iterator[list[Diagnostic]]
 
 @contextmanager
 @fragile
-def silenced(context: Any) -> Iterator[None]:
+def silenced(context: Context) -> Iterator[None]:
     """What is reported inside is nobody's business: a check whose failure is an answer."""
     handler = context.attach_diagnostic_handler(lambda diagnostic: True)
     try:

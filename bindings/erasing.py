@@ -15,6 +15,7 @@ from typing import Any
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
+from .ir import Operation
 from .mlir import ir
 
 _BASE = ir._OperationBase
@@ -27,12 +28,12 @@ _runs = 0
 _lock = threading.Lock()
 
 
-def erase(operation: Any) -> None:
+def erase(operation: Operation) -> None:
     """Erases at once, whatever runs."""
     _mlir_erase(operation)
 
 
-def detach(operation: Any) -> None:
+def detach(operation: Operation) -> None:
     _mlir_detach(operation)
 
 

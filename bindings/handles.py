@@ -18,6 +18,7 @@ from weakref import WeakSet, ref
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
+from .ir import Context, Location, Operation, Type
 from .mlir import ir
 
 #: The handles of the module that is being built; None where nobody keeps what is made: in passes.
@@ -95,7 +96,7 @@ class Handles:
                 # They would count as somebody's handles.
                 self._lines.clear()
 
-    def line(self, location: Any, depth: int) -> Any:
+    def line(self, location: Location, depth: int) -> Any:
         """For a location that says nothing, the line of the first caller outside of this package; else itself.
 
         Without folders: what is made of the module must not depend on where the program lies.
@@ -112,7 +113,7 @@ class Handles:
             found = self._lines[key] = ir.Location.file(name, frame.f_lineno, 0, location.context)
         return found
 
-    def result(self, value: Any, type_: Any, what: str) -> Any:
+    def result(self, value: Any, type_: Type, what: str) -> Any:
         """The result of an operation of this name."""
         result = Result(value)
         result.handles, result.what = self, what
@@ -189,7 +190,7 @@ def _left(root: Any) -> tuple[dict[int, str], list[Any]]:
     values: dict[int, str] = {}
     without_results: list[Any] = []
 
-    def visit(operation: Any) -> Any:
+    def visit(operation: Operation) -> Any:
         name, regions = operation.name, operation.regions
         for result in operation.results:
             values[hash(result)] = name
@@ -205,7 +206,7 @@ def _left(root: Any) -> tuple[dict[int, str], list[Any]]:
     return values, without_results
 
 
-def _is_inside(operation: Any, root: Any) -> bool:
+def _is_inside(operation: Operation, root: Any) -> bool:
     while operation != root:
         around = operation.parent if operation.attached else None
         if around is None:
@@ -251,7 +252,7 @@ class Argument(ir.BlockArgument):
     __slots__ = ("__weakref__", "handles", "reason", "what")
 
 
-def is_foreign(value: Any, handles: Handles | None, context: Any) -> bool:
+def is_foreign(value: Any, handles: Handles | None, context: Context) -> bool:
     """Whether a value cannot be used in a context, by what `handles` follow. Raises RelaxError where it was erased."""
     if not isinstance(value, (Result, Argument)):
         return value.context is not context

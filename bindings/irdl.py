@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from .ir import Context
 from .mlir import ir, string_value
 
 
@@ -79,7 +80,7 @@ def build_irdl_module(
     types: Sequence[ParamShape],
     attributes: Sequence[ParamShape],
     ops: Sequence[OpShape],
-    context: Any,
+    context: Context,
     spell: Callable[[str], str] = str,
 ) -> Any:
     """The IRDL module of a dialect. With `spell=irdl_name` it verifies, so that other tools can read its text."""
@@ -112,7 +113,7 @@ class KeptDescription:
         self._code = stream.getvalue()
         self._name(module)
 
-    def read(self, context: Any) -> Any:
+    def read(self, context: Context) -> Any:
         """The module, ready to be loaded."""
         with context:
             module = ir.Module.parse(self._code)
@@ -148,7 +149,7 @@ def _symbol(op_name: str, name: str) -> Any:
 class _Writer:
     """Creates IRDL operations at the current insertion point."""
 
-    def __init__(self, context: Any):
+    def __init__(self, context: Context):
         self.attribute_type = ir.Type.parse("!irdl.attribute", context)
         self._variadicities: dict[tuple[str, ...], Any] = {}
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .diagnostics import Diagnostic, locate
+from .ir import Attribute, Operation
 from .mlir import ir
 from .rewriting import op_name
 
@@ -44,7 +45,7 @@ class Legality:
             self._found[name] = self._ops.get(name, dialect_rule)
         return self._found[name]
 
-    def is_legal(self, operation: Any) -> bool:
+    def is_legal(self, operation: Operation) -> bool:
         rule = self.rule(operation.name)
         return bool(rule(operation.opview)) if callable(rule) else rule is not False
 
@@ -54,7 +55,7 @@ def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> 
     found: list[Any] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
-    def visit(operation: Any) -> Any:
+    def visit(operation: Operation) -> Any:
         found.append(operation)
         # The first is the root.
         return skip if is_opaque is not None and len(found) > 1 and is_opaque(operation) else advance
@@ -63,7 +64,9 @@ def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> 
     return found[1:]
 
 
-def illegal_diagnostic(operation: Any, what: str, reasons: Sequence[tuple[str, str]], advice: str = "") -> Diagnostic:
+def illegal_diagnostic(
+    operation: Operation, what: str, reasons: Sequence[tuple[str, str]], advice: str = ""
+) -> Diagnostic:
     """The error for an operation that is left: what it is, and why each pattern did not convert it.
 
     `advice` says where there is none what would give one; `{}` in it stands for the operation's name.
@@ -81,14 +84,14 @@ def illegal_diagnostic(operation: Any, what: str, reasons: Sequence[tuple[str, s
     return Diagnostic("error", message, file, line, column, name, as_notes)
 
 
-def describe_operation(operation: Any) -> str:
+def describe_operation(operation: Operation) -> str:
     """Operand types and attributes, cut where they are long."""
     types = ", ".join(str(value.type) for value in operation.operands) or "no operands"
     attributes = [f"{name} = {_shorten(value)}" for name, value in operation.attributes.items()]
     return types + (f"; {', '.join(attributes)}" if attributes else "")
 
 
-def _shorten(attribute: Any) -> str:
+def _shorten(attribute: Attribute) -> str:
     if isinstance(attribute, (ir.DenseElementsAttr, ir.DenseResourceElementsAttr)):
         # As text such an attribute can be as large as the model.
         return f"dense<...> : {attribute.type}"
@@ -96,7 +99,7 @@ def _shorten(attribute: Any) -> str:
     return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "..."
 
 
-def _describe_cast(operation: Any) -> str:
+def _describe_cast(operation: Operation) -> str:
     source = ", ".join(str(value.type) for value in operation.operands)
     target = ", ".join(str(value.type) for value in operation.results)
     users = sorted({use.owner.operation.name for result in operation.results for use in result.uses})

@@ -14,17 +14,20 @@ from typing import Any
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
 from .diagnostics import errors_as_relax_error
+from .ir import Context, Operation
 from .mlir import is_encodable, passmanager
 
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)' on a PassManager")
 _UNKNOWN = "does not refer to a registered pass"
+# What LLVM's option parser writes.
+_COMPLAINT = re.compile(rb": for the -\S+ option: [^\n]*\n?")
 
 
 class UnknownPass(RelaxError):
     """The name is no upstream pass."""
 
 
-def check_upstream(text: str, anchor: str, context: Any) -> None:
+def check_upstream(text: str, anchor: str, context: Context) -> None:
     """Refuses an element of a pipeline that upstream does not know, or that cannot run on this anchor."""
     message, printed = _parse_problem(f"{anchor}({text})", context)
     if not message:
@@ -34,13 +37,13 @@ def check_upstream(text: str, anchor: str, context: Any) -> None:
     raise RelaxError(_explain(text, anchor, [*message.splitlines(), *printed]))
 
 
-def required_anchor(text: str, context: Any) -> str:
+def required_anchor(text: str, context: Context) -> str:
     """The operation that an upstream pass insists on; builtin.module where it does not."""
     match = _RESTRICTED.search(_parse_problem(f"builtin.module({text})", context)[0])
     return match.group(1) if match else "builtin.module"
 
 
-def _parse_problem(text: str, context: Any) -> tuple[str, list[str]]:
+def _parse_problem(text: str, context: Context) -> tuple[str, list[str]]:
     """Upstream's complaint about a pipeline, empty when there is none, and what it printed besides."""
     if not is_encodable(text):
         return "not UTF-8", []
@@ -66,7 +69,7 @@ def _explain(text: str, anchor: str, lines: list[str]) -> str:
     return f"pass '{name}': {detail} (in '{text}')"
 
 
-def run_upstream(operation: Any, texts: list[str], *, verify: bool = True) -> None:
+def run_upstream(operation: Operation, texts: list[str], *, verify: bool = True) -> None:
     """Runs upstream passes on an operation, in one pass manager. Raises RelaxError with every diagnostic."""
     context = operation.context
     what = f"pass {texts[0]} failed" if len(texts) == 1 else f"one of the passes {', '.join(texts)} failed"
@@ -86,7 +89,7 @@ _capturing = threading.Lock()
 def _captured_stderr() -> Iterator[list[str]]:
     """Collects what LLVM's option parser writes to the process's stderr before it fails: it holds the reason.
 
-    Where nothing fails, what came is another thread's, and goes where that wanted it.
+    Whatever else came is another thread's, and goes where that wanted it.
     """
     import tempfile  # slow to import, and seldom needed
 
@@ -95,16 +98,13 @@ def _captured_stderr() -> Iterator[list[str]]:
     with _capturing, tempfile.TemporaryFile() as sink:
         saved = os.dup(2)
         os.dup2(sink.fileno(), 2)
-        failed = True
         try:
             yield lines
-            failed = False
         finally:
             os.dup2(saved, 2)
             os.close(saved)
             sink.seek(0)
             printed = sink.read()
-            if failed:
-                lines += printed.decode("utf-8", "replace").splitlines()
-            elif printed:
-                os.write(2, printed)
+            lines += [complaint.decode("utf-8", "replace").rstrip() for complaint in _COMPLAINT.findall(printed)]
+            if others := _COMPLAINT.sub(b"", printed):
+                os.write(2, others)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .handles import erasing
+from .ir import Operation, OperationBase, OpView
 from .mlir import ir, rewrite
 from .rewriting import (
     UPDATED,
@@ -69,7 +70,7 @@ class Rewriter:
         #: The bindings' own, which checks nothing.
         self.mlir_rewriter: Any = None
 
-    def replace(self, op: Any, values: Any) -> None:
+    def replace(self, op: OperationBase, values: Any) -> None:
         """Replaces another operation than the matched one, for which the values are returned. Not in a walk."""
         self._driver.replace_other(self.mlir_rewriter, op.operation, values)
 
@@ -170,14 +171,14 @@ class _Driver:
         """A function by MLIR's convention: true means that nothing was changed."""
 
         @callback(failed=True, clean_up=self._call.discard)
-        def match(op: Any, mlir_rewriter: Any) -> bool:
+        def match(op: OpView, mlir_rewriter: Any) -> bool:
             self._rewriter.mlir_rewriter = mlir_rewriter
             with self._call.start(op):
                 return not any(self._apply(name, function, op) for name, function in candidates)
 
         return match
 
-    def _apply(self, name: str, function: Any, op: Any) -> bool:
+    def _apply(self, name: str, function: Any, op: OpView) -> bool:
         self._changed_others, self._call.pattern = False, name
         outcome = function(op, self._rewriter)
         if outcome is None and not self._changed_others:
@@ -192,7 +193,7 @@ class _Driver:
         return True
 
     @fragile
-    def _replace(self, mlir_rewriter: Any, operation: Any, outcome: Any) -> None:
+    def _replace(self, mlir_rewriter: Any, operation: Operation, outcome: Any) -> None:
         if isinstance(outcome, tuple) and not outcome and not is_used(operation):
             self._call.discard()
             mlir_rewriter.erase_op(operation)
@@ -201,7 +202,7 @@ class _Driver:
         self._call.place()
         mlir_rewriter.replace_op(operation, values)
 
-    def replace_other(self, mlir_rewriter: Any, operation: Any, outcome: Any) -> None:
+    def replace_other(self, mlir_rewriter: Any, operation: Operation, outcome: Any) -> None:
         if self._call.is_around_match(operation):
             raise pattern_error(self._call.pattern, operation, "replaces what it was called for: return the values")
         self._refuse_in_walk(operation)
@@ -209,12 +210,12 @@ class _Driver:
         self._changed_others = True
 
     @fragile
-    def _erase_other(self, operation: Any) -> None:
+    def _erase_other(self, operation: Operation) -> None:
         self._refuse_in_walk(operation)
         self._rewriter.mlir_rewriter.erase_op(operation)
         self._changed_others = True
 
-    def _refuse_in_walk(self, operation: Any) -> None:
+    def _refuse_in_walk(self, operation: Operation) -> None:
         if not self._rounds:
             raise pattern_error(self._call.pattern, operation, "erases or replaces another operation, not so in a walk")
 

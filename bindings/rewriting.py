@@ -17,6 +17,7 @@ from ..support.callbacks import fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
+from .ir import Location, Operation, OperationBase
 from .mlir import ir
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
@@ -94,7 +95,7 @@ class PatternCall:
             raise pattern_error(self.pattern, used[0], "uses a value of an operation that was erased")
 
     @fragile
-    def _lay_to_rest(self, operation: Any) -> bool:
+    def _lay_to_rest(self, operation: Operation) -> bool:
         for result in operation.results:
             for use in result.uses:
                 # Somebody has kept a value of it: back among the living, so that memory stays sound.
@@ -103,7 +104,7 @@ class PatternCall:
         erase(operation)
         return True
 
-    def start(self, op: Any) -> Any:
+    def start(self, op: OperationBase) -> Location:
         """Begins with an operation; its location is to be entered while patterns are called for it."""
         self.matched = op.operation
         self.location = self.matched.location
@@ -137,7 +138,7 @@ class PatternCall:
                 self._bury(made)
         self.place()
 
-    def erase(self, operation: Any) -> None:
+    def erase(self, operation: Operation) -> None:
         """What `operation.erase()` does in a pattern. Raises RelaxError where it would break the driver or the IR."""
         if self._is_used(operation):
             raise pattern_error(self.pattern, operation, "erases it although its results are used")
@@ -149,20 +150,20 @@ class PatternCall:
             self._erase_other(operation)
 
     @fragile
-    def _bury(self, operation: Any) -> None:
+    def _bury(self, operation: Operation) -> None:
         """Takes an operation out of its block, and keeps it in memory until the end: others may still know of it."""
         detach(operation)
         self._buried.add(operation)
         self._burials.append(operation)
 
-    def is_buried(self, operation: Any) -> bool:
+    def is_buried(self, operation: Operation) -> bool:
         return operation in self._buried
 
-    def _is_used(self, operation: Any) -> bool:
+    def _is_used(self, operation: Operation) -> bool:
         users = (use.owner.operation for result in operation.results for use in result.uses)
         return any(_outermost(user) not in self._buried for user in users)
 
-    def is_around_match(self, operation: Any) -> bool:
+    def is_around_match(self, operation: Operation) -> bool:
         """Whether it is the matched operation or has it inside."""
         around = self.matched
         while around is not None and around != operation:
@@ -170,11 +171,11 @@ class PatternCall:
         return around is not None
 
 
-def is_used(operation: Any) -> bool:
+def is_used(operation: Operation) -> bool:
     return any(True for result in operation.results for _ in result.uses)
 
 
-def _names_inside(operation: Any) -> list[str]:
+def _names_inside(operation: Operation) -> list[str]:
     names: list[str] = []
 
     def visit(inside: Any) -> Any:
@@ -185,20 +186,20 @@ def _names_inside(operation: Any) -> list[str]:
     return names
 
 
-def parent_of(operation: Any) -> Any:
+def parent_of(operation: Operation) -> Any:
     """The operation around an operation; None for the outermost one."""
     # The handle that owns an outermost operation raises when it is asked for its parent.
     parent = operation.parent if operation.attached else None
     return None if parent is None else parent.operation
 
 
-def _outermost(operation: Any) -> Any:
+def _outermost(operation: Operation) -> Any:
     while (around := parent_of(operation)) is not None:
         operation = around
     return operation
 
 
-def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Any) -> list[Any]:
+def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Operation) -> list[Any]:
     """The values that a pattern returned for an operation's results, which must have these types.
 
     Raises RelaxError for anything else.
@@ -225,12 +226,12 @@ def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Any) -
     return values
 
 
-def pattern_error(name: str, operation: Any, problem: str) -> RelaxError:
+def pattern_error(name: str, operation: Operation, problem: str) -> RelaxError:
     """What is wrong with a pattern, at the location of the operation that showed it."""
     return located_error(f"pattern '{name}' for '{operation.name}' {problem}", operation.location)
 
 
-def located_error(message: str, location: Any) -> RelaxError:
+def located_error(message: str, location: Location) -> RelaxError:
     """An error at a location, for the tool to print there."""
     file, line, column, node = locate(location)
     diagnostic = Diagnostic("error", message, file, line, column, node)
@@ -250,7 +251,7 @@ def op_name(op: Any) -> str:
     return name
 
 
-def _single_value(item: Any, name: str, operation: Any) -> Any:
+def _single_value(item: Any, name: str, operation: Operation) -> Any:
     if isinstance(item, ir.Value):
         return item
     if isinstance(item, (ir.Operation, ir.OpView)) and len(item.operation.results) == 1:

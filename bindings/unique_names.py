@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import chain, count
 from typing import Any
 
-from . import text
+from . import mlir
+from .ir import Location, Operation
 from .mlir import ir
 
 _OURS = "relax_value_"
@@ -21,23 +22,23 @@ _NAME = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|%[\w.$-]+')
 _COUNTED = re.compile(rb"(%(?:arg)?)[0-9]+")
 
 
-def print_asm(operation: Any, **options: Any) -> str:
-    """As `text.print_asm`, with unique names. Numbered values go on counting, other names get a number as well."""
-    usual = text.print_asm(operation, **options).encode("utf-8", "surrogateescape")
+def print_asm(operation: Operation, **options: Any) -> str:
+    """As `mlir.print_asm`, with unique names. Numbered values go on counting, other names get a number as well."""
+    usual = mlir.print_asm(operation, **options).encode("utf-8", "surrogateescape")
     options |= {"enable_debug_info": False, "pretty_debug_info": False, "use_name_loc_as_prefix": True}
     values = list(_values_in(operation))
     before = [value.location for value in values]
     try:
         for index, value in enumerate(values):
             _set_location(value, ir.Location.name(f"{_OURS}{index}", context=operation.context))
-        named = text.print_asm(operation, **options).encode("utf-8", "surrogateescape")
+        named = mlir.print_asm(operation, **options).encode("utf-8", "surrogateescape")
     finally:
         for value, location in zip(values, before, strict=True):
             _set_location(value, location)
     return _renamed(usual, named).decode("utf-8", "surrogateescape")
 
 
-def _values_in(operation: Any) -> Iterator[Any]:
+def _values_in(operation: Operation) -> Iterator[Any]:
     """Operations with results, which share a name, and block arguments. Handles of their own: nothing is erased."""
     for region in operation.regions:
         for block in region.blocks:
@@ -48,7 +49,7 @@ def _values_in(operation: Any) -> Iterator[Any]:
                 yield from _values_in(inner.operation)
 
 
-def _set_location(value: Any, location: Any) -> None:
+def _set_location(value: Any, location: Location) -> None:
     if isinstance(value, ir.BlockArgument):
         value.set_location(location)
     else:

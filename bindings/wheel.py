@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from functools import lru_cache
 
 from ..support.errors import RelaxError
 
@@ -29,3 +30,22 @@ def library_folders(root: str) -> list[str]:
     spec = importlib.util.find_spec(root)
     places = (os.path.join(place, "_mlir_libs") for place in (spec and spec.submodule_search_locations) or ())
     return [place for place in places if os.path.isdir(place)]
+
+
+@lru_cache(maxsize=1)
+def bindings_identity() -> str:
+    """A text that changes with the installed bindings, without loading them."""
+    return "\n".join(line for folder in library_folders(find_root()) for line in _files_in(folder))
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(_described(entry) for entry in entries if entry.is_file())
+    except OSError:
+        return []
+
+
+def _described(entry: os.DirEntry[str]) -> str:
+    status = entry.stat()
+    return f"{entry.path} {status.st_size} {status.st_mtime_ns}"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..bindings.context import UPSTREAM_DIALECTS
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
 from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
 from ..bindings.nesting import check_nesting
-from ..bindings.upstream_dialects import UPSTREAM_DIALECTS
 from ..support.callbacks import enters
 from ..support.errors import RelaxError
 from ..support.plugins import announced_plugins, load_plugin

@@ -14,8 +14,7 @@ from typing import Any
 
 from .bindings.diagnostics import errors_as_relax_error
 from .bindings.handles import Handles, adopt, release
-from .bindings.mlir import ir
-from .bindings.text import print_asm
+from .bindings.mlir import ir, print_asm
 from .dialects.context import create_context
 from .dialects.core.cache import drop
 from .dialects.parsing import parse_module

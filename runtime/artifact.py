@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..support.files import replacing
 from .errors import ArtifactError
 from .manifest import FORMAT_VERSION, ConstantPlace, Manifest, parse_manifest, render_manifest
 from .memory import ALIGNMENT
-from .writing import write_whole
 
 # As PNG's: a high bit and line ends, which transfers as text would change.
 MAGIC = b"\x89RXA\r\n\x1a\n"
@@ -59,7 +59,18 @@ class Artifact:
 
 def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> None:
     """Writes the file whole or not at all. Raises ArtifactError."""
-    write_whole(Path(path), _pieces(artifact))
+    write_pieces(Path(path), _pieces(artifact))
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Writes a file whole or not at all, after a crash of the machine too. Raises ArtifactError."""
+    if not path.name:
+        raise ArtifactError(f"{path}: cannot be written: it names no file")
+    try:
+        with replacing(path, is_durable=True) as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def artifact_bytes(artifact: Artifact) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What this machine's CPU can do, in LLVM's names: what an object file was compiled for must be among it."""
+"""This machine's CPU: what tells it apart, and what it can do in LLVM's names: what code asks for must be among it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,37 @@ _SAME_NAMES = frozenset(
 KNOWN_FEATURES = _SAME_NAMES | frozenset(_LLVM_NAMES.values())
 # Linux tells RISC-V's extensions in one word, some of them without the smaller ones that they hold.
 _RISCV_HELD = {"g": "imafd", "zfh": ["zfhmin"], "zvfh": ["zvfhmin"]}
+# What tells CPUs apart in /proc/cpuinfo, on x86, ARM and RISC-V.
+_TELLING = frozenset(
+    (
+        "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
+        "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features",
+        "isa", "uarch", "mvendorid", "marchid", "mimpid",
+    )
+)  # fmt: skip
 
 
 @lru_cache(maxsize=1)
 def host_features() -> frozenset[str]:
     """The features that code can be compiled for. Empty where the system does not tell."""
+    return features_of(_cpuinfo())
+
+
+@lru_cache(maxsize=1)
+def cpu_identity() -> str:
+    """A text that is the same on CPUs for which LLVM makes the same code."""
+    pairs = (line.partition(":") for line in (_cpuinfo() or platform.processor()).splitlines())
+    told = {f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _TELLING}
+    return "\n".join([platform.machine(), *sorted(told)])
+
+
+def _cpuinfo() -> str:
+    """Empty where the system does not tell."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            return features_of(file.read())
+            return file.read()
     except OSError:
-        return frozenset()
+        return ""
 
 
 def features_of(cpuinfo: str) -> frozenset[str]:

@@ -18,8 +18,7 @@ from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
 from .function import Function
 from .memory import ConstantMemory
-from .printing import register_print
-from .python_errors import register_builtin_errors
+from .registered import register_builtin_errors, register_print
 from .signing import check_trust
 
 if TYPE_CHECKING:

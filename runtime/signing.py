@@ -14,8 +14,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .artifact import write_pieces
 from .errors import ArtifactError
-from .writing import write_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -42,7 +42,7 @@ def sign(path: StrPath, key: StrPath | Ed25519PrivateKey) -> Path:
         raise ArtifactError(f"{os.fspath(path)}: cannot be read: {error.strerror}") from None
     signature = Path(f"{os.fspath(path)}{SUFFIX}")
     text = _MARK + base64.b64encode(key.sign(_CONTEXT + digest.digest())).decode()
-    write_whole(signature, [f"{text}\n".encode()])
+    write_pieces(signature, [f"{text}\n".encode()])
     return signature
 
 

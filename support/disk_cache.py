@@ -18,9 +18,10 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from .errors import RelaxError
+from .files import replacing
 
 FORMAT = "1"
 DEFAULT_LIMIT = 4 << 30
@@ -114,7 +115,7 @@ class DiskCache:
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keeps bytes, or notes why not."""
         with memoryview(data) as view:
-            self._keep(kind, key, view, lambda target: _write_all(target, view))
+            self._keep(kind, key, view, lambda target: target.write(view))
 
     def copy_out(self, kind: str, key: str, path: str) -> bool:
         """Writes what is kept under a key to a file, whole or not at all; False where nothing is.
@@ -125,11 +126,11 @@ class DiskCache:
             if entry is None:
                 return False
             try:
-                with _replacing(path, ".relax-") as target:
+                with replacing(path) as target:
                     # Both take about as long as each other, and neither needs the interpreter.
                     checked = _Meanwhile(lambda: _check(entry.data))
                     try:
-                        _copy(entry.file, target, len(entry.data))
+                        _copy(entry.file, target.fileno(), len(entry.data))
                     finally:
                         check = checked.result()
                     if check != entry.check:
@@ -145,7 +146,7 @@ class DiskCache:
             with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
                 source = file.fileno()
                 with memoryview(mapped) as view:
-                    self._keep(kind, key, view, lambda target: _copy(source, target, len(view)))
+                    self._keep(kind, key, view, lambda target: _copy(source, target.fileno(), len(view)))
         except (OSError, ValueError) as error:
             self._note(error)
 
@@ -195,7 +196,7 @@ class DiskCache:
 
     # ---- writing ----
 
-    def _keep(self, kind: str, key: str, data: memoryview, write: Callable[[int], None]) -> None:
+    def _keep(self, kind: str, key: str, data: memoryview, write: Callable[[IO[bytes]], object]) -> None:
         path = self._path(kind, key)
         if len(data) > self.limit // 4:
             return  # not worth all that it would drive out
@@ -203,9 +204,9 @@ class DiskCache:
             # Nobody else's: code from here is run.
             os.makedirs(self._root, mode=0o700, exist_ok=True)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with _replacing(path, _NEW) as target:
+            with replacing(path, _NEW) as target:
                 write(target)
-                _write_all(target, memoryview(_check(data)))
+                target.write(_check(data))
             self._count(len(data))
         except OSError as error:
             self._note(error)
@@ -272,31 +273,6 @@ def _check(data: memoryview) -> bytes:
     sums = [zlib.crc32(data[start : start + _CHUNK]) for start in range(0, len(data), _CHUNK)]
     text = f"{FORMAT} {len(data)} {sums}"
     return hashlib.blake2b(text.encode(), digest_size=_CHECK_BYTES).digest()
-
-
-@contextlib.contextmanager
-def _replacing(path: str, prefix: str) -> Iterator[int]:
-    """A new file that takes the place of another at the end, or goes.
-
-    It is not waited for until the disk has it: what a power failure takes can be made again.
-    """
-    temporary = os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
-    target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        try:
-            yield target
-        finally:
-            os.close(target)
-        os.replace(temporary, path)
-    except BaseException:
-        _remove(temporary)
-        raise
-
-
-def _write_all(target: int, data: memoryview) -> None:
-    written = 0
-    while written < len(data):
-        written += os.write(target, data[written:])
 
 
 def _copy(source: int, target: int, size: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
-from .opt.guard import current_stage
+from .guard import current_stage
 
 _COLUMN = 34
 _NARROWEST = 40  # of a terminal that says something else, nobody can read a table
@@ -60,24 +60,30 @@ class Arguments:
     def __init__(self, options: Mapping[str, Option]) -> None:
         self.values: dict[str, Any] = {name: option.default for name, option in options.items()}
         self.files: list[str] = []
+        #: Passes that were named as flags, with their options: `a`, `a{b=1}`.
+        self.passes: list[str] = []
         #: Whether the tool has named the output itself.
         self.is_output_chosen = False
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
+    @property
+    def asks(self) -> bool:
+        """Whether the tool is to tell of itself, and there is nothing else to do."""
+        return any(self.values[name] for name in INFORMATION)
+
 
 def parse_arguments(
     argv: Sequence[str],
     options: Mapping[str, Option],
     *,
-    take_other: Callable[[str, str | None], bool] = lambda name, value: False,
-    other_names: Callable[[], Iterable[str]] = tuple,
+    is_pass: Callable[[str], bool] = lambda name: False,
+    pass_names: Callable[[], Iterable[str]] = tuple,
 ) -> Arguments:
     """Raises RelaxError that names the argument at fault. Options may be written with one or two dashes.
 
-    `take_other` gets what the table lacks, a name and its value, and tells whether it knows the name; `other_names`
-    are those that it would.
+    Where a tool runs passes, they are flags like others, and take their options as value.
     """
     parsed = Arguments(options)
     rest = list(argv)
@@ -96,8 +102,11 @@ def parse_arguments(
             name, given = name[0], name[1:]
         if name in options:
             parsed.values[name] = _value(name, options[name], given, rest, parsed.values[name])
-        elif not take_other(name, given):
-            hint = suggest(name, [*options, *other_names()])
+        elif is_pass(name):
+            # The wheel's own tools take a pass's options as the flag's value.
+            parsed.passes.append(f"{name}{{{given}}}" if given else name)
+        else:
+            hint = suggest(name, [*options, *pass_names()])
             raise RelaxError(f"unknown option '{argument}'{hint} (--help lists them)")
     return parsed
 
@@ -177,21 +186,14 @@ def help_row(left: str, right: str, column: int) -> list[str]:
     return [left, *rows]
 
 
-def reporting_errors(
-    name: str,
-    work: Callable[[], int],
-    stderr: TextIO,
-    expected: Sequence[type[Exception]],
-    show_traceback: bool,
-    tell: Callable[[Exception], str] | None = None,
-) -> int:
-    """The exit code of a tool's work. `expected` exceptions are errors that `tell` words; others are bugs: one line."""
+def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_traceback: bool) -> int:
+    """The exit code of a tool's work. It raises RelaxError; all else is a bug: one line."""
     try:
         try:
             return work()
-        except tuple(expected) as error:
+        except RelaxError as error:
             failure: BaseException = error
-            told = error_text(name, error) if tell is None else tell(error)
+            told = error_text(name, error)
         except MemoryError as error:
             failure, told = error, f"{name}: error: out of memory{_doing()}\n"
         except BrokenPipeError:
@@ -212,10 +214,8 @@ def _doing() -> str:
     return f" while {current_stage()}" if current_stage() else ""
 
 
-def error_text(name: str, error: Exception) -> str:
+def error_text(name: str, error: RelaxError) -> str:
     """The error on a line, its notes on others."""
-    if not isinstance(error, RelaxError):
-        return f"{name}: error: {error}\n"
     place = f"{error.location}: " if error.location else ""
     lines = [f"{name}: error: {place}{error.message}", *(f"{name}: note: {note}" for note in error.notes)]
     return "\n".join(lines) + "\n"

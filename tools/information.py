@@ -1,27 +1,157 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What --help, --version and --print-completion print: the same for all tools but relax-opt, which tells of more."""
+"""What --help, --version and --print-completion print.
+
+The last is a script for a shell, made from the table of options. It asks for the names of passes when they are needed,
+so that plug-ins' are among them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from .. import __version__
-from .command_line import INFORMATION, Arguments, Option, help_text
-from .completion import completion_script
+from .command_line import Arguments, Option, help_text, spelling
+
+_LISTED = "{tool} --list-passes 2>/dev/null | sed -n 's/^  \\([^ ][^ ]*\\).*/\\1/p'"
+#: Options whose values are names of passes, separated by commas.
+_PASS = "pass"
 
 
 def information(
-    arguments: Arguments, name: str, head: Sequence[str], options: Mapping[str, Option], *, has_mlir: bool
+    arguments: Arguments,
+    name: str,
+    head: Sequence[str],
+    options: Mapping[str, Option],
+    *,
+    has_mlir: bool,
+    has_passes: bool = False,
 ) -> str | None:
     """The text, None when there is work to do instead; `has_mlir`: the version is told with MLIR's."""
-    if not any(arguments[option] for option in INFORMATION):
+    if not arguments.asks:
         return None
     if arguments["help"]:
         return help_text(head, options)
     if arguments["print-completion"]:
-        return completion_script(arguments["print-completion"], name, options)
+        return completion_script(arguments["print-completion"], name, options, has_passes=has_passes)
     if not has_mlir:
         return f"relax-mlir {__version__}\n"
     from .opt.listing import version_text
 
     return version_text()
+
+
+def completion_script(shell: str, tool: str, options: Mapping[str, Option], *, has_passes: bool = False) -> str:
+    """What the shell is to evaluate."""
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](tool, options, has_passes)
+
+
+def _words(option: Option) -> tuple[str, ...]:
+    """The values that are known here."""
+    return option.choices or (("false",) if option.kind == "flag" and option.default else ())
+
+
+def _spelled(name: str, option: Option) -> list[str]:
+    """The option as it is typed: with `=` where its value comes next."""
+    if option.kind == "level":
+        return [f"-{name}{level}" for level in range(4)]
+    if len(name) == 1:
+        return [f"-{name}"]
+    if option.kind == "flag":
+        return [f"--{name}=false" if option.default else f"--{name}"]
+    return [f"--{name}", f"--{name}="] if option.bare is not None else [f"--{name}="]
+
+
+def _bash(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
+    """Bash takes `--a=b` for three words."""
+    function = "_" + tool.replace("-", "_")
+    spelled = [word for name, option in options.items() for word in _spelled(name, option)]
+    cases = [
+        f'        {spelling(name)}) words="{" ".join(_words(option))}" ;;'
+        for name, option in options.items()
+        if _words(option)
+    ]
+    naming = [spelling(name) for name, option in options.items() if option.value == _PASS]
+    if naming:
+        cases.append(f'        {"|".join(naming)}) words="$({_LISTED.format(tool=tool)})" ;;')
+    flags = '$(for each in $({listed}); do echo "--$each"; done)'.replace("{listed}", _LISTED.format(tool=tool))
+    return f"""{function}() {{
+    local current="${{COMP_WORDS[COMP_CWORD]}}" option="" words="" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+    if [[ "$current" == "=" ]]; then
+        option="$before" current=""
+    elif [[ "$before" == "=" ]]; then
+        option="${{COMP_WORDS[COMP_CWORD-2]}}"
+    fi
+    if [[ -n "$option" ]]; then
+        case "$option" in
+{chr(10).join(cases)}
+        esac
+        COMPREPLY=($(compgen -W "$words" -- "$current"))
+        [[ -n "$words" ]] || COMPREPLY=($(compgen -f -- "$current"))
+        return
+    fi
+    if [[ "$current" == -* ]]; then
+        COMPREPLY=($(compgen -W "{" ".join(spelled)}{" " + flags if has_passes else ""}" -- "$current"))
+        [[ "${{COMPREPLY[0]}}" != *= ]] || compopt -o nospace 2>/dev/null
+        return
+    fi
+    COMPREPLY=($(compgen -f -- "$current"))
+}}
+complete -o filenames -F {function} {tool}
+"""
+
+
+def _quoted(text: str) -> str:
+    """In single quotes, which zsh and fish read alike, without what zsh's _arguments would take apart."""
+    return text.replace("'", "").replace("\\", "").replace("[", "(").replace("]", ")").replace(":", " -")
+
+
+def _zsh(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
+    function = "_" + tool.replace("-", "_")
+    passes = f"{function}_passes"
+    specifications = [each for name, option in options.items() for each in _zsh_specifications(name, option, passes)]
+    lines = [f"        '{each}'" for each in specifications]
+    listed = _LISTED.format(tool=tool)
+    adding_passes = f"""    local -a passes
+    if [[ "$PREFIX" == -* ]]; then
+        passes=(${{(f)"$({listed})"}})
+        compadd -- --$^passes
+    fi
+"""
+    return f"""#compdef {tool}
+{passes}() {{ compadd -- ${{(f)"$({listed})"}} }}
+{function}() {{
+{adding_passes if has_passes else ""}    _arguments \\
+{(" " + chr(92) + chr(10)).join(lines)}
+}}
+compdef {function} {tool}
+"""
+
+
+def _zsh_specifications(name: str, option: Option, passes: str) -> list[str]:
+    text = _quoted(option.help)
+    if option.kind == "level":
+        return [f"-{name}{level}[{text}]" for level in range(4)]
+    several = "*" if option.kind in ("list", "names") else ""
+    if option.kind == "flag":
+        return [f"{spelling(name)}{'=false' if option.default else ''}[{text}]"]
+    action = "_files"
+    if _words(option):
+        action = f"({' '.join(_words(option))})"
+    elif option.value == _PASS:
+        action = passes
+    separator = "" if len(name) == 1 else "=-"
+    value = f":{_quoted(option.value)}:{action}"
+    return [f"{several}{spelling(name)}{separator}[{text}]{value}"]
+
+
+def _fish(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
+    lines = []
+    for name, option in options.items():
+        kind = f"-s {name}" if len(name) == 1 else f"-l {name}"
+        takes = "" if option.kind == "flag" else f" -x -a '{' '.join(_words(option))}'" if _words(option) else " -r"
+        lines.append(f"complete -c {tool} {kind}{takes} -d '{_quoted(option.help)}'")
+    if has_passes:
+        listed = _LISTED.format(tool=tool).replace("\\", "\\\\").replace("'", "\\'")
+        passes = f"(for each in ({listed}); echo --$each; end)"
+        lines.append(f"complete -c {tool} -n 'string match -q -- \"-*\" (commandline -ct)' -a '{passes}'")
+    return "\n".join(lines) + "\n"

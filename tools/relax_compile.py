@@ -1,42 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-compile: from a model, or a module of relax operators, to a program that relax-run and the runtime load.
-
-Exit codes: 0, and 1 for any error. `run` works in process on given streams, `main` is the command.
-"""
+"""relax-compile: from a model, or a module of relax operators, to a program that relax-run and the runtime load."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import TextIO
 
-from .opt.guard import run_guarded
-
-_NAME = "relax-compile"
+from .tool import Tool
 
 
-def main() -> None:
-    """The console script."""
-    sys.exit(run_guarded(_NAME, lambda: run(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)))
-
-
-def run(
-    argv: Sequence[str],
-    stdin: TextIO | None = None,
-    stdout: TextIO | None = None,
-    stderr: TextIO | None = None,
-) -> int:
-    """Runs the tool on its arguments (without the program's name) and returns the exit code."""
-    # Imported late, so that the guard has forked before MLIR is loaded.
-    from ..support.errors import RelaxError
-    from .command_line import reporting_errors
+def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     from .compile.start import start
 
-    errors = stderr or sys.stderr
-    work = partial(start, argv, stdin or sys.stdin, stdout or sys.stdout, errors)
-    return reporting_errors(_NAME, work, errors, [RelaxError], "--traceback" in argv)
+    return start(argv, stdin, stdout, stderr)
 
+
+run = Tool("relax-compile", _start)
+main = run.main
 
 if __name__ == "__main__":
     main()

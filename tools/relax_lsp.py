@@ -2,7 +2,7 @@
 # ruff: noqa: E501  # a table of one line per option reads best
 """relax-lsp: a language server for MLIR files with relax and tir operators.
 
-Exit codes: 0, and 1 for any error. It loads no MLIR itself, so it needs no guard.
+It loads no MLIR itself, so it needs no guard.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TextIO
 
 from .. import __version__
 from ..support.errors import RelaxError
-from .command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, reporting_errors, write_text
+from .command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, write_text
 from .information import information
+from .tool import Tool
 
 _NAME = "relax-lsp"
 
@@ -31,33 +32,18 @@ HELP_HEAD = (
 )
 
 
-def main() -> None:
-    """The console script."""
-    sys.exit(run(sys.argv[1:]))
-
-
-def run(
-    argv: Sequence[str],
-    stdin: TextIO | None = None,
-    stdout: TextIO | None = None,
-    stderr: TextIO | None = None,
-) -> int:
-    """Runs the tool on its arguments (without the program's name) and returns the exit code."""
-
-    def work() -> int:
-        arguments = _parse(argv)
-        told = information(arguments, _NAME, HELP_HEAD, OPTIONS, has_mlir=False)
-        if told is not None:
-            write_text(stdout or sys.stdout, told)
-            return 0
-        try:
-            from .lsp.server import serve
-        except ModuleNotFoundError as error:
-            raise RelaxError(f"relax-lsp needs {error.name}: pip install 'relax-mlir[lsp]'") from None
-        serve(__version__, arguments["load-plugin"] or ())
+def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    arguments = _parse(argv)
+    told = information(arguments, _NAME, HELP_HEAD, OPTIONS, has_mlir=False)
+    if told is not None:
+        write_text(stdout, told)
         return 0
-
-    return reporting_errors(_NAME, work, stderr or sys.stderr, [RelaxError], "--traceback" in argv)
+    try:
+        from .lsp.server import serve
+    except ModuleNotFoundError as error:
+        raise RelaxError(f"relax-lsp needs {error.name}: pip install 'relax-mlir[lsp]'") from None
+    serve(__version__, arguments["load-plugin"] or ())
+    return 0
 
 
 def _parse(argv: Sequence[str]) -> Arguments:
@@ -66,6 +52,14 @@ def _parse(argv: Sequence[str]) -> Arguments:
     if arguments.files:
         raise RelaxError(f"relax-lsp takes no files, its editor names them; got {', '.join(arguments.files)}")
     return arguments
+
+
+run = Tool(_NAME, _start)
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

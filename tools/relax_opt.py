@@ -1,35 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-opt: mlir-opt with this project's dialects and passes. A thin user of the Python API.
-
-Exit codes: 0, and 1 for any error. `run` works in process on given streams, `main` is the command.
-"""
+"""relax-opt: mlir-opt with this project's dialects and passes. A thin user of the Python API."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from .opt.guard import run_guarded
+from .tool import Tool
 
 
-def main() -> None:
-    """The console script."""
-    sys.exit(run_guarded("relax-opt", lambda: run(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)))
-
-
-def run(
-    argv: Sequence[str],
-    stdin: TextIO | None = None,
-    stdout: TextIO | None = None,
-    stderr: TextIO | None = None,
-) -> int:
-    """Runs the tool on its arguments (without the program's name) and returns the exit code."""
-    # Imported late, so that the guard has forked before MLIR is loaded.
+def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     from .opt.driver import Driver
 
-    return Driver(stdin or sys.stdin, stdout or sys.stdout, stderr or sys.stderr).run(argv)
+    return Driver(stdin, stdout, stderr).run(argv)
 
+
+run = Tool("relax-opt", _start)
+main = run.main
 
 if __name__ == "__main__":
     main()

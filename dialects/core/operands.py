@@ -14,13 +14,9 @@ from .symbols import SymbolError, SymExpr, parse
 
 if TYPE_CHECKING:  # what stubs say that operators take and give
     from collections.abc import Sequence
-    from typing import Protocol, TypeAlias
+    from typing import TypeAlias
 
-    class Value(Protocol):
-        """An SSA value, or an operation with one result: the bindings' own classes have no stubs."""
-
-        @property
-        def context(self) -> Any: ...
+    from ...bindings.ir import Value
 
     ScalarLike: TypeAlias = Value | SymExpr | str | float | bool
     BoundLike: TypeAlias = int | str | SymExpr

@@ -7,8 +7,7 @@ import math
 import re
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...bindings.text import print_asm
+from ...bindings.mlir import ir, print_asm
 from .elements import is_resource
 
 _LEFT_OUT = "__elided__"

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...bindings.text import is_not_utf8
+from ...bindings.mlir import ir, is_not_utf8
 from ...support.suggest import counted, suggest
 from .attributes import AttributeProblem
 from .cache import cache_of

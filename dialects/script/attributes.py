@@ -7,9 +7,10 @@ import re
 from collections.abc import Container, Iterator
 from typing import Any
 
+from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
 from .constants import elements_text, float_text, number_text
-from .text import as_tuple, decoded, one_line, quote, shorten
+from .expr import as_tuple, decoded, few, one_line, quote, shorten
 from .types import dtype_name, is_scalar, type_text
 
 _MOST_ITEMS = 16
@@ -31,7 +32,7 @@ _DEFAULTS = {
 }
 
 
-def attribute_text(attribute: Any, depth: int = 0) -> str:
+def attribute_text(attribute: Attribute, depth: int = 0) -> str:
     if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr)):
         return number_text(attribute)
     if isinstance(attribute, ir.StringAttr):
@@ -51,7 +52,7 @@ def attribute_text(attribute: Any, depth: int = 0) -> str:
     return quote(word.group(1)) if word else shorten(text)
 
 
-def _type_attribute_text(type_: Any) -> str:
+def _type_attribute_text(type_: Type) -> str:
     if is_scalar(type_):
         return quote(dtype_name(str(type_)))
     if not isinstance(type_, ir.FunctionType):
@@ -62,12 +63,12 @@ def _type_attribute_text(type_: Any) -> str:
     return f"({', '.join(map(type_text, inputs))}) -> ({', '.join(map(type_text, results))})"
 
 
-def _array_text(attribute: Any, depth: int) -> str:
+def _array_text(attribute: Attribute, depth: int) -> str:
     count = len(attribute)
     if depth >= _MOST_DEPTH and count:
         return "[...]"
-    items = [_item_text(attribute, index, depth) for index in range(min(count, _MOST_ITEMS))]
-    return f"[{', '.join(items if count <= _MOST_ITEMS else [*items, '...'])}]"
+    items = [_item_text(attribute, index, depth) for index in range(min(count, _MOST_ITEMS + 1))]
+    return f"[{', '.join(few(items, _MOST_ITEMS))}]"
 
 
 def _item_text(array: Any, index: int, depth: int) -> str:
@@ -78,11 +79,11 @@ def _item_text(array: Any, index: int, depth: int) -> str:
     return attribute_text(item, depth + 1)
 
 
-def _dense_array_text(attribute: Any) -> str:
+def _dense_array_text(attribute: Attribute) -> str:
     is_double = isinstance(attribute, ir.DenseF64ArrayAttr)
-    values = [attribute[index] for index in range(min(len(attribute), _MOST_ITEMS))]
+    values = [attribute[index] for index in range(min(len(attribute), _MOST_ITEMS + 1))]
     items = [float_text(value, is_double) if isinstance(value, float) else _integer_text(value) for value in values]
-    return as_tuple(items if len(attribute) <= _MOST_ITEMS else [*items, "..."])
+    return as_tuple(few(items, _MOST_ITEMS))
 
 
 def _integer_text(value: int) -> str:
@@ -98,12 +99,11 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return float_text(value, is_double=True)
     if isinstance(value, tuple):
-        items = [value_text(item) for item in value[:_MOST_ITEMS]]
-        return as_tuple(items if len(value) <= _MOST_ITEMS else [*items, "..."])
+        return as_tuple(few([value_text(item) for item in value[: _MOST_ITEMS + 1]], _MOST_ITEMS))
     return shorten(one_line(str(value)))
 
 
-def attribute_items(op: Any, shown: Container[str]) -> Iterator[tuple[str, str]]:
+def attribute_items(op: Operation, shown: Container[str]) -> Iterator[tuple[str, str]]:
     """Names and texts of an operation's attributes, without those that are shown already or are defaults."""
     attributes = op.attributes
     if not len(attributes):
@@ -133,7 +133,7 @@ def _attribute_text_of(attributes: Any, name: str) -> str | None:
     return attribute_text(attribute)
 
 
-def other_attributes(op: Any, shown: Container[str]) -> str:
+def other_attributes(op: Operation, shown: Container[str]) -> str:
     """What is left of an operation's attributes: ` {relax.composite="dnnl.conv", tir.noalias}` or nothing."""
     items = [short_item(name, text) for name, text in attribute_items(op, shown)]
     return f" {{{', '.join(items)}}}" if items else ""

@@ -4,47 +4,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
+from .attributes import attribute_items
+from .expr import Expr
+from .printer import Printer
 from .rules import expression, statement
 from .slices import index_text, slice_text, vector_slice
-from .text import Expr
 from .types import dim_texts, shaped_arguments, type_text
-
-if TYPE_CHECKING:
-    from .printer import Printer
-
 
 # ---- elements ----
 
 
 @expression("memref.load", "tensor.extract", reads=True)
-def _load(printer: Printer, op: Any) -> Expr | None:
+def _load(printer: Printer, op: Operation) -> Expr | None:
     base, *indices = op.operands
     return Expr(index_text(printer, base, printer.texts(indices)))
 
 
 @statement("memref.store")
-def _store(printer: Printer, op: Any) -> bool:
+def _store(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
-    target = index_text(printer, base, printer.texts(indices))
-    printer.emit(f"{target} = {printer.text(value)}{printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"{index_text(printer, base, printer.texts(indices))} = {printer.text(value)}")
 
 
 @statement("tensor.insert")
-def _insert(printer: Printer, op: Any) -> bool:
+def _insert(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     texts = printer.texts([value, *indices])
     name = printer.destination(op, base, op.results[0])
     target = f"{name}[{', '.join(texts[1:]) or '()'}]"
-    printer.emit(f"{target} = {texts[0]}{printer.notes(op)}", printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{target} = {texts[0]}", types=False)
 
 
 @expression("tensor.dim", "memref.dim")
-def _dim(printer: Printer, op: Any) -> Expr | None:
+def _dim(printer: Printer, op: Operation) -> Expr | None:
     base, axis = op.operands
     return Expr(f"{printer.atom(base)}.shape[{printer.text(axis)}]")
 
@@ -53,53 +49,50 @@ def _dim(printer: Printer, op: Any) -> Expr | None:
 
 
 @expression("vector.load", reads=True)
-def _vector_load(printer: Printer, op: Any) -> Expr | None:
+def _vector_load(printer: Printer, op: Operation) -> Expr | None:
     base, *indices = op.operands
-    if not _holds_scalars(base):
-        return None
-    items = vector_slice([printer.value(index) for index in indices], op.results[0].type)
-    return Expr(index_text(printer, base, items))
+    return Expr(_elements(printer, base, indices, op.results[0].type)) if _holds_scalars(base) else None
 
 
 @statement("vector.store")
-def _vector_store(printer: Printer, op: Any) -> bool:
+def _vector_store(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     if not _holds_scalars(base):
         return False
-    items = vector_slice([printer.value(index) for index in indices], value.type)
-    target = index_text(printer, base, items)
-    printer.emit(f"{target} = {printer.text(value)}{printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"{_elements(printer, base, indices, value.type)} = {printer.text(value)}")
 
 
 @expression("vector.transfer_read", shown="permutation_map in_bounds", reads=True)
-def _transfer_read(printer: Printer, op: Any) -> Expr | None:
+def _transfer_read(printer: Printer, op: Operation) -> Expr | None:
     base, *rest = op.operands
     rank = base.type.rank
     vector = op.results[0].type
     if not _is_plain_transfer(op, base, vector) or len(rest) != rank + 1:
         return None
-    return Expr(index_text(printer, base, vector_slice([printer.value(index) for index in rest[:rank]], vector)))
+    return Expr(_elements(printer, base, rest[:rank], vector))
 
 
 @statement("vector.transfer_write", shown="permutation_map in_bounds")
-def _transfer_write(printer: Printer, op: Any) -> bool:
+def _transfer_write(printer: Printer, op: Operation) -> bool:
     value, base, *indices = op.operands
     if not _is_plain_transfer(op, base, value.type) or len(indices) != base.type.rank:
         return False
     items = vector_slice([printer.value(index) for index in indices], value.type)
     text = printer.text(value)
     name = printer.destination(op, base, op.results[0]) if len(op.results) else printer.atom(base)
-    line = f"{name}[{', '.join(items) or '()'}] = {text}{printer.notes(op)}"
-    printer.emit(line, printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{name}[{', '.join(items) or '()'}] = {text}", types=False)
 
 
-def _holds_scalars(base: Any) -> bool:
+def _elements(printer: Printer, base: Value, indices: Sequence[Value], vector: Any) -> str:
+    """Those that a vector's type says, from these indices on."""
+    return index_text(printer, base, vector_slice([printer.value(index) for index in indices], vector))
+
+
+def _holds_scalars(base: Value) -> bool:
     return not isinstance(base.type.element_type, ir.VectorType)
 
 
-def _is_plain_transfer(op: Any, base: Any, vector: Any) -> bool:
+def _is_plain_transfer(op: Operation, base: Value, vector: Any) -> bool:
     """Whether it moves elements of the last dimensions, all of them there: what a slice says."""
     inside = all(op.attributes["in_bounds"][axis].value for axis in range(len(op.attributes["in_bounds"])))
     rank = base.type.rank
@@ -116,25 +109,24 @@ _SLICE = "static_offsets static_sizes static_strides"
 
 @expression("memref.subview", shown=_SLICE)
 @expression("tensor.extract_slice", shown=_SLICE, reads=True)
-def _part(printer: Printer, op: Any) -> Expr | None:
+def _part(printer: Printer, op: Operation) -> Expr | None:
     base, *dynamic = op.operands
     return Expr(slice_text(printer, op, base, dynamic, op.results[0].type), part=True)
 
 
 @statement("tensor.insert_slice", shown=_SLICE)
-def _insert_slice(printer: Printer, op: Any) -> bool:
+def _insert_slice(printer: Printer, op: Operation) -> bool:
     source, base, *dynamic = op.operands
     text = printer.text(source)
     name = printer.destination(op, base, op.results[0])
     part = slice_text(printer, op, op.results[0], dynamic, source.type).removeprefix(name)
-    printer.emit(f"{name}{part} = {text}{printer.notes(op)}", printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{name}{part} = {text}", types=False)
 
 
 # ---- new ones ----
 
 
-def _sizes(printer: Printer, type_: Any, dynamic: Sequence[Any]) -> list[str]:
+def _sizes(printer: Printer, type_: Type, dynamic: Sequence[Value]) -> list[str]:
     """The sizes of a type: a symbol says more than the value that it stands for, a value more than nothing."""
     values = iter(printer.texts(dynamic))
     sizes = dim_texts(type_)
@@ -147,64 +139,46 @@ def _sizes(printer: Printer, type_: Any, dynamic: Sequence[Any]) -> list[str]:
 
 
 @statement("tensor.empty")
-def _empty(printer: Printer, op: Any) -> bool:
+def _empty(printer: Printer, op: Operation) -> bool:
     type_ = op.results[0].type
     sizes = _sizes(printer, type_, list(op.operands))
-    text = f"{printer.targets(op)}empty({shaped_arguments(type_, sizes)}){printer.notes(op)}"
-    printer.emit(text, printer.comment(op, types=False), effect=False)
-    return True
+    return printer.emit_definition(op, f"empty({shaped_arguments(type_, sizes)})")
 
 
 @statement("memref.alloc", "memref.alloca")
-def _alloc(printer: Printer, op: Any) -> bool:
+def _alloc(printer: Printer, op: Operation) -> bool:
     dynamic_count, symbol_count = op.attributes["operandSegmentSizes"]
     if symbol_count:
         return False
     type_ = op.results[0].type
     sizes = _sizes(printer, type_, list(op.operands)[:dynamic_count])
-    word = op.name.rpartition(".")[2]
-    text = f"{printer.targets(op)}{word}({shaped_arguments(type_, sizes)}){printer.notes(op)}"
-    printer.emit(text, printer.comment(op, types=False), effect=False)
-    return True
+    return printer.emit_definition(op, f"{op.name.rpartition('.')[2]}({shaped_arguments(type_, sizes)})")
 
 
 @statement("memref.dealloc")
-def _dealloc(printer: Printer, op: Any) -> bool:
-    printer.emit(f"dealloc({printer.text(op.operands[0])}){printer.notes(op)}", printer.comment(op))
-    return True
+def _dealloc(printer: Printer, op: Operation) -> bool:
+    return printer.emit_op(op, f"dealloc({printer.text(op.operands[0])})")
 
 
 @statement("memref.copy", "linalg.copy")
-def _copy(printer: Printer, op: Any) -> bool:
+def _copy(printer: Printer, op: Operation) -> bool:
     if len(op.operands) != 2 or len(op.results):
         return False
     source, target = op.operands
-    printer.emit(f"{printer.atom(target)}[:] = {printer.text(source)}{printer.notes(op)}", printer.comment(op))
-    return True
+    return printer.emit_op(op, f"{printer.atom(target)}[:] = {printer.text(source)}")
 
 
 @statement("tensor.cast", "memref.cast")
-def _cast(printer: Printer, op: Any) -> bool:
-    text = f"cast({printer.text(op.operands[0])}, {type_text(op.results[0].type)})"
-    line = f"{printer.targets(op)}{text}{printer.notes(op)}"
-    printer.emit(line, printer.comment(op, types=False), effect=False)
-    return True
+def _cast(printer: Printer, op: Operation) -> bool:
+    return printer.emit_definition(op, f"cast({printer.text(op.operands[0])}, {type_text(op.results[0].type)})")
 
 
 @statement("memref.global", shown="sym_name type initial_value sym_visibility constant")
-def _global(printer: Printer, op: Any) -> bool:
+def _global(printer: Printer, op: Operation) -> bool:
     attributes = op.attributes
     words = [word for word in ("sym_visibility", "constant") if word in attributes]
     shown = " ".join(attributes[word].value if word == "sym_visibility" else word for word in words)
-    value = _initial_value(op)
+    value = dict(attribute_items(op, ())).get("initial_value")
+    initial = "" if value is None else f" = {'...' if value == 'True' else value}"
     name = f"@{attributes['sym_name'].value}: {type_text(attributes['type'].value)}"
-    printer.emit(f"{shown + ' ' if shown else ''}{name}{value}{printer.notes(op)}", printer.comment(op))
-    return True
-
-
-def _initial_value(op: Any) -> str:
-    from .attributes import attribute_items
-
-    found = dict(attribute_items(op, ()))
-    value = found.get("initial_value")
-    return "" if value is None else f" = {'...' if value == 'True' else value}"
+    return printer.emit_op(op, f"{shown + ' ' if shown else ''}{name}{initial}")

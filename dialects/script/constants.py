@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
-from .text import quote, shorten
+from .expr import quote, shorten
 from .types import dim_texts, dims_text, dtype_name
 
 #: Constants of more elements are elided.
@@ -27,7 +27,7 @@ _RESOURCE = re.compile(r'dense_resource<(?:"((?:[^"\\]|\\.)*)"|([^">]*))>')
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|-?\d+\.\d+(?:[eE][+-]?\d+)?|-?\d+")
 
 
-def integer_text(attribute: Any) -> str:
+def integer_text(attribute: Attribute) -> str:
     # By its text: `value` has 64 bits in some releases of the bindings.
     text = str(attribute).partition(" : ")[0]
     return {"true": "True", "false": "False"}.get(text) or shorten(text, _MOST_NUMBER)
@@ -49,20 +49,20 @@ def _same_float(text: str, value: float) -> bool:
         return False
 
 
-def number_text(attribute: Any) -> str:
+def number_text(attribute: Attribute) -> str:
     """The number of an IntegerAttr, BoolAttr or FloatAttr."""
     if isinstance(attribute, ir.FloatAttr):
         return float_text(attribute.value, is_double=str(attribute.type) in ("f64", "f80", "f128"))
     return integer_text(attribute)
 
 
-def elements_text(attribute: Any) -> str:
+def elements_text(attribute: Attribute) -> str:
     """A constant tensor or vector: `const([1, 2], "int32")`, `const(0.0, "float32", shape=(512, 512))`."""
     type_ = attribute.type
     return _const_text(_values_text(attribute, type_), type_)
 
 
-def unreadable_text(op: Any) -> str:
+def unreadable_text(op: Operation) -> str:
     """The constant of an operation whose attribute the bindings cannot hand out (complex elements)."""
     type_ = op.results[0].type
     if not isinstance(type_, ir.ShapedType):
@@ -72,7 +72,7 @@ def unreadable_text(op: Any) -> str:
     return _const_text(shorten(match.group(1), MOST_VALUES_TEXT) if match else "...", type_)
 
 
-def _const_text(values: str, type_: Any) -> str:
+def _const_text(values: str, type_: Type) -> str:
     dims = dim_texts(type_) if type_.has_rank else []
     # Values in brackets show their shape themselves.
     shows_shape = values.startswith("[") and values != "[]" and "..." not in values and len(dims) <= _MOST_RANK
@@ -81,11 +81,11 @@ def _const_text(values: str, type_: Any) -> str:
     return f"const({values}, {quote(dtype_name(str(type_.element_type)))}{shape})"
 
 
-def is_splat(attribute: Any) -> bool:
+def is_splat(attribute: Attribute) -> bool:
     return isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat
 
 
-def _values_text(attribute: Any, type_: Any) -> str:
+def _values_text(attribute: Attribute, type_: Type) -> str:
     if not isinstance(attribute, ir.DenseElementsAttr):
         return _resource_text(attribute)
     if attribute.is_splat:
@@ -99,7 +99,7 @@ def _values_text(attribute: Any, type_: Any) -> str:
     return f"[{', '.join([*_numbers(attribute, SOME_ELEMENTS), '...'])}]"
 
 
-def _numbers(attribute: Any, count: int) -> list[str]:
+def _numbers(attribute: Attribute, count: int) -> list[str]:
     """The first elements; none where the bindings cannot read elements of this type."""
     element = str(attribute.type.element_type)
     try:
@@ -111,7 +111,7 @@ def _numbers(attribute: Any, count: int) -> list[str]:
     return [float_text(v, element == "f64") if isinstance(v, float) else shorten(str(v), _MOST_NUMBER) for v in values]
 
 
-def _numbers_by_text(attribute: Any) -> list[str]:
+def _numbers_by_text(attribute: Attribute) -> list[str]:
     """The elements as MLIR prints them, for element types that Python has no counterpart of."""
     match = _DENSE.match(str(attribute))
     if match is None or match.group(1).startswith('"'):
@@ -134,7 +134,7 @@ def _nested(numbers: Sequence[str], shape: Sequence[int]) -> str:
     return ", ".join(rows)
 
 
-def _resource_text(attribute: Any) -> str:
+def _resource_text(attribute: Attribute) -> str:
     """Constants whose bytes lie elsewhere are known by their name."""
     match = _RESOURCE.match(str(attribute))
     return "..." if match is None else f"resource({quote(match.group(1) or match.group(2) or '')})"

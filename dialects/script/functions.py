@@ -6,27 +6,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ..core.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .attributes import attribute_items, attribute_text, short_item
-from .locations import location_name
-from .names import Names
+from .expr import as_name, decoded, one_line, quote
+from .names import Names, location_name
+from .printer import Printer
 from .rules import statement
-from .text import as_name, decoded, one_line, quote
 from .types import symbols_of, type_text
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 _MODULE_SHOWN = frozenset({"sym_name"})
 _FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", PRIM_FUNC})
-# What an argument's name stands in: the relax dialect's attribute.
 
 
-def _symbol_name(op: Any) -> str:
+def _symbol_name(op: Operation) -> str:
     return one_line(decoded(op.attributes["sym_name"])) if "sym_name" in op.attributes else ""
 
 
@@ -35,7 +32,7 @@ def _decorator(name: str, items: Sequence[str]) -> str:
 
 
 @statement("builtin.module", shown="sym_name")
-def _module(printer: Printer, op: Any) -> bool:
+def _module(printer: Printer, op: Operation) -> bool:
     """The outermost module is a decorator's line before its functions, modules inside are classes."""
     outermost = not op.attached or op.parent is None
     name = _symbol_name(op)
@@ -61,7 +58,7 @@ def _own_names(printer: Printer) -> Iterator[None]:
 
 
 @statement("func.func", "gpu.func", "ml_program.func", "transform.named_sequence", shown=" ".join(_FUNCTION_SHOWN))
-def _function(printer: Printer, op: Any) -> bool:
+def _function(printer: Printer, op: Operation) -> bool:
     function_type = op.attributes["function_type"].value
     is_prim = is_prim_func(op)
     printer.writer.line(_function_decorator(op, is_prim), location_name(op.location))
@@ -86,14 +83,14 @@ def _function(printer: Printer, op: Any) -> bool:
     return True
 
 
-def _parameters(op: Any, names: Sequence[str], types: Sequence[Any]) -> list[str]:
+def _parameters(op: Operation, names: Sequence[str], types: Sequence[Any]) -> list[str]:
     return [
         f"{name}: {type_text(type_)}{_other_attributes(op, 'arg_attrs', index)}"
         for index, (name, type_) in enumerate(zip(names, types, strict=True))
     ]
 
 
-def _function_decorator(op: Any, is_prim: bool) -> str:
+def _function_decorator(op: Operation, is_prim: bool) -> str:
     kind = "tir.prim_func" if is_prim else "relax.function" if op.name == "func.func" else op.name
     prefix = f"{kind.partition('.')[0]}."
     items = [short_item(name.removeprefix(prefix), text) for name, text in attribute_items(op, _FUNCTION_SHOWN)]
@@ -102,7 +99,7 @@ def _function_decorator(op: Any, is_prim: bool) -> str:
     return _decorator(kind, items)
 
 
-def _name_arguments(printer: Printer, op: Any, block: Any, is_prim: bool) -> None:
+def _name_arguments(printer: Printer, op: Operation, block: Block, is_prim: bool) -> None:
     letters = iter(ascii_uppercase if is_prim else "")
     for index, argument in enumerate(block.arguments):
         letter = next(letters, "") if isinstance(argument.type, ir.ShapedType) else ""
@@ -110,7 +107,7 @@ def _name_arguments(printer: Printer, op: Any, block: Any, is_prim: bool) -> Non
         printer.bind(argument, printer.names.exact(given or letter or f"arg{index}"))
 
 
-def _given_name(op: Any, index: int) -> str:
+def _given_name(op: Operation, index: int) -> str:
     """The name that an argument's attribute gives it; empty where there is none."""
     attributes = _dictionary(op, "arg_attrs", index)
     if attributes is None or ARGUMENT_NAME not in attributes:
@@ -119,35 +116,35 @@ def _given_name(op: Any, index: int) -> str:
     return as_name(decoded(name)) if isinstance(name, ir.StringAttr) else ""
 
 
-def _dictionary(op: Any, name: str, index: int) -> Any:
+def _dictionary(op: Operation, name: str, index: int) -> Any:
     if name not in op.attributes:
         return None
     dictionaries = op.attributes[name]
     return dictionaries[index] if index < len(dictionaries) else None
 
 
-def _other_attributes(op: Any, name: str, index: int) -> str:
+def _other_attributes(op: Operation, name: str, index: int) -> str:
     """An argument's or result's attributes besides its name: ` {...}` or nothing."""
     attributes = _dictionary(op, name, index)
     only_name = attributes is not None and len(attributes) == 1 and ARGUMENT_NAME in attributes
     return "" if not attributes or only_name else f" {attribute_text(attributes)}"
 
 
-def _results_text(op: Any, types: Sequence[Any]) -> str:
+def _results_text(op: Operation, types: Sequence[Any]) -> str:
     texts = [f"{type_text(type_)}{_other_attributes(op, 'res_attrs', index)}" for index, type_ in enumerate(types)]
     if not texts:
         return ""
     return f" -> {texts[0]}" if len(texts) == 1 else f" -> ({', '.join(texts)})"
 
 
-def _last(printer: Printer, op: Any) -> None:
+def _last(printer: Printer, op: Operation) -> None:
     """A function's end says nothing where nothing is returned."""
     if not op.name.endswith((".return", ".yield")) or len(op.operands) or printer.notes(op):
         printer.operation(op)
 
 
 @statement("func.return")
-def _return(printer: Printer, op: Any) -> bool:
+def _return(printer: Printer, op: Operation) -> bool:
     items = printer.texts(op.operands)
     notes = printer.notes(op)
     line = f"return {', '.join(items)}".rstrip() + notes
@@ -159,7 +156,7 @@ def _return(printer: Printer, op: Any) -> bool:
 
 
 @statement("func.call", shown="callee")
-def _call(printer: Printer, op: Any) -> bool:
+def _call(printer: Printer, op: Operation) -> bool:
     items = printer.texts(op.operands)
     printer.flush_reads()
     head = f"{printer.targets(op)}{one_line(str(op.attributes['callee']))}("
@@ -170,19 +167,19 @@ def _call(printer: Printer, op: Any) -> bool:
 # ---- branches ----
 
 
-def _jump(printer: Printer, block: Any, values: Sequence[Any]) -> str:
+def _jump(printer: Printer, block: Block, values: Sequence[Value]) -> str:
     arguments = f"({', '.join(printer.texts(values))})" if values else ""
     return f"goto {printer.labels.get(block, '...')}{arguments}"
 
 
 @statement("cf.br")
-def _branch(printer: Printer, op: Any) -> bool:
+def _branch(printer: Printer, op: Operation) -> bool:
     printer.emit(f"{_jump(printer, op.successors[0], list(op.operands))}{printer.notes(op)}")
     return True
 
 
 @statement("cf.cond_br")
-def _conditional_branch(printer: Printer, op: Any) -> bool:
+def _conditional_branch(printer: Printer, op: Operation) -> bool:
     condition, *values = op.operands
     split = list(op.attributes["operandSegmentSizes"])[1]
     taken = _jump(printer, op.successors[0], values[:split])

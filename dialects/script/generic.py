@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...bindings.mlir import ir
-from ..core.dialect import registered_dialects
+from ...bindings.ir import Operation, Region
 from .attributes import attribute_items
-from .text import Expr, as_name, call, one_line
-from .types import is_scalar
-
-if TYPE_CHECKING:
-    from .printer import Printer
+from .expr import Expr, call, one_line
+from .names import definition_of
+from .operators import operator_expression, write_operator
+from .printer import Printer
+from .rules import DIALECTS
 
 # Dialects of which every operation computes its one result from its operands and does nothing else.
 _PURE_DIALECTS = frozenset({"arith", "complex", "index", "math"})
@@ -27,40 +26,27 @@ _PURE = frozenset(
 )
 # Attributes that name what an operation calls or defines.
 _SYMBOLS = ("sym_name", "callee")
-_MOST_PREFIX = 32
-# What the results of these are called.
-_WORDS = {"constant": "const", "for": "loop", "forall": "loop", "while": "loop", "if": "branch"}
 
 
-def definition_of(name: str) -> Any:
-    """The definition of an operator of this project's or a plug-in's dialects; None for any other operation."""
-    namespace, _, short = name.partition(".")
-    dialect = registered_dialects().get(namespace)
-    return dialect.ops.get(short) if dialect is not None else None
-
-
-def result_prefix(op: Any, index: int, type_: Any) -> str:
-    """What a result's name starts with: `v` for scalars and vectors, else what the operation is, or what it calls."""
-    if is_scalar(type_) or isinstance(type_, ir.VectorType):
-        return "v"
+def _write(printer: Printer, op: Operation) -> bool:
     definition = definition_of(op.name)
-    if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
-        return f"{definition.results[index].name}_"
-    word = op.name.rpartition(".")[2]
-    word = _callee(op) or _WORDS.get(word, word)
-    return f"{as_name(word[:_MOST_PREFIX]).rstrip('_') or 'v'}_"
+    if definition is None:
+        expr = printer.tracked(lambda: _expression(printer, op))
+    else:
+        expr = printer.tracked(lambda: operator_expression(printer, definition, op))
+    if expr is not None:
+        printer.define(op, expr)
+    elif definition is not None:
+        write_operator(printer, definition, op)
+    else:
+        _write_lines(printer, op)
+    return True
 
 
-def _callee(op: Any) -> str:
-    for name in ("func", "callee"):
-        if name in op.attributes and "call" in op.name:
-            attribute = op.attributes[name]
-            if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr, ir.StringAttr)):
-                return str(attribute).rpartition("@")[2].strip('"').rpartition(".")[2]
-    return ""
+DIALECTS[""] = _write
 
 
-def generic_expression(printer: Printer, op: Any) -> Expr | None:
+def _expression(printer: Printer, op: Operation) -> Expr | None:
     """The call form as an expression, for operations known to be nothing but their result."""
     if op.name.partition(".")[0] not in _PURE_DIALECTS and op.name not in _PURE:
         return None
@@ -69,14 +55,14 @@ def generic_expression(printer: Printer, op: Any) -> Expr | None:
     return call(op.name, *_items(printer, op, shown=()))
 
 
-def _items(printer: Printer, op: Any, shown: tuple[str, ...]) -> list[str]:
+def _items(printer: Printer, op: Operation, shown: tuple[str, ...]) -> list[str]:
     return [
         *printer.texts(op.operands),
         *(f"{name}={text}" for name, text in attribute_items(op, shown)),
     ]
 
 
-def write_generic(printer: Printer, op: Any) -> None:
+def _write_lines(printer: Printer, op: Operation) -> None:
     """The call form as lines, regions indented below it."""
     symbol = _symbol_text(op)
     items = _items(printer, op, shown=_SYMBOLS if symbol else ())
@@ -120,7 +106,7 @@ def _write_regions(printer: Printer, regions: Sequence[Any]) -> None:
                 printer.suite(region)
 
 
-def _symbol_text(op: Any) -> str:
+def _symbol_text(op: Operation) -> str:
     for name in _SYMBOLS:
         if name in op.attributes:
             text = str(op.attributes[name])
@@ -128,11 +114,11 @@ def _symbol_text(op: Any) -> str:
     return ""
 
 
-def _arguments_text(printer: Printer, region: Any) -> str:
+def _arguments_text(printer: Printer, region: Region) -> str:
     parameters = printer.parameters(region.blocks[0])
     return f" with ({', '.join(parameters)})" if parameters else ""
 
 
-def _successors_text(printer: Printer, op: Any) -> str:
+def _successors_text(printer: Printer, op: Operation) -> str:
     labels = [printer.labels.get(block, "...") for block in op.successors]
     return f" -> [{', '.join(labels)}]" if labels else ""

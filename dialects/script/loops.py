@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...bindings.ir import Block, Operation, Value
+from .expr import Level
+from .printer import Printer
 from .rules import statement
 from .slices import mixed, slice_text
-from .text import Level
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 
 def range_text(low: str, high: str, step: str) -> str:
@@ -20,13 +19,13 @@ def range_text(low: str, high: str, step: str) -> str:
     return f"range({high})" if low == "0" else f"range({low}, {high})"
 
 
-def carry(printer: Printer, op: Any, initial: Sequence[Any], arguments: Sequence[Any]) -> None:
+def carry(printer: Printer, op: Operation, initial: Sequence[Value], arguments: Sequence[Value]) -> None:
     """Gives results and the region's arguments for them one name each, which starts as the initial value."""
     for value, argument, result in zip(initial, arguments, op.results, strict=True):
         printer.bind(argument, printer.destination(op, value, result))
 
 
-def assign(printer: Printer, op: Any, names: Sequence[str], values: Sequence[Any]) -> None:
+def assign(printer: Printer, op: Operation, names: Sequence[str], values: Sequence[Value]) -> None:
     """`a, b = c, d` at once, without what would be assigned to itself; `op` hands the values on."""
     pairs = [
         (name, printer.owned(op, value))
@@ -47,11 +46,14 @@ def assign_yield(printer: Printer, names: Sequence[str]) -> Callable[[Any], None
 
 
 @statement("scf.for")
-def _for(printer: Printer, op: Any) -> bool:
+def _for(printer: Printer, op: Operation) -> bool:
     low, high, step, *initial = op.operands
+    return write_for(printer, op, range_text(printer.text(low), printer.text(high), printer.text(step)), initial)
+
+
+def write_for(printer: Printer, op: Operation, header: str, initial: Sequence[Value]) -> bool:
     region = op.regions[0]
     index, *carried = region.blocks[0].arguments
-    header = range_text(printer.text(low), printer.text(high), printer.text(step))
     carry(printer, op, initial, carried)
     names = printer.texts(carried)
     with printer.scope():
@@ -61,9 +63,12 @@ def _for(printer: Printer, op: Any) -> bool:
 
 
 @statement("scf.if")
-def _if(printer: Printer, op: Any) -> bool:
+def _if(printer: Printer, op: Operation) -> bool:
     condition = printer.text(op.operands[0])
-    names = printer.result_names(op)
+    return write_if(printer, op, condition, printer.result_names(op))
+
+
+def write_if(printer: Printer, op: Operation, condition: str, names: Sequence[str]) -> bool:
     printer.emit(f"if {condition}:", printer.header_comment(op))
     printer.suite(op.regions[0], assign_yield(printer, names))
     if len(op.regions[1].blocks):
@@ -73,7 +78,7 @@ def _if(printer: Printer, op: Any) -> bool:
 
 
 @statement("scf.while")
-def _while(printer: Printer, op: Any) -> bool:
+def _while(printer: Printer, op: Operation) -> bool:
     before, after = op.regions
     if len(before.blocks) != 1 or len(after.blocks) != 1:
         return False
@@ -84,7 +89,7 @@ def _while(printer: Printer, op: Any) -> bool:
     return True
 
 
-def _while_body(printer: Printer, op: Any, names: Sequence[str]) -> None:
+def _while_body(printer: Printer, op: Operation, names: Sequence[str]) -> None:
     """What the condition passes on are the loop's results; mostly that is the state itself."""
     before, after = (region.blocks[0] for region in op.regions)
     condition = _last(before)
@@ -112,7 +117,7 @@ def _while_body(printer: Printer, op: Any, names: Sequence[str]) -> None:
     printer.suite(op.regions[1], assign_yield(printer, names))
 
 
-def _last(block: Any) -> Any:
+def _last(block: Block) -> Any:
     last = None
     for op in block.operations:
         last = op
@@ -124,7 +129,7 @@ def _last(block: Any) -> Any:
 
 
 @statement("scf.parallel")
-def _parallel(printer: Printer, op: Any) -> bool:
+def _parallel(printer: Printer, op: Operation) -> bool:
     if len(op.results):
         return False
     count = op.attributes["operandSegmentSizes"][0]
@@ -134,7 +139,7 @@ def _parallel(printer: Printer, op: Any) -> bool:
     return True
 
 
-def _parallel_loops(printer: Printer, op: Any, word: str, bounds: Sequence[Sequence[str]]) -> None:
+def _parallel_loops(printer: Printer, op: Operation, word: str, bounds: Sequence[Sequence[str]]) -> None:
     """`for i, j in parallel(8, range(0, n, 4)):`, from lower bounds, upper bounds and steps."""
     extents = [
         high if (low, step) == ("0", "1") else range_text(low, high, step)
@@ -149,7 +154,7 @@ def _parallel_loops(printer: Printer, op: Any, word: str, bounds: Sequence[Seque
         printer.suite(region, lambda end: _parallel_end(printer, end))
 
 
-def _parallel_end(printer: Printer, op: Any) -> None:
+def _parallel_end(printer: Printer, op: Operation) -> None:
     if op.name == "scf.forall.in_parallel":
         printer.block(op.regions[0].blocks[0])
     elif len(op.operands) or op.name not in ("scf.reduce", "scf.yield"):
@@ -157,7 +162,7 @@ def _parallel_end(printer: Printer, op: Any) -> None:
 
 
 @statement("scf.forall", shown="staticLowerBound staticUpperBound staticStep")
-def _forall(printer: Printer, op: Any) -> bool:
+def _forall(printer: Printer, op: Operation) -> bool:
     counts = list(op.attributes["operandSegmentSizes"])
     values = list(op.operands)
     dynamic = iter([printer.value(value) for value in values[: sum(counts[:3])]])
@@ -172,7 +177,7 @@ def _forall(printer: Printer, op: Any) -> bool:
 
 
 @statement("tensor.parallel_insert_slice", shown="static_offsets static_sizes static_strides")
-def _parallel_insert(printer: Printer, op: Any) -> bool:
+def _parallel_insert(printer: Printer, op: Operation) -> bool:
     source, target, *rest = op.operands
     printer.emit(f"{slice_text(printer, op, target, rest, source.type)} = {printer.text(source)}{printer.notes(op)}")
     return True

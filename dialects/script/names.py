@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names of SSA values: unique where they can be seen, free again after their region."""
+"""Names of values: unique where they can be seen, free again after their region; and what they are made of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...bindings.ir import Location, Operation, Type, Value
+from ...bindings.mlir import ir
+from ..core.dialect import registered_dialects
+from .expr import as_name, few, one_line, shorten
+from .types import is_scalar
+
 _INDICES = "ijkl"
+_MOST_PREFIX = 32
+# What the results of these are called.
+_WORDS = {"constant": "const", "for": "loop", "forall": "loop", "while": "loop", "if": "branch"}
+# Of the names in a location.
+_MOST_DEPTH = 8
+_MOST_NAMES = 3
+_MOST_NAME = 60
 
 
 class Names:
@@ -21,10 +34,10 @@ class Names:
         self._own: list[str] = []
         self._counters: dict[str, int] = {}
 
-    def get(self, value: Any) -> str | None:
+    def get(self, value: Value) -> str | None:
         return self._names.get(value)
 
-    def bind(self, value: Any, name: str) -> None:
+    def bind(self, value: Value, name: str) -> None:
         """Gives a value a name that is another's already."""
         self._names[value] = name
 
@@ -68,3 +81,57 @@ class Names:
         self._taken.difference_update(self._own)
         self._next.update(self._counters)
         self._own, self._counters = own, counters
+
+
+def definition_of(name: str) -> Any:
+    """The definition of an operator of this project's or a plug-in's dialects; None for any other operation."""
+    namespace, _, short = name.partition(".")
+    dialect = registered_dialects().get(namespace)
+    return dialect.ops.get(short) if dialect is not None else None
+
+
+def result_prefix(op: Operation, index: int, type_: Type) -> str:
+    """What a result's name starts with: `v` for scalars and vectors, else what the operation is, or what it calls."""
+    if is_scalar(type_) or isinstance(type_, ir.VectorType):
+        return "v"
+    definition = definition_of(op.name)
+    if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
+        return f"{definition.results[index].name}_"
+    word = op.name.rpartition(".")[2]
+    word = _callee(op) or _WORDS.get(word, word)
+    return f"{as_name(word[:_MOST_PREFIX]).rstrip('_') or 'v'}_"
+
+
+def _callee(op: Operation) -> str:
+    for name in ("func", "callee"):
+        if name in op.attributes and "call" in op.name:
+            attribute = op.attributes[name]
+            if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr, ir.StringAttr)):
+                return str(attribute).rpartition("@")[2].strip('"').rpartition(".")[2]
+    return ""
+
+
+# ---- names in locations: a model's nodes; files and lines are left out ----
+
+
+def location_name(location: Location, depth: int = 0) -> str:
+    """The name, or the names of a fused location; empty where there is none."""
+    if isinstance(location, ir.NameLoc):
+        return _name(location)
+    if depth > _MOST_DEPTH:
+        return ""
+    if isinstance(location, ir.CallSiteLoc):
+        return location_name(location.callee, depth + 1)
+    if not isinstance(location, ir.FusedLoc):
+        return ""
+    found = (location_name(inner, depth + 1) for inner in location.locations)
+    names = list(dict.fromkeys(name for name in found if name))
+    return " + ".join(few(names, _MOST_NAMES))
+
+
+def _name(location: Location) -> str:
+    try:
+        return shorten(one_line(location.name_str), _MOST_NAME)
+    except RuntimeError:
+        # Not UTF-8.
+        return ""

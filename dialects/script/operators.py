@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, DType, Symbol
 from ..core.opdef import OpDef, OpProblem
 from .attributes import attribute_text, other_attributes, value_text
+from .expr import Expr, Level, as_tuple, call, quote, shorten
+from .printer import Printer
 from .rules import expression
-from .text import Expr, Level, as_tuple, call, quote, shorten
 from .types import dims_text, dtype_name, is_scalar, type_text
 
-if TYPE_CHECKING:
-    from .printer import Printer
 
-
-def operator_expression(printer: Printer, definition: OpDef, op: Any) -> Expr | None:
+def operator_expression(printer: Printer, definition: OpDef, op: Operation) -> Expr | None:
     """A pure operator on scalars and vectors can stand inside of an expression."""
     if not definition.pure or len(op.results) != 1:
         return None
@@ -29,7 +28,7 @@ def operator_expression(printer: Printer, definition: OpDef, op: Any) -> Expr | 
     return call(_shown_name(definition), *_items(printer, definition, op))
 
 
-def write_operator(printer: Printer, definition: OpDef, op: Any) -> None:
+def write_operator(printer: Printer, definition: OpDef, op: Operation) -> None:
     items = _items(printer, definition, op)
     comment = printer.comment(op, types=not definition.explicit)
     if not definition.pure:
@@ -44,7 +43,7 @@ def _shown_name(definition: OpDef) -> str:
     return definition.name if definition.dialect.name == "relax" else definition.full_name
 
 
-def _items(printer: Printer, definition: OpDef, op: Any) -> list[str]:
+def _items(printer: Printer, definition: OpDef, op: Operation) -> list[str]:
     """The arguments in the order of the builder's parameters; those by name come after those by place."""
     operands = _operands(definition, op)
     if operands is None:
@@ -70,7 +69,7 @@ def _items(printer: Printer, definition: OpDef, op: Any) -> list[str]:
     return positional + named
 
 
-def _operands(definition: OpDef, op: Any) -> dict[str, Any] | None:
+def _operands(definition: OpDef, op: Operation) -> dict[str, Any] | None:
     """Values by operand name: None for an absent one, a tuple for a variadic one. None if they do not fit the table."""
     try:
         sizes = list(op.attributes["operandSegmentSizes"]) if definition.segmented else None
@@ -90,7 +89,7 @@ def _operand_texts(printer: Printer, given: Any, definition: OpDef, name: str) -
     return [text.removeprefix("shape") if is_shape and text.startswith("shape(") else text]
 
 
-def _attribute_text(kind: AttrKind, name: str, op: Any) -> str | None:
+def _attribute_text(kind: AttrKind, name: str, op: Operation) -> str | None:
     """The attribute's text; None where it is the default."""
     if name not in op.attributes:
         return None
@@ -106,25 +105,25 @@ def _attribute_text(kind: AttrKind, name: str, op: Any) -> str | None:
     return f"@{shorten(value)}" if isinstance(kind, Symbol) else value_text(value)
 
 
-def _types_text(op: Any) -> str:
+def _types_text(op: Operation) -> str:
     types = [type_text(result.type) for result in op.results]
     return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
 
 @expression("relax.shape_expr", shown="dims", always=True)
-def _shape(printer: Printer, op: Any) -> Expr | None:
+def _shape(printer: Printer, op: Operation) -> Expr | None:
     dims = op.attributes["dims"]
     if not isinstance(dims, ir.ArrayAttr):
         return None
     return Expr(f"shape{dims_text([_size_text(item) for item in dims])}")
 
 
-def _size_text(attribute: Any) -> str:
+def _size_text(attribute: Attribute) -> str:
     return shorten(attribute.value) if isinstance(attribute, ir.StringAttr) else attribute_text(attribute)
 
 
 @expression("relax.prim_value", shown="value", always=True)
-def _prim_value(printer: Printer, op: Any) -> Expr | None:
+def _prim_value(printer: Printer, op: Operation) -> Expr | None:
     attribute = op.attributes["value"]
     if not isinstance(attribute, ir.StringAttr):
         return None

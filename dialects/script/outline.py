@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...bindings.text import readable
+from ...bindings.mlir import ir, readable
 from ..core.function_attributes import ARGUMENT_NAME
 from .types import type_text
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...bindings.ir import Block, Operation, Region, Value
 from ...bindings.mlir import ir
 from .attributes import other_attributes
-from .generic import definition_of, generic_expression, write_generic
-from .operators import operator_expression, write_operator
+from .expr import Expr
 from .rules import DIALECTS, EXPRESSIONS, STATEMENTS
-from .text import Expr
 from .types import is_scalar, type_text
 from .values import Frame, ValueWriter, count_uses
 
@@ -35,33 +34,22 @@ class Printer(ValueWriter):
 
     # ---- operations ----
 
-    def operation(self, op: Any) -> None:
+    def operation(self, op: Operation) -> None:
         name = op.name
         rule = EXPRESSIONS.get(name)
         if rule is not None:
             expr = self.expression(rule, op)
             if expr is not None:
-                self._define(op, expr, rule.always, other_attributes(op, rule.shown))
+                self.define(op, expr, other_attributes(op, rule.shown), always=rule.always)
                 return
         statement = STATEMENTS.get(name)
         if statement is not None and statement.write(self, op):
             return
         named = DIALECTS.get(name.partition(".")[0])
-        if named is not None and named(self, op):
-            return
-        definition = definition_of(name)
-        if definition is not None:
-            expr = self.tracked(lambda: operator_expression(self, definition, op))
-        else:
-            expr = self.tracked(lambda: generic_expression(self, op))
-        if expr is not None:
-            self._define(op, expr, False, "")
-        elif definition is not None:
-            write_operator(self, definition, op)
-        else:
-            write_generic(self, op)
+        if named is None or not named(self, op):
+            DIALECTS[""](self, op)
 
-    def _define(self, op: Any, expr: Expr, always: bool, notes: str) -> None:
+    def define(self, op: Operation, expr: Expr, notes: str = "", *, always: bool = False) -> None:
         """Decides where the text of a result goes: on a line now, or to where the result is used."""
         result = op.results[0]
         uses = count_uses(result)
@@ -76,7 +64,7 @@ class Printer(ValueWriter):
             self._assign(op, expr, notes)
 
     @staticmethod
-    def _fits_inside(op: Any, result: Any, expr: Expr) -> bool:
+    def _fits_inside(op: Operation, result: Value, expr: Expr) -> bool:
         if len(expr.text) > _MOST_INLINE:
             return False
         (use,) = result.uses
@@ -88,7 +76,7 @@ class Printer(ValueWriter):
 
     # ---- regions ----
 
-    def block(self, block: Any, end: Callable[[Any], None] | None = None) -> None:
+    def block(self, block: Block, end: Callable[[Any], None] | None = None) -> None:
         """The operations of a block; `end` writes the last one."""
         outer, self.frame = self.frame, Frame()
         previous = None
@@ -102,7 +90,7 @@ class Printer(ValueWriter):
             self._flush(value)
         self.frame = outer
 
-    def suite(self, region: Any, end: Callable[[Any], None] | None = None) -> None:
+    def suite(self, region: Region, end: Callable[[Any], None] | None = None) -> None:
         """An indented region. The arguments of its first block have been named."""
         with self._one_deeper() as readable:
             before = len(self.writer.lines)
@@ -130,11 +118,11 @@ class Printer(ValueWriter):
             with self.writer.indented():
                 self.block(block, end)
 
-    def parameters(self, block: Any) -> list[str]:
+    def parameters(self, block: Block) -> list[str]:
         """A block's arguments with their types, given names now."""
         return [f"{self.argument_name(value)}: {type_text(value.type)}" for value in block.arguments]
 
-    def argument_name(self, value: Any) -> str:
+    def argument_name(self, value: Value) -> str:
         known = self.names.get(value)
         return known if known is not None else self.bind(value, self.names.numbered("arg"))
 

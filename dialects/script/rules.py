@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from .text import Expr
+    from .expr import Expr
 
 # Called with the printer (printer.Printer) and the operation.
 ExpressionWriter = Callable[[Any, Any], "Expr | None"]
@@ -35,7 +35,7 @@ class StatementRule(NamedTuple):
 
 EXPRESSIONS: dict[str, ExpressionRule] = {}
 STATEMENTS: dict[str, StatementRule] = {}
-#: By dialect: for operations without a rule of their own.
+#: By dialect: for operations without a rule of their own; "" for those that are still left.
 DIALECTS: dict[str, StatementWriter] = {}
 
 

@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
-from .text import Expr, Level, infix, literal
-
-if TYPE_CHECKING:
-    from .printer import Printer
+from .expr import Expr, Level, infix, literal
+from .printer import Printer
 
 
-def index_text(printer: Printer, base: Any, indices: Sequence[str]) -> str:
+def index_text(printer: Printer, base: Value, indices: Sequence[str]) -> str:
     """`A[i, j]`; a tensor or buffer of rank 0 has its one element at `A[()]`."""
     return f"{printer.atom(base)}[{', '.join(indices) or '()'}]"
 
 
-def slice_text(printer: Printer, op: Any, base: Any, dynamic: Sequence[Any], part_type: Any) -> str:
+def slice_text(printer: Printer, op: Operation, base: Value, dynamic: Sequence[Value], part_type: Any) -> str:
     """What an operation with offsets, sizes and strides takes of `base`; `part_type` is the part's type."""
     values = iter([printer.value(value) for value in dynamic])
     offsets, sizes, strides = (
@@ -57,7 +56,7 @@ def _end(offset: Expr, length: Expr) -> str:
     return infix(offset, "+", length, Level.SUM).text
 
 
-def vector_slice(indices: Sequence[Expr], type_: Any) -> list[str]:
+def vector_slice(indices: Sequence[Expr], type_: Type) -> list[str]:
     """The indices of a vector's elements, which lie along the last dimensions."""
     first = len(indices) - type_.rank
     scalable = list(type_.scalable_dims) if type_.scalable else [False] * type_.rank

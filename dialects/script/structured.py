@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...bindings.ir import AffineMap, Operation, Value
 from ...bindings.mlir import ir
 from .attributes import attribute_items
+from .expr import Expr, Level, affine, affine_values, as_tuple
+from .printer import Printer
 from .rules import DIALECTS, expression, statement
-from .text import Expr, Level, affine, affine_values, as_tuple
 from .types import dim_texts
-
-if TYPE_CHECKING:
-    from .printer import Printer
 
 # What linalg's products have as their indexing maps where nothing else is said.
 _USUAL_MAPS = {
@@ -31,7 +30,7 @@ _OUTPUT_COUNTS = {"linalg.map": 1, "linalg.reduce": 0, "linalg.transpose": 1, "l
 
 
 @statement("linalg.generic", shown="indexing_maps iterator_types")
-def _generic(printer: Printer, op: Any) -> bool:
+def _generic(printer: Printer, op: Operation) -> bool:
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
     input_count = op.attributes["operandSegmentSizes"][0]
     operands = list(op.operands)
@@ -54,14 +53,14 @@ def _generic(printer: Printer, op: Any) -> bool:
     return True
 
 
-def _outputs(printer: Printer, op: Any, initial: Sequence[Any]) -> list[str]:
+def _outputs(printer: Printer, op: Operation, initial: Sequence[Value]) -> list[str]:
     """The names of what is written: of buffers, or of the results that tensors become."""
     if not len(op.results):
         return [printer.atom(value) for value in initial]
     return [printer.destination(op, value, result) for value, result in zip(initial, op.results, strict=True)]
 
 
-def _element(base: Expr, operand: Any, map_: Any, values: dict[str, Expr]) -> Expr:
+def _element(base: Expr, operand: Value, map_: AffineMap, values: dict[str, Expr]) -> Expr:
     if not isinstance(operand.type, ir.ShapedType):
         return base
     indices = [affine(str(result), values).text for result in map_.results]
@@ -69,7 +68,7 @@ def _element(base: Expr, operand: Any, map_: Any, values: dict[str, Expr]) -> Ex
     return Expr(f"{base.at(Level.ATOM)}[{', '.join(indices) or '()'}]")
 
 
-def _extents(op: Any, maps: Sequence[Any], bases: Sequence[Expr]) -> list[str]:
+def _extents(op: Operation, maps: Sequence[Any], bases: Sequence[Expr]) -> list[str]:
     """How far each loop goes: the size of a dimension that it alone indexes."""
     operands = list(op.operands)
     extents = []
@@ -86,7 +85,7 @@ def _extents(op: Any, maps: Sequence[Any], bases: Sequence[Expr]) -> list[str]:
     return extents
 
 
-def _write_loops(printer: Printer, op: Any, header: str, targets: Sequence[str]) -> None:
+def _write_loops(printer: Printer, op: Operation, header: str, targets: Sequence[str]) -> None:
     """On one line where the body is one that fits."""
 
     def end(terminator: Any) -> None:
@@ -117,21 +116,20 @@ def _write_loops(printer: Printer, op: Any, header: str, targets: Sequence[str])
 
 
 @expression("linalg.index", shown="dim")
-def _index(printer: Printer, op: Any) -> Expr | None:
+def _index(printer: Printer, op: Operation) -> Expr | None:
     names = printer.loops.get(op.block)
     return None if names is None else Expr(names[op.attributes["dim"].value])
 
 
 @statement("linalg.fill")
-def _fill(printer: Printer, op: Any) -> bool:
+def _fill(printer: Printer, op: Operation) -> bool:
     value, target = op.operands
     text = printer.text(value)
     (name,) = _outputs(printer, op, [target])
-    printer.emit(f"{name}[:] = {text}{printer.notes(op)}", printer.comment(op, types=False))
-    return True
+    return printer.emit_op(op, f"{name}[:] = {text}", types=False)
 
 
-def _named(printer: Printer, op: Any) -> bool:
+def _named(printer: Printer, op: Operation) -> bool:
     """Operations with inputs and outputs. Most have a region that says what their name says already."""
     count = _output_count(op)
     if count is None or len(op.results) not in (0, count):
@@ -154,7 +152,7 @@ def _named(printer: Printer, op: Any) -> bool:
     return True
 
 
-def _output_count(op: Any) -> int | None:
+def _output_count(op: Operation) -> int | None:
     """How many of the last operands are written; None for operations that are not of that kind."""
     if len(op.regions) != 1:
         return None
@@ -166,7 +164,7 @@ def _output_count(op: Any) -> int | None:
     return counts[1] if len(counts) == 2 else None
 
 
-def _has_usual_maps(op: Any) -> bool:
+def _has_usual_maps(op: Operation) -> bool:
     if op.name not in _USUAL_MAPS or "indexing_maps" not in op.attributes:
         return False
     return "".join(str(attribute.value) for attribute in op.attributes["indexing_maps"]) == _USUAL_MAPS[op.name]

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from ...bindings.ir import Type
 from ...bindings.mlir import ir
 from ..core.codec import TypeProblem, decode
 from ..core.infos import DTYPE_BY_NAME, ShapeInfo, TensorInfo
 from ..core.symbols import Dim, SymExpr
-from .text import as_tuple, quote, shorten
+from .expr import as_tuple, few, quote, shorten
 
 _DTYPE_NAMES = {mlir: name for name, mlir in DTYPE_BY_NAME.items()} | {"i1": "bool"}
 _MOST_DIMENSIONS = 16
@@ -35,18 +35,18 @@ def dim_text(dim: Dim) -> str:
 
 def dims_text(dims: Sequence[str]) -> str:
     """A shape's sizes as a tuple; of a great many only the first."""
-    return as_tuple(dims if len(dims) <= _MOST_DIMENSIONS else [*dims[:_MOST_DIMENSIONS], "..."])
+    return as_tuple(few(dims, _MOST_DIMENSIONS))
 
 
-def is_scalar(type_: Any) -> bool:
+def is_scalar(type_: Type) -> bool:
     return isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType))
 
 
-def is_tensor(type_: Any) -> bool:
+def is_tensor(type_: Type) -> bool:
     return isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType))
 
 
-def type_text(type_: Any) -> str:
+def type_text(type_: Type) -> str:
     name = _SHAPED_NAMES.get(type(type_).__name__)
     if name is not None:
         return f"{name}({shaped_arguments(type_)})"
@@ -60,7 +60,7 @@ def type_text(type_: Any) -> str:
     return shorten(text, _MOST_OTHER)
 
 
-def _shape_text(type_: Any, text: str) -> str:
+def _shape_text(type_: Type, text: str) -> str:
     try:
         info = decode(type_)
     except TypeProblem:
@@ -69,7 +69,7 @@ def _shape_text(type_: Any, text: str) -> str:
     return "Shape(...)" if info.dims is None else f"Shape({dims_text([dim_text(dim) for dim in info.dims])})"
 
 
-def shaped_arguments(type_: Any, dims: Sequence[str] | None = None) -> str:
+def shaped_arguments(type_: Type, dims: Sequence[str] | None = None) -> str:
     """What stands in the parentheses of a tensor's, buffer's or vector's type; `dims` replaces its sizes."""
     element = quote(dtype_name(str(type_.element_type)))
     if not type_.has_rank:
@@ -78,7 +78,7 @@ def shaped_arguments(type_: Any, dims: Sequence[str] | None = None) -> str:
     return f"{sizes}, {element}{_memory_text(type_)}{_encoding_text(type_)}"
 
 
-def dim_texts(type_: Any) -> list[str]:
+def dim_texts(type_: Type) -> list[str]:
     """The sizes of a ranked type: numbers, expressions over symbols, "?"."""
     if isinstance(type_, ir.RankedTensorType):
         return [dim_text(dim) for dim in tensor_dims(type_)]
@@ -89,7 +89,7 @@ def dim_texts(type_: Any) -> list[str]:
     return [f"{size}*vscale" if scalable else size for size, scalable in zip(sizes, type_.scalable_dims, strict=True)]
 
 
-def tensor_dims(type_: Any) -> tuple[Dim, ...]:
+def tensor_dims(type_: Type) -> tuple[Dim, ...]:
     """The sizes of a ranked tensor. A malformed symbolic encoding, which verifies on function types, counts as none."""
     try:
         info = decode(type_)
@@ -100,14 +100,14 @@ def tensor_dims(type_: Any) -> tuple[Dim, ...]:
     return info.shape
 
 
-def symbols_of(type_: Any) -> set[str]:
+def symbols_of(type_: Type) -> set[str]:
     """The names of symbolic sizes in a type."""
     if not isinstance(type_, ir.RankedTensorType) or type_.encoding is None:
         return set()
     return {name for dim in tensor_dims(type_) if isinstance(dim, SymExpr) for name in dim.variables}
 
 
-def _memory_text(type_: Any) -> str:
+def _memory_text(type_: Type) -> str:
     """Where a buffer lies and how, as far as that is not the default."""
     if not isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType)):
         return ""
@@ -121,7 +121,7 @@ def _memory_text(type_: Any) -> str:
     return f"{layout}, scope={quote(inner)}"
 
 
-def _layout_text(type_: Any) -> str:
+def _layout_text(type_: Type) -> str:
     layout = type_.layout
     if isinstance(layout, ir.StridedLayoutAttr):
         dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -133,7 +133,7 @@ def _layout_text(type_: Any) -> str:
     return "" if text == f"affine_map<({identity}) -> ({identity})>" else f", layout={quote(text)}"
 
 
-def _encoding_text(type_: Any) -> str:
+def _encoding_text(type_: Type) -> str:
     encoding = type_.encoding if isinstance(type_, ir.RankedTensorType) else None
     if encoding is None or (isinstance(encoding, ir.DynamicAttr) and encoding.attr_name == "relax.sym"):
         return ""

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from .attributes import other_attributes
-from .generic import definition_of, result_prefix
-from .locations import location_name
-from .names import Names
+from .expr import Expr, Level, shorten
+from .names import Names, definition_of, location_name, result_prefix
 from .rules import EXPRESSIONS, STATEMENTS, ExpressionRule
-from .text import Expr, Level, shorten
 from .types import is_scalar, is_tensor, type_text
 from .writer import Writer
 
@@ -49,7 +48,7 @@ class ValueWriter:
 
     # ---- values ----
 
-    def value(self, value: Any) -> Expr:
+    def value(self, value: Value) -> Expr:
         """The text of a value. Asking twice gives the same."""
         name = self.names.get(value)
         if name is not None:
@@ -64,21 +63,21 @@ class ValueWriter:
         self._reads |= found.reads
         return found
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Value) -> str:
         return self.value(value).text
 
-    def texts(self, values: Sequence[Any]) -> list[str]:
+    def texts(self, values: Sequence[Value]) -> list[str]:
         return [self.value(value).text for value in values]
 
-    def atom(self, value: Any) -> str:
+    def atom(self, value: Value) -> str:
         """The text of a value where something follows: an index, an attribute."""
         return self.value(value).at(Level.ATOM)
 
-    def inline(self, value: Any, expr: Expr) -> None:
+    def inline(self, value: Value, expr: Expr) -> None:
         """Makes this text the value's, wherever it is used."""
         self._inlined[value] = expr
 
-    def _before_definition(self, value: Any) -> Expr:
+    def _before_definition(self, value: Value) -> Expr:
         """Blocks come in any order, so a use can come before the definition."""
         if isinstance(value.owner, ir.Block):
             name = self.names.numbered("arg", keep=True)
@@ -91,11 +90,11 @@ class ValueWriter:
         self.names.bind(value, name)
         return Expr(name)
 
-    def _constant(self, op: Any) -> Expr | None:
+    def _constant(self, op: Operation) -> Expr | None:
         rule = EXPRESSIONS.get(op.name)
         return self.expression(rule, op) if rule is not None and rule.always else None
 
-    def expression(self, rule: ExpressionRule, op: Any) -> Expr | None:
+    def expression(self, rule: ExpressionRule, op: Operation) -> Expr | None:
         expr = self.tracked(lambda: rule.write(self, op))
         return expr._replace(reads=True) if expr is not None and rule.reads else expr
 
@@ -108,26 +107,26 @@ class ValueWriter:
 
     # ---- names ----
 
-    def result_names(self, op: Any) -> list[str]:
+    def result_names(self, op: Operation) -> list[str]:
         """The names of an operation's results, given now where there are none yet."""
         return [self.result_name(op, result) for result in op.results]
 
-    def result_name(self, op: Any, result: Any) -> str:
+    def result_name(self, op: Operation, result: Value) -> str:
         name = self.names.get(result)
         if name is None:
             name = self.bind(result, self.names.numbered(result_prefix(op, result.result_number, result.type)))
         return name
 
-    def targets(self, op: Any) -> str:
+    def targets(self, op: Operation) -> str:
         """`a, b = ` for an operation with results."""
         names = self.result_names(op)
         return f"{', '.join(names)} = " if names else ""
 
-    def bind(self, value: Any, name: str) -> str:
+    def bind(self, value: Value, name: str) -> str:
         self.names.bind(value, name)
         return name
 
-    def destination(self, op: Any, initial: Any, result: Any) -> str:
+    def destination(self, op: Operation, initial: Value, result: Value) -> str:
         """The name of the result of an operation that overwrites a value: the value's own where that ends here."""
         if self.names.get(result) is None:
             return self.bind(result, self.started(op, initial, lambda: self.result_name(op, result)))
@@ -135,7 +134,7 @@ class ValueWriter:
         self.emit(f"{name} = {self.owned(op, initial)}", effect=False)
         return name
 
-    def started(self, op: Any, initial: Any, fresh: Callable[[], str]) -> str:
+    def started(self, op: Operation, initial: Value, fresh: Callable[[], str]) -> str:
         """A name that is the initial value first and is assigned to later."""
         if is_tensor(initial.type) and self._ends_at(op, initial):
             return self.text(initial)
@@ -144,14 +143,14 @@ class ValueWriter:
         self.emit(f"{name} = {text}", self.type_comment([initial]), effect=False)
         return name
 
-    def owned(self, op: Any, value: Any) -> str:
+    def owned(self, op: Operation, value: Value) -> str:
         """The text of a value for a name that may be written over: tensors that others see are copied."""
         expr = self.value(value)
         named = self.names.get(value) is not None
         shared = is_tensor(value.type) and (expr.part or named and not self._ends_at(op, value))
         return f"copy({expr.text})" if shared else expr.text
 
-    def _ends_at(self, op: Any, value: Any) -> bool:
+    def _ends_at(self, op: Operation, value: Value) -> bool:
         """Whether nobody looks at a named value after this operation, which stands in the value's own block."""
         if self.text(value) != self.names.get(value) or value in self.fixed:
             return False
@@ -167,6 +166,15 @@ class ValueWriter:
         if effect:
             self.flush_reads()
         self.writer.line(text, comment)
+
+    def emit_op(self, op: Operation, text: str, *, types: bool = True, effect: bool = True) -> bool:
+        """The line of an operation, with what its text does not show; true, as rules say that they have written."""
+        self.emit(f"{text}{self.notes(op)}", self.comment(op, types=types), effect=effect)
+        return True
+
+    def emit_definition(self, op: Operation, text: str) -> bool:
+        """The line of an operation without effects whose text tells its type."""
+        return self.emit_op(op, f"{self.targets(op)}{text}", types=False, effect=False)
 
     def emit_call(self, head: str, items: Sequence[str], tail: str, comment: str, *, effect: bool = True) -> None:
         if effect:
@@ -184,40 +192,40 @@ class ValueWriter:
         for value in list(self.frame.reading):
             self._flush(value)
 
-    def _flush(self, value: Any) -> None:
+    def _flush(self, value: Value) -> None:
         expr, op = self.frame.waiting.pop(value)
         self.frame.reading.pop(value, None)
         self._assign(op, expr, "")
 
-    def _assign(self, op: Any, expr: Expr, notes: str) -> None:
+    def _assign(self, op: Operation, expr: Expr, notes: str) -> None:
         definition = definition_of(op.name)
         types = definition is None or not definition.explicit
         # A part of an array is in Python a view of it; here it is a value of its own.
         text = f"copy({expr.text})" if expr.part and is_tensor(op.results[0].type) else expr.text
         self.writer.line(f"{self.targets(op)}{text}{notes}", self.comment(op, types=types))
 
-    def notes(self, op: Any) -> str:
+    def notes(self, op: Operation) -> str:
         """The attributes that the rule for this operation does not show: ` {name=value}` or nothing."""
         rule = STATEMENTS.get(op.name) or EXPRESSIONS.get(op.name)
         return other_attributes(op, rule.shown if rule is not None else _NOTHING)
 
-    def comment(self, op: Any, *, types: bool = True) -> str:
+    def comment(self, op: Operation, *, types: bool = True) -> str:
         """The types of an operation's results and the name in its location."""
         parts = [self.type_comment(list(op.results)) if types else "", location_name(op.location)]
         return "  # ".join(part for part in parts if part)
 
-    def header_comment(self, op: Any) -> str:
+    def header_comment(self, op: Operation) -> str:
         """For an operation that ends in a colon: its other attributes and the name in its location."""
         return "  # ".join(part for part in (self.notes(op).strip(), location_name(op.location)) if part)
 
     @staticmethod
-    def type_comment(values: Sequence[Any]) -> str:
+    def type_comment(values: Sequence[Value]) -> str:
         if all(is_scalar(value.type) for value in values):
             return ""
         return shorten(", ".join(type_text(value.type) for value in values), _MOST_COMMENT)
 
 
-def count_uses(value: Any) -> int:
+def count_uses(value: Value) -> int:
     """0, 1, or 2 for more."""
     count = 0
     for _ in value.uses:
@@ -227,7 +235,7 @@ def count_uses(value: Any) -> int:
     return count
 
 
-def is_last_user(op: Any, value: Any) -> bool:
+def is_last_user(op: Operation, value: Value) -> bool:
     """Whether all other users of a value come before the operation in its block, or within what does."""
     around = op.block.owner.operation
     for number, use in enumerate(value.uses):

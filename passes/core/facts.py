@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...bindings.diagnostics import origins
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo, describe
 from .journal import Fact, Journal
 
 
@@ -210,15 +212,11 @@ def origins_of(operation: Any) -> list[str]:
 
 def types_of(values: Any) -> list[str]:
     """What values are, for people: `f32[1,64,n]`."""
-    from ...dialects.core.codec import decode
-
     return [type_text(decode(value.type)) for value in values]
 
 
 def type_text(info: Any) -> str:
     """`f32[n,4]`; other types as MLIR writes them."""
-    from ...dialects.core.infos import TensorInfo, describe
-
     if not isinstance(info, TensorInfo):
         return describe(info)
     if info.shape is None:

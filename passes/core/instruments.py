@@ -8,20 +8,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
-from ...bindings.text import print_asm
+from ...bindings.ir import Operation
+from ...bindings.mlir import print_asm
 from ...support.errors import RelaxError
 
 
 class Instrument:
     """Told before and after each pass. `op` is the operation that the pass runs on."""
 
-    def before_pass(self, name: str, op: Any) -> None:
+    def before_pass(self, name: str, op: Operation) -> None:
         """Called before a pass runs on an operation."""
 
-    def after_pass(self, name: str, op: Any) -> None:
+    def after_pass(self, name: str, op: Operation) -> None:
         """Called after a pass has succeeded and its result has been verified."""
 
-    def pass_failed(self, name: str, op: Any) -> None:
+    def pass_failed(self, name: str, op: Operation) -> None:
         """Called when a pass has failed; the operation may be half transformed."""
 
     def code_begun(self, kernel: str) -> None:
@@ -44,11 +45,11 @@ class Callback(Instrument):
     ):
         self._before, self._after = before, after
 
-    def before_pass(self, name: str, op: Any) -> None:
+    def before_pass(self, name: str, op: Operation) -> None:
         if self._before:
             self._before(name, op)
 
-    def after_pass(self, name: str, op: Any) -> None:
+    def after_pass(self, name: str, op: Operation) -> None:
         if self._after:
             self._after(name, op)
 
@@ -88,24 +89,24 @@ class PrintIR(Instrument):
     def _selected(names: bool | frozenset[str], name: str) -> bool:
         return names if isinstance(names, bool) else name in names
 
-    def before_pass(self, name: str, op: Any) -> None:
+    def before_pass(self, name: str, op: Operation) -> None:
         if self._selected(self._before, name):
             self._print("Before", name, op)
         if self._only_changes:
             self._texts.append(print_asm(op, assume_verified=True))
 
-    def after_pass(self, name: str, op: Any) -> None:
+    def after_pass(self, name: str, op: Operation) -> None:
         unchanged = self._only_changes and self._texts.pop() == print_asm(op, assume_verified=True)
         if not unchanged and self._selected(self._after, name):
             self._print("After", name, op)
 
-    def pass_failed(self, name: str, op: Any) -> None:
+    def pass_failed(self, name: str, op: Operation) -> None:
         if self._only_changes:
             self._texts.pop()
         if self._after_failure or self._selected(self._after, name):
             self._print("After", f"{name} Failed", op, generic=True)
 
-    def _print(self, when: str, name: str, op: Any, *, generic: bool = False) -> None:
+    def _print(self, when: str, name: str, op: Operation, *, generic: bool = False) -> None:
         symbol = f": @{_symbol(op)}" if _symbol(op) else ""
         where = "" if op.name == "builtin.module" else f" ('{op.name}' operation{symbol})"
         shown = _outermost(op) if self._module_scope else op
@@ -117,7 +118,7 @@ class PrintIR(Instrument):
         else:
             self._write_file(self._folder, name.partition(" ")[0], op, dump)
 
-    def _write_file(self, folder: str, pass_name: str, op: Any, dump: str) -> None:
+    def _write_file(self, folder: str, pass_name: str, op: Operation, dump: str) -> None:
         self._dumps[hash(op)] = self._dumps.get(hash(op), -1) + 1
         around = [op, *_ancestors(op)][::-1]
         # Upstream's numbers: an operation around takes the first one as if it had been dumped itself.
@@ -131,16 +132,16 @@ class PrintIR(Instrument):
             raise RelaxError(f"cannot write the IR to '{path}': {error.strerror}") from None
 
 
-def _symbol(op: Any) -> str:
+def _symbol(op: Operation) -> str:
     return str(op.attributes["sym_name"]).strip('"') if "sym_name" in op.attributes else ""
 
 
-def _folder_name(op: Any) -> str:
+def _folder_name(op: Operation) -> str:
     """`func_func_f` for `func.func @f`; a name may hold what a file's cannot."""
     return f"{op.name.replace('.', '_')}_{_symbol(op) or 'no-symbol-name'}".replace("/", "_").replace("\0", "_")
 
 
-def _ancestors(op: Any) -> Iterator[Any]:
+def _ancestors(op: Operation) -> Iterator[Any]:
     """The operations around one, from the inside out."""
     # What was parsed as an outermost operation counts as detached, and has no parent to ask for.
     while op.attached and op.parent is not None:
@@ -148,7 +149,7 @@ def _ancestors(op: Any) -> Iterator[Any]:
         yield op
 
 
-def _outermost(op: Any) -> Any:
+def _outermost(op: Operation) -> Any:
     return [op, *_ancestors(op)][-1]
 
 
@@ -160,13 +161,13 @@ class Timing(Instrument):
         self._started: list[float] = []
         self._begin = time.perf_counter()
 
-    def before_pass(self, name: str, op: Any) -> None:
+    def before_pass(self, name: str, op: Operation) -> None:
         self._started.append(time.perf_counter())
 
-    def after_pass(self, name: str, op: Any) -> None:
+    def after_pass(self, name: str, op: Operation) -> None:
         self.add(name, time.perf_counter() - self._started.pop())
 
-    def pass_failed(self, name: str, op: Any) -> None:
+    def pass_failed(self, name: str, op: Operation) -> None:
         self.after_pass(name, op)
 
     def add(self, name: str, seconds: float) -> None:

@@ -22,8 +22,8 @@ from ...support.suggest import suggest
 from .base import Pass
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
+from .pipeline_text import Element, parse_pipeline
 from .registry import all_passes, find_pass
-from .text import Element, parse_pipeline
 
 
 class Upstream(NamedTuple):

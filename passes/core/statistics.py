@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.patterns import counting_applications
 from .instruments import Instrument
@@ -28,12 +29,12 @@ class Statistics(Instrument):
         self._applied: list[Counter[str]] = []
         self._counting: list[Any] = []
 
-    def before_pass(self, name: str, op: Any) -> None:
+    def before_pass(self, name: str, op: Operation) -> None:
         self._before.append(operation_counts(op))
         self._counting.append(counting_applications())
         self._applied.append(self._counting[-1].__enter__())
 
-    def after_pass(self, name: str, op: Any) -> None:
+    def after_pass(self, name: str, op: Operation) -> None:
         applied = self._end()
         numbers = self.numbers.setdefault((op.name, name), Counter())
         numbers[_RUNS] += 1
@@ -43,7 +44,7 @@ class Statistics(Instrument):
             if after[each] != before[each]:
                 numbers[each, _CHANGE] += after[each] - before[each]
 
-    def pass_failed(self, name: str, op: Any) -> None:
+    def pass_failed(self, name: str, op: Operation) -> None:
         self._end()
         self._before.pop()
 
@@ -89,7 +90,7 @@ def operation_counts(root: Any) -> Counter[str]:
     """How many operations of each name are in an operation, itself included."""
     counts: Counter[str] = Counter()
 
-    def visit(operation: Any) -> Any:
+    def visit(operation: Operation) -> Any:
         counts[operation.name] += 1
         return ir.WalkResult.ADVANCE
 

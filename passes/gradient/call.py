@@ -8,7 +8,7 @@ from typing import Any
 from ...dialects.core.opdef import OpDef
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect
-from ...dialects.script.locations import location_name
+from ...dialects.script.names import location_name
 from ...support.errors import RelaxError
 
 relax = dialect.ops

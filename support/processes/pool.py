@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from ..callbacks import fragile
 from ..errors import RelaxError
-from .messages import receive, send
+from .worker import receive, send
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from {package}.worker import main; main({preloaded!r})"
 _GRACE_S = 5.0

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A worker: calls functions that its parent names, until its parent closes the pipe or dies."""
+"""A worker: calls functions that its parent names, until its parent closes the pipe or dies.
+
+A message between both is a JSON object and some bytes.
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import signal
+import struct
 import time
 from typing import Any, BinaryIO
 
 from ..errors import RelaxError
-from .messages import receive, send
+
+_SIZES = struct.Struct("<II")
 
 
 def main(preloaded: str = "") -> None:
@@ -52,3 +58,24 @@ def _answer(call: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         return {"error": error.message, "notes": list(error.notes)}, b""
     except MemoryError:
         return {"error": "out of memory", "notes": []}, b""
+
+
+def send(stream: BinaryIO, content: dict[str, Any], data: bytes = b"") -> None:
+    """Raises OSError where nobody reads any more."""
+    text = json.dumps(content).encode()
+    stream.write(_SIZES.pack(len(text), len(data)) + text + data)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
+    """The next message. Raises EOFError where the other side has ended, in the middle of one as well."""
+    text_size, data_size = _SIZES.unpack(_exactly(stream, _SIZES.size))
+    content: dict[str, Any] = json.loads(_exactly(stream, text_size))
+    return content, _exactly(stream, data_size)
+
+
+def _exactly(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) != size:
+        raise EOFError
+    return data

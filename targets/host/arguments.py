@@ -9,8 +9,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, bit_width, is_bool, is_float, is_unsigned
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
-from ...emit import linalg, scalar
-from ...emit.numbers import Number, number, select
+from ...emit.numbers import Number, as_i64, as_index, convert, from_bits, number, select
 from ...passes.lower_calls.memrefs import Extent, as_value
 from ...passes.lower_calls.sizes import Sizes
 from . import abi
@@ -66,7 +65,7 @@ class ArgumentChecks:
         """Checks the sizes that are expressions, or symbols defined elsewhere."""
         for each in self._agreements:
             if self._sizes.knows(each.size):
-                self._require_equal(each, linalg.as_i64(as_value(self._sizes.compute(each.size))))
+                self._require_equal(each, as_i64(as_value(self._sizes.compute(each.size))).value)
             else:
                 self._define(each)
 
@@ -123,9 +122,9 @@ class ArgumentChecks:
     def _define(self, size: _Size) -> None:
         """A tensor's size is known to be 0 or more."""
         if size.axis is None:
-            natural = scalar.compare(">=", size.value, constant(0), "i64")
+            natural = (number(size.value) >= 0).value
             self._require(natural, size.where, "expected a size of at least 0, got {}", size.value)
-        self._sizes.define(size.size, linalg.as_index(size.value))
+        self._sizes.define(size.size, as_index(size.value).value)
         self._origins[str(size.size)] = size.origin
 
     def _require_equal(self, size: _Size, wanted: Any) -> None:
@@ -144,7 +143,7 @@ class ArgumentChecks:
             return self._float(where, slot)
         if is_bool(info.dtype):
             self._require_kind(slot, where, "a bool", abi.BOOL)
-            return scalar.compare("!=", load(slot, abi.ANY_PAYLOAD, type_of("i64")), constant(0), "i64")
+            return (number(load(slot, abi.ANY_PAYLOAD, type_of("i64"))) != 0).value
         self._require_kind(slot, where, "an int", abi.INT, abi.BOOL)
         value = load(slot, abi.ANY_PAYLOAD, type_of("i64"))
         self._check_range(where, info.dtype, value)
@@ -167,9 +166,9 @@ class ArgumentChecks:
         """A float, or an int or bool made one."""
         self._require_kind(slot, where, "a float", abi.FLOAT, abi.INT, abi.BOOL)
         is_real = Number(load(slot, 0, type_of("i32"))) == abi.FLOAT
-        payload, f64 = load(slot, abi.ANY_PAYLOAD, type_of("i64")), ir.F64Type.get()
-        real = Number(scalar.create("arith.bitcast", payload, type_=f64))
-        return select(is_real, real, Number(scalar.create("arith.sitofp", payload, type_=f64))).value
+        payload, f64 = number(load(slot, abi.ANY_PAYLOAD, type_of("i64"))), ir.F64Type.get()
+        real = from_bits(payload, f64)
+        return select(is_real, real, convert("arith.sitofp", payload, f64)).value
 
 
 def _equal(value: Any, wanted: Any) -> Any:

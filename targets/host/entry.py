@@ -15,8 +15,7 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import ObjectInfo, TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
-from ...emit import linalg, scalar
-from ...emit.numbers import number
+from ...emit.numbers import as_i64, as_index, number
 from ...passes.legalize.builder import OPERATOR
 from ...passes.lower_calls.memrefs import MOST_BYTES, Extent, below
 from ...passes.lower_calls.sizes import Sizes
@@ -72,7 +71,7 @@ class EntrySizes(Sizes):
 
     def _divisor(self, value: Any, size: Any) -> Any:
         text = f"the size '{short(str(size))}' divides by a number that is not positive: {{}}"
-        tir.ops["assert"]((number(value) > 0).value, [linalg.as_i64(value)], kind="ValueError", message=text)
+        tir.ops["assert"]((number(value) > 0).value, [as_i64(value)], kind="ValueError", message=text)
         return value
 
 
@@ -113,7 +112,7 @@ class _Entry:
         listed = f" ({short(', '.join(names))})".replace("{}", "{ }") if names else ""
         noun = "argument" if len(names) == 1 else "arguments"
         message = f"expected {len(names)} {noun}{listed}, got {{}}"
-        given = scalar.create("arith.extsi", self._count, type_=type_of("i64"))
+        given = number(self._count).to("i64").value
         tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
 
     def _check_constants(self) -> None:
@@ -136,7 +135,7 @@ class _Entry:
     def _shape(self, info: Result) -> list[Extent]:
         sizes = (info.shape or ()) if isinstance(info, TensorInfo) else ()
         extents = [self._sizes.compute(size) for size in sizes if size is not None]
-        return [size if isinstance(size, int) else linalg.as_i64(size) for size in extents]
+        return [size if isinstance(size, int) else as_i64(size).value for size in extents]
 
     def _make_result(self, position: int, info: Result, shape: list[Extent], slot: Any) -> Any:
         """Allocates a tensor for a result."""
@@ -197,4 +196,4 @@ def _passed(value: Any, type_: Any) -> Any:
     """A value as a kernel takes it."""
     if isinstance(value, Tensor):
         return memref_at(value.data, type_, value.sizes)
-    return linalg.as_index(value) if isinstance(type_, ir.IndexType) else value
+    return as_index(value).value if isinstance(type_, ir.IndexType) else value

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.tir import dialect as tir
-from ...emit import scalar
+from ...emit.numbers import number
 
 PTR = "!llvm.ptr"
 
@@ -55,7 +55,7 @@ def _descriptor(type_: Any) -> Any:
 def _product(first: Any, second: Any) -> Any:
     if isinstance(first, int) and isinstance(second, int):
         return first * second
-    return second if first == 1 else scalar.multiply(_as_value(first), _as_value(second), "i64")
+    return second if first == 1 else (number(_as_value(first)) * number(_as_value(second))).value
 
 
 def _as_value(size: Any) -> Any:

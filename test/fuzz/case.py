@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from relax_mlir.tools.opt.guard import run_guarded
+from relax_mlir.tools.guard import run_guarded
 from relax_mlir.tools.relax_opt import run
 
 INPUT = "input"  # the name of the input file in a case's folder
@@ -181,7 +181,7 @@ def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
 
 def _left_behind(case: Case, code: int, left: list[str]) -> str:
     # A mutated command line may name any file.
-    own = [name for name in left if name.startswith(".relax-opt") or case.kind != "command"]
+    own = [name for name in left if name.startswith(".relax-") or case.kind != "command"]
     unexpected = [name for name in own if name != OUTPUT or code == 1]
     return f"left behind: {', '.join(unexpected)}" if unexpected else ""
 

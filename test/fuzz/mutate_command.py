@@ -9,7 +9,7 @@ from random import Random
 
 from case import INPUT, OUTPUT
 from mutate_text import mutate_bytes
-from relax_mlir.tools.opt.arguments import OPTIONS
+from relax_mlir.tools.opt.options import OPTIONS
 
 from relax_mlir import all_passes
 

@@ -20,7 +20,7 @@ from relax_mlir.targets.host.passes.host_lower_packed import LowerPacked
 from relax_mlir.targets.host.passes.host_place_constants import constant_table
 from relax_mlir.targets.host.signature import Result, Signature
 from relax_mlir.targets.host.support import Support, symbols_of
-from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.objects.object_file import emit_object
 
 import relax_mlir
 

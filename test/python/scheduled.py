@@ -14,22 +14,26 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.core.infos import tensor
+from relax_mlir.passes.tir_apply_plan import TirApplyPlan
 from relax_mlir.passes.tir_bufferize import Bufferize
-from relax_mlir.passes.tir_schedule import TirSchedule
+from relax_mlir.passes.tir_plan import TirPlan
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
+from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.signature import Signature
 from relax_mlir.targets.host.support import Support
-from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
-from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.objects.object_file import emit_object
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
+from relax_mlir.targets.llvm.pipeline import TO_LLVM
 
 _DIALECTS = (
     "affine", "arith", "bufferization", "builtin", "cf", "func", "linalg", "llvm", "math", "memref", "scf", "tensor",
     "transform", "vector",
 )  # fmt: skip
+
+AVX512 = Machine("x86_64", frozenset({"avx2", "avx512f"}), 64, 32)
 
 
 class Shaped(NamedTuple):
@@ -55,12 +59,19 @@ func.func @k({parameters}) -> ({results}) attributes {{tir.prim_func, tir.op_pat
 }}"""
 
 
+def schedule(module: Any, vector_bytes: int) -> None:
+    """The module's loops on vectors of a size, whatever this machine has."""
+    target = f"llvm{{vector-bytes={vector_bytes}}}"
+    TirPlan(target)(module.operation)
+    TirApplyPlan(target)(module.operation)
+
+
 def scheduled_text(text: str, vector_bytes: int = 64) -> str:
     """The function after the schedule, as text."""
     context = new_context(_DIALECTS)
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
-        TirSchedule(vector_bytes=vector_bytes)(module.operation)
+        schedule(module, vector_bytes)
         return str(module.operation.get_asm(print_generic_op_form=False))
 
 
@@ -72,7 +83,7 @@ def executable(
     context = new_context(_DIALECTS)
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
-        TirSchedule(vector_bytes=vector_bytes)(module.operation)
+        schedule(module, vector_bytes)
         Bufferize()(module.operation)
         _append_caller(module, (*inputs, *outputs))
         signature = Signature(

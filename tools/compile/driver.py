@@ -4,32 +4,29 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TextIO
 
 from ... import Module, __version__, stages
 from ...dialects.core.short_text import print_short
 from ...passes.core.stages import Stages
-from ...runtime.artifact import Artifact, write_artifact
+from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.errors import ArtifactError
 from ...runtime.signing import SUFFIX, private_key, sign
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
+from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
-from ...targets.core.chosen import ChosenTarget, parse_target
-from ...targets.core.code import code_module
+from ...targets.core.chosen import parse_target
+from ...targets.core.code import build, find_backend
 from ...targets.core.code_options import code_options
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..guard import tell_long_stages
 from ..information import information
-from ..opt.files import is_special, refuse_overwriting, write_whole
-from ..opt.guard import tell_long_stages
+from ..report.page import Reporting
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
-from .output import check_output
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
-from .reporting import Reporting
 
 # In files that are to be looked at, constants with more elements, or more characters as text, are left out.
 _SHOWN_ELEMENTS = 256
@@ -105,10 +102,14 @@ class Compilation:
         #: The files that the model has data in.
         self.files: list[str] = []
         self.code_options = code_options(
-            arguments["jobs"], cache or False, [KernelProgress(progress)], one_object=self.emit == "obj"
+            arguments["O"],
+            arguments["jobs"],
+            cache or False,
+            [KernelProgress(progress)],
+            one_object=self.emit == "obj",
         )
         # Made before anything is read: a misspelt target is told at once.
-        self.target: ChosenTarget = parse_target(arguments["target"])
+        self.target = parse_target(arguments["target"])
         self.stages: Stages = _stages_for(self.emit, arguments["target"])
         self._shapes = parse_shapes(arguments["shape"], unknown=True)
         self._reporting = Reporting(arguments)
@@ -134,8 +135,8 @@ class Compilation:
             with self.progress.step(stage.name):
                 stage.run(module, self.target.name)
             self._save_ir(stage.name, module)
-        if self.emit == "llvm" and hasattr(code := code_module(self.target.name), "complete"):
-            code.complete(module.owner)
+        if self.emit == "llvm":
+            find_backend(self.target.name).complete(module.owner, self.target)
         if self.emit in ("relax", "tir", "llvm"):
             module.verify()  # nothing else does behind the last stage
             self._write(lambda: str(module).rstrip("\n") + "\n")
@@ -151,8 +152,8 @@ class Compilation:
 
     def _prepare_output(self, source: str) -> None:
         """Refuses before the work what could not be written after it."""
-        check_output(self.arguments["o"])
-        check_output(self.arguments["report"])
+        refuse_unwritable(self.arguments["o"])
+        refuse_unwritable(self.arguments["report"])
         self._keep_inputs(source)
         if self.arguments["sign"] is not None:
             self._keep_inputs(self.arguments["sign"])
@@ -166,9 +167,8 @@ class Compilation:
 
     def _prepare_processes(self, source: str) -> None:
         """Starts processes for the kernels of a large model: they are there when the kernels are."""
-        code = code_module(self.target.name)
-        if self.emit == "artifact" and hasattr(code, "prepare") and _size_of(source) >= _LARGE_MODEL:
-            code.prepare(self.code_options.jobs)
+        if self.emit == "artifact" and _size_of(source) >= _LARGE_MODEL:
+            find_backend(self.target.name).prepare(self.target, self.code_options)
 
     def _import(self, source: str) -> Module:
         if _is_onnx(source):
@@ -196,26 +196,22 @@ class Compilation:
         self._saved += 1
 
     def _write_code(self, module: Module) -> Artifact | None:
-        code = code_module(self.target.name)
-        level = self.arguments["O"]
         if self.emit == "asm":
-            if not hasattr(code, "assembly"):
-                raise RelaxError(f"target '{self.target}' makes no assembly: --emit=obj or --emit=artifact may do")
             with self.progress.step("code"):
-                text: str = code.assembly(module.owner, self.target, opt_level=level)
+                text = find_backend(self.target.name).assembly(module.owner, self.target, self.code_options)
             self._write(lambda: text)
             return None
         with self.progress.step("code"):
-            artifact = code.build(
-                module.owner, self.target, opt_level=level, version=__version__, options=self.code_options
-            )
+            artifact = build(module.owner, self.target, self.code_options, __version__)
         self._reporting.check(artifact)
         with self.progress.step("write"):
             path = self.arguments["o"]
             if self.emit == "obj":
                 write_whole(path, b"".join(artifact.objects))
+            elif is_special(path):
+                write_whole(path, artifact_bytes(artifact))
             else:
-                _write_artifact(artifact, path)
+                write_artifact(artifact, os.path.realpath(path))
             if self.arguments["sign"] is not None:
                 sign(path, self.arguments["sign"])
         return artifact
@@ -276,17 +272,6 @@ def _read_all(stream: TextIO) -> str | bytes:
         return stream.buffer.read() if hasattr(stream, "buffer") else stream.read()
     except OSError as error:
         raise RelaxError(f"cannot read standard input: {error.strerror}") from None
-
-
-def _write_artifact(artifact: Artifact, path: str) -> None:
-    if not is_special(path):
-        write_artifact(artifact, os.path.realpath(path))
-        return
-    # A device or a pipe cannot be replaced; writing to it is what was asked for.
-    with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder, "artifact")
-        write_artifact(artifact, whole)
-        write_whole(path, whole.read_bytes())
 
 
 def _operators_text() -> str:

@@ -10,7 +10,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 
-from ...bindings.machine import bindings_identity, cpu_identity
+from ...bindings.wheel import bindings_identity
+from ...runtime.cpu import cpu_identity
 from ...support.plugins import plugin_module
 
 _PACKAGE = __name__.partition(".")[0]

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 
 from ...support.errors import RelaxError
-from ..command_line import COMMON_OPTIONS, INFORMATION, Arguments, Option, parse_arguments
+from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _GENERAL, _MODEL, _SPEED, _WATCH = "Output", "Model", "Speed", "Watching"
 
@@ -41,7 +41,7 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 #: Options that need no input file.
-_ALONE = (*INFORMATION, "cache-info", "clear-cache", "list-onnx-operators")
+_ALONE = ("cache-info", "clear-cache", "list-onnx-operators")
 
 HELP_HEAD = (
     "relax-compile: compiles an ONNX model or a module of relax operators",
@@ -58,7 +58,7 @@ HELP_HEAD = (
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
     arguments = parse_arguments(argv, OPTIONS)
-    if any(arguments[name] for name in _ALONE):
+    if arguments.asks or any(arguments[name] for name in _ALONE):
         return arguments
     if len(arguments.files) != 1:
         given = ", ".join(arguments.files) or "none"

@@ -17,12 +17,11 @@ from typing import Any
 
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
+from ...support.files import is_special, refuse_overwriting, refuse_unwritable
 from ..command_line import Arguments
-from ..opt.files import is_special, refuse_overwriting
 from .file_hash import FileHashes, Settled, file_status
 from .fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
 from .options import ONNX_SUFFIXES, OPTIONS
-from .output import check_output
 
 FORMAT = "1"
 # Options that change the program, and those that do not; with any other there is more to make than a program.
@@ -45,7 +44,7 @@ class CachedProgram:
 
     def fetch(self) -> bool:
         """Writes the program, if it is there. Raises RelaxError where it cannot be written."""
-        check_output(self._output)
+        refuse_unwritable(self._output)
         listed = self._cache.get(_MODELS, self._key)
         if listed is None:
             return False

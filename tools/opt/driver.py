@@ -15,14 +15,14 @@ from ...dialects import relax, tir  # noqa: F401  # importing a dialect register
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...passes.core.registry import all_passes, find_pass
 from ...support.errors import RelaxError
+from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin, load_plugins
-from ..command_line import reporting_errors, spelling
+from ..command_line import Arguments, spelling
+from ..guard import announce
 from ..split_input import near_split_markers, split_input
 from ..verify_diagnostics import DiagnosticVerifier
-from .arguments import INFORMATION, OPTIONS, Arguments, parse_arguments
-from .files import refuse_overwriting, write_whole
-from .guard import announce
 from .job import Job
+from .options import INFORMATION, OPTIONS, parse
 
 # Options that name files to write.
 _WRITTEN = ("o", "mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer")
@@ -39,26 +39,29 @@ class Driver:
         self.shows_operations = True
 
     def run(self, argv: Sequence[str]) -> int:
-        """The exit code. Nothing but errors of the interpreter itself gets out as an exception."""
+        """The exit code."""
         self.show_traceback = "--traceback" in argv
-        work = lambda: self._run(argv)  # noqa: E731
-        tell = lambda error: self._error_text(error, {})  # noqa: E731
-        return reporting_errors("relax-opt", work, self.stderr, [RelaxError], self.show_traceback, tell)
+        try:
+            return self._run(argv)
+        except RelaxError as error:
+            self._print_error(error, {})
+            return 1
 
     def _run(self, argv: Sequence[str]) -> int:
         load_named_plugins(argv)
-        arguments = parse_arguments(argv, is_pass, lambda: [*all_passes(), *upstream_passes()])
+        arguments = parse(argv, is_pass, lambda: [*all_passes(), *upstream_passes()])
         information = _information(arguments)
         if information is not None:
             self._print_output(information.encode())
             return 0
         self.shows_operations = arguments["mlir-print-op-on-diagnostic"]
+        (source,) = arguments.files
         # MLIR takes UTF-8 only; a file's name can be any bytes.
-        printable = arguments.input.encode("utf-8", "backslashreplace").decode()
-        self.input_name = name = "<stdin>" if arguments.input == "-" else printable
+        printable = source.encode("utf-8", "backslashreplace").decode()
+        self.input_name = name = "<stdin>" if source == "-" else printable
         refuse_overwriting({spelling(name): arguments[name] for name in _WRITTEN}, _files_read(arguments))
         job = Job(arguments, name, self.stderr)
-        data = self._read(arguments.input)
+        data = self._read(source)
         if data.startswith(BYTECODE_MAGIC):
             if arguments["verify-diagnostics"]:
                 raise RelaxError("--verify-diagnostics needs text: bytecode has no comments", location=name)
@@ -195,15 +198,14 @@ def _information(arguments: Arguments) -> str | None:
     """The text of --help and the like; None when there is work to do instead."""
     if not any(arguments[name] not in (None, False) for name in INFORMATION):
         return None
-    from ..completion import completion_script
+    from ..information import information
     from . import listing
 
     if arguments["help"]:
         return listing.help_text()
-    if arguments["print-completion"] is not None:
-        return completion_script(arguments["print-completion"], "relax-opt", OPTIONS, has_passes=True)
-    if arguments["version"]:
-        return listing.version_text()
+    told = information(arguments, "relax-opt", (), OPTIONS, has_mlir=True, has_passes=True)
+    if told is not None:
+        return told
     if arguments["list-passes"]:
         return listing.passes_text()
     for option, table in (
@@ -229,7 +231,7 @@ def as_diagnostic(error: RelaxError) -> Diagnostic:
 
 
 def _files_read(arguments: Arguments) -> list[str]:
-    return [name for name in (arguments.input, arguments["irdl-file"]) if name is not None]
+    return [name for name in (*arguments.files, arguments["irdl-file"]) if name is not None]
 
 
 def _join(outputs: Sequence[str | bytes], marker: str) -> str | bytes:

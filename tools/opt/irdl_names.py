@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from ...bindings.diagnostics import locate
+from ...bindings.ir import Operation
 from ...bindings.irdl import RUNS, irdl_name
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
@@ -53,7 +54,7 @@ def add_run_sizes(root: Any) -> None:
             _add_sizes(operation, _RESULTS, definition.results, list(operation.results.types))
 
 
-def _add_sizes(operation: Any, attribute: str, declared: Sequence[OperandDef], types: list[Any]) -> None:
+def _add_sizes(operation: Operation, attribute: str, declared: Sequence[OperandDef], types: list[Any]) -> None:
     if all(item.arity != "variadic" for item in declared):
         return
     sizes: list[int] = []
@@ -65,7 +66,7 @@ def _add_sizes(operation: Any, attribute: str, declared: Sequence[OperandDef], t
     operation.attributes[attribute] = ir.DenseI32ArrayAttr.get(sizes, operation.context)
 
 
-def _run_lengths(types: list[Any], operation: Any) -> list[int]:
+def _run_lengths(types: list[Any], operation: Operation) -> list[int]:
     runs = [len(list(run)) for _, run in groupby(types)]
     if len(runs) > RUNS:
         file, line, column, _ = locate(operation.location)

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
+from ...bindings.ir import Context, Operation
+from ...bindings.mlir import print_asm
 from ...bindings.pass_manager import required_anchor
-from ...bindings.text import print_asm
 from ...dialects.parsing import decode_source, define_dialects, parse_module
+from ...passes.core.pipeline_text import outermost_anchor
 from ...passes.core.registry import find_pass
-from ...passes.core.text import outermost_anchor
 from ...support.errors import RelaxError
-from .arguments import Arguments
-from .files import write_whole
-from .guard import announce, limited
+from ...support.files import write_whole
+from ..command_line import Arguments
+from ..guard import announce, limited
 from .reproducer import kept_on_failure, reproducer_pipeline, reproducer_text, without_reproducer
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Job:
         )
         return Module(parsed)
 
-    def _define_dialects(self, context: Any) -> None:
+    def _define_dialects(self, context: Context) -> None:
         if self._irdl is not None:
             define_dialects(context, self._irdl, self.arguments["irdl-file"])
 
@@ -152,7 +153,7 @@ class Job:
             )
         ]
 
-    def _show(self, op: Any) -> str:
+    def _show(self, op: Operation) -> str:
         if self.arguments["print-script"]:
             from ...dialects.script import print_script
 
@@ -212,7 +213,7 @@ def _new_statistics() -> Statistics:
     return Statistics()
 
 
-def _announce_pass(name: str, op: Any) -> None:
+def _announce_pass(name: str, op: Operation) -> None:
     announce(f"running pass {name} on {op.name}")
 
 

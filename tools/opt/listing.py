@@ -8,8 +8,8 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
+from ...bindings.context import UPSTREAM_DIALECTS
 from ...bindings.mlir import ROOT, ir
-from ...bindings.upstream_dialects import UPSTREAM_DIALECTS
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.context import create_context
 from ...dialects.core.dialect import registered_dialects
@@ -21,7 +21,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .. import command_line
 from ..command_line import help_row
-from .arguments import OPTIONS
+from .options import OPTIONS
 
 _COLUMN = 46
 

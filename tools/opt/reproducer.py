@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...support.errors import RelaxError
-from .files import is_special, write_beside, write_whole
-from .guard import renamed_on_death
+from ...support.files import write_whole
+from ..guard import kept_on_death
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 # From the beginning of the file's metadata on.
@@ -66,20 +65,11 @@ def _find_block(text: str) -> re.Match[str] | None:
 @contextmanager
 def kept_on_failure(path: str, data: bytes) -> Iterator[None]:
     """Has `path` written if what runs inside fails, even if the process dies of it. Raises RelaxError."""
-    temporary = None
-    try:
-        if not is_special(path):
-            temporary = write_beside(path, data)
-    except OSError as error:
-        raise RelaxError(f"cannot write reproducer '{path}': {error.strerror}") from None
-    try:
-        with renamed_on_death(temporary or "", path if temporary else ""):
+    with kept_on_death(path, data, "reproducer"):
+        try:
             yield
-    except Exception as error:
-        write_whole(path, data)
-        if isinstance(error, RelaxError):
-            error.notes += (f"a reproducer was written to {path}",)
-        raise
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)
+        except Exception as error:
+            write_whole(path, data)
+            if isinstance(error, RelaxError):
+                error.notes += (f"a reproducer was written to {path}",)
+            raise

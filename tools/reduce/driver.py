@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TextIO
 
 from ... import Module
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
 from ...support.errors import RelaxError
+from ...support.files import write_whole
 from ...support.plugins import load_plugin
 from ..command_line import Arguments, write_text
+from ..guard import announce, kept_on_death
 from ..information import information
-from ..opt.files import is_special, write_beside, write_whole
-from ..opt.guard import announce, renamed_on_death
 from .failure import Failure
 from .options import HELP_HEAD, OPTIONS
 from .search import OutOfTime, Search, module_text, operation_count
@@ -46,7 +44,10 @@ class Driver:
     def _reduce(self, text: str, failure: Failure, arguments: Arguments) -> int:
         path, limit = arguments["o"], arguments["time-limit"]
         ended = ""
-        with _kept(path, text) as kept:
+        data = text.encode("utf-8", "surrogateescape")
+        # Should MLIR take this process down.
+        keeping = nullcontext() if path == "-" else kept_on_death(path, data, "output file")
+        with keeping as kept:
             search = Search(
                 failure,
                 allow_unregistered=arguments["allow-unregistered-dialect"],
@@ -89,20 +90,3 @@ class Driver:
         announce(f"reading {name}")
         source = data if data.startswith(BYTECODE_MAGIC) else decode_source(data, name)
         return module_text(Module.parse(source, name, allow_unregistered=allow_unregistered))
-
-
-@contextmanager
-def _kept(path: str, text: str) -> Iterator[str | None]:
-    """A hidden file that becomes the output should MLIR take this process down; None where there can be none."""
-    if path == "-" or is_special(path):
-        yield None
-        return
-    try:
-        kept = write_beside(path, text.encode("utf-8", "surrogateescape"))
-    except OSError as error:
-        raise RelaxError(f"cannot write output file '{path}': {error.strerror}") from None
-    try:
-        with renamed_on_death(kept, path):
-            yield kept
-    finally:
-        os.unlink(kept)

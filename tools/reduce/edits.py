@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.ir import Block, Operation, Type
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
 
@@ -45,7 +46,7 @@ def _symbols(module: Any) -> list[Any]:
     return [op for op in _erasable(module) if "sym_name" in op.attributes]
 
 
-def _erase(op: Any) -> bool:
+def _erase(op: Operation) -> bool:
     """An operation that nobody uses."""
     if _is_used(op):
         return False
@@ -53,11 +54,11 @@ def _erase(op: Any) -> bool:
     return True
 
 
-def _erase_for_operand(op: Any) -> bool:
+def _erase_for_operand(op: Operation) -> bool:
     return _replace_results(op, lambda result: next((each for each in op.operands if each.type == result.type), None))
 
 
-def _erase_for_argument(op: Any) -> bool:
+def _erase_for_argument(op: Operation) -> bool:
     """By an argument of the function around."""
 
     def argument(result: Any) -> Any:
@@ -68,7 +69,7 @@ def _erase_for_argument(op: Any) -> bool:
     return _replace_results(op, argument)
 
 
-def _erase_for_new_argument(op: Any) -> bool:
+def _erase_for_new_argument(op: Operation) -> bool:
     def argument(result: Any) -> Any:
         function = _function_around(op)
         return None if function is None or _is_called(function) else add_argument(function, result.type)
@@ -76,7 +77,7 @@ def _erase_for_new_argument(op: Any) -> bool:
     return _replace_results(op, argument)
 
 
-def _erase_for_constant(op: Any) -> bool:
+def _erase_for_constant(op: Operation) -> bool:
     if op.name == _CONSTANT:
         return False
 
@@ -92,7 +93,7 @@ def _erase_for_constant(op: Any) -> bool:
     return _replace_results(op, constant)
 
 
-def _replace_results(op: Any, replacement: Callable[[Any], Any]) -> bool:
+def _replace_results(op: Operation, replacement: Callable[[Any], Any]) -> bool:
     if not _is_used(op):
         return _erase(op)
     for result in op.results:
@@ -106,7 +107,7 @@ def _replace_results(op: Any, replacement: Callable[[Any], Any]) -> bool:
     return True
 
 
-def _is_used(op: Any) -> bool:
+def _is_used(op: Operation) -> bool:
     return any(_has_uses(result) for result in op.results)
 
 
@@ -134,7 +135,7 @@ def _drop_body(function: Any) -> bool:
     return True
 
 
-def _function_around(op: Any) -> Any:
+def _function_around(op: Operation) -> Any:
     while op.parent is not None:
         op = op.parent.operation
         if op.name == _FUNCTION:
@@ -149,7 +150,7 @@ def _is_called(function: Any) -> bool:
     return any(f"@{name}" in str(op.attributes[each]) for op in operations for each in op.attributes.keys())  # noqa: SIM118
 
 
-def _outermost(op: Any) -> Any:
+def _outermost(op: Operation) -> Any:
     while op.attached and op.parent is not None:
         op = op.parent.operation
     return op
@@ -159,7 +160,7 @@ def _type_of(function: Any) -> Any:
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
-def add_argument(function: Any, type_: Any) -> Any:
+def add_argument(function: Any, type_: Type) -> Any:
     """A new last argument of a function."""
     before = _type_of(function)
     argument = function.regions[0].blocks[0].add_argument(type_, function.location)
@@ -182,7 +183,7 @@ def _without(function: Any, attribute: str, index: int) -> None:
 class _Slot(NamedTuple):
     """An argument or a result of a function."""
 
-    operation: Any
+    operation: Operation
     place: int
 
 
@@ -242,15 +243,15 @@ def _with_regions(module: Any) -> list[Any]:
     ]
 
 
-def _inline_first_region(op: Any) -> bool:
+def _inline_first_region(op: Operation) -> bool:
     return _inline(op, op.regions[0].blocks[0])
 
 
-def _inline_last_region(op: Any) -> bool:
+def _inline_last_region(op: Operation) -> bool:
     return _inline(op, op.regions[len(op.regions) - 1].blocks[0])
 
 
-def _inline(op: Any, block: Any) -> bool:
+def _inline(op: Operation, block: Block) -> bool:
     """What is inside comes out, once, and what it yields takes the place of the results."""
     inside = [each.operation for each in block.operations]
     if not inside:
@@ -281,7 +282,7 @@ def _replace_by_alike(value: Any, candidates: Any) -> bool:
 class _Named(NamedTuple):
     """An attribute of an operation."""
 
-    operation: Any
+    operation: Operation
     name: str
 
 
@@ -310,7 +311,7 @@ def _shrink_attribute(named: _Named) -> bool:
     return True
 
 
-def zero(type_: Any) -> Any:
+def zero(type_: Type) -> Any:
     """The attribute that is a constant 0 of a type; None where there is none."""
     if isinstance(type_, (ir.IntegerType, ir.IndexType)):
         return ir.IntegerAttr.get(type_, 0)

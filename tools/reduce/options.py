@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...support.errors import RelaxError
-from ..command_line import COMMON_OPTIONS, INFORMATION, Arguments, Option, parse_arguments
+from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 
 _OUTPUT, _FAILURE, _LIMITS, _MODULE = "Output", "The failure", "Limits", "Module"
 
@@ -37,7 +37,7 @@ HELP_HEAD = (
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises RelaxError that names the argument at fault."""
     arguments = parse_arguments(argv, OPTIONS)
-    if any(arguments[name] for name in INFORMATION):
+    if arguments.asks:
         return arguments
     if len(arguments.files) != 1:
         raise RelaxError(f"expected one module, as module.mlir, got {', '.join(arguments.files) or 'none'}")

@@ -7,12 +7,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...runtime import ArtifactError, Executable, tensor
+from ...runtime import ArtifactError, Executable
 from ...runtime.artifact import Artifact
 from ...runtime.executable import check_architecture, check_features
 from ...support.errors import RelaxError
 from ..run.inputs import make_inputs
-from ..run.lists import gathered_inputs, spread_inputs
+from ..run.lists import gathered_inputs, passed, spread_inputs
 from ..run.sizes import Sizes
 from .data import Measured
 from .roofline import measured_roofline
@@ -71,13 +71,13 @@ def _measured(
     name: str = entry["name"]
     try:
         values, _ = make_inputs(entry, (), shapes, seed=0)
-        passed = [_passed(value) for value in gathered_inputs(executable.signature(name), values).values()]
-        executable[name].packed(*passed)  # the first call links code and touches memory
+        given = [passed(value) for value in gathered_inputs(executable.signature(name), values).values()]
+        executable[name].packed(*given)  # the first call links code and touches memory
         start = time.perf_counter()
-        executable[name].packed(*passed)
+        executable[name].packed(*given)
         seconds = time.perf_counter() - start
         repeat = max(_LEAST_CALLS, min(_MOST_CALLS, int(_MOST_SECONDS / max(seconds, 1e-9))))
-        profile = executable.profile(name, *passed, repeat=repeat, warmup=0)
+        profile = executable.profile(name, *given, repeat=repeat, warmup=0)
     except Exception as error:  # whatever the program and the functions that it calls raise
         return Measured(
             sizes=sizes, note=f"No times: with random inputs {name} failed, {type(error).__name__}: {error}"
@@ -87,9 +87,3 @@ def _measured(
     return Measured(
         profile.kernels, profile.unprofiled_seconds, profile.between_seconds, sizes, note, measured_roofline()
     )
-
-
-def _passed(value: Any) -> Any:
-    if isinstance(value, list):
-        return [tensor(each) for each in value]
-    return tensor(value) if hasattr(value, "shape") else value

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...passes.core.journal import Journal
+from ..run.sizes import evaluated, symbols_in
 
 _ALIGNMENT = 64  # of buffers in the arena
 
@@ -23,15 +24,16 @@ def _plan(fact: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], sizes: Ma
     positions = [calls[number]["position"] for number in steps]
     starts, arena = _slots(fact, sizes)
     buffers = [_buffer(each, positions, starts, sizes) for each in fact["buffers"]]
-    peak, peak_step = _peak(buffers, len(steps))
+    live = _live(buffers, len(steps))
+    peak = max(live, default=0)
     return {
         "function": fact["function"],
         "steps": steps,
         "arena": arena,
         "peak": peak,
-        "peak_step": peak_step,
-        "live": _live(buffers, len(steps)),
-        "symbolic": sorted({name for text in fact["slots"] for name in _symbols(text)}),
+        "peak_step": live.index(peak) if live else 0,
+        "live": live,
+        "symbolic": sorted({name for text in fact["slots"] for name in symbols_in(text)}),
         "buffers": buffers,
     }
 
@@ -87,24 +89,5 @@ def _live(buffers: Sequence[Mapping[str, Any]], steps: int) -> list[int]:
     return live
 
 
-def _peak(buffers: Sequence[Mapping[str, Any]], steps: int) -> tuple[int, int]:
-    live = _live(buffers, steps)
-    peak = max(live, default=0)
-    return peak, live.index(peak) if live else 0
-
-
 def _evaluate(text: str, sizes: Mapping[str, int]) -> int:
-    from ...dialects.core.symbols import SymExpr, parse
-
-    expression: Any = parse(text)
-    if not isinstance(expression, SymExpr):
-        return int(expression)
-    known = {name: sizes.get(name, 1) for name in expression.variables}
-    return max(int(expression.evaluate(known)), 0)
-
-
-def _symbols(text: str) -> frozenset[str]:
-    from ...dialects.core.symbols import SymExpr, parse
-
-    expression: Any = parse(text)
-    return frozenset(expression.variables) if isinstance(expression, SymExpr) else frozenset()
+    return evaluated(text, {**dict.fromkeys(symbols_in(text), 1), **sizes})

@@ -1,17 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page: one HTML file that holds its style, its scripts and its data, and asks for nothing else."""
+"""relax-compile --report: listens while passes run, measures the program if it can run here, writes the page.
+
+The page is one HTML file that holds its style, its scripts and its data, and asks for nothing else.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
-from importlib import resources
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+
+from ... import __version__
+from ...passes.core.journal import Journal
+from ...runtime.artifact import Artifact
+from ...support.errors import RelaxError
+from ...support.files import write_whole
+from ..command_line import Arguments, parse_shapes
 
 _SCRIPTS = ("text.js", "layout.js", "graph.js", "details.js", "tables.js", "memory.js", "page.js")
 #: In the page, what stands for its parts.
 _PLACES = re.compile("STYLE_PLACE|DATA_PLACE|SCRIPT_PLACE")
+
+
+class Reporting:
+    """The report of one compilation; nothing is done where none is asked for."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self._arguments = arguments
+        self.is_asked_for: bool = arguments["report"] is not None
+        self._shapes = _shapes(arguments)
+        self._before = _earlier(arguments)
+        self._journal = Journal()
+
+    def recording(self) -> AbstractContextManager[Any]:
+        """Around the work that the report tells of."""
+        return self._journal.recording() if self.is_asked_for else nullcontext()
+
+    def check(self, artifact: Artifact) -> None:
+        """Refuses, before anything is written, shapes that do not fit."""
+        if self._shapes:
+            from .measure import check_shapes
+
+            check_shapes(artifact, self._shapes)
+
+    def write(self, artifact: Artifact, source: str) -> None:
+        """Writes the page, whole or not at all."""
+        from .data import Subject, report_data
+        from .measure import measure
+
+        measured = measure(artifact, self._shapes)
+        subject = Subject(os.path.basename(source), self._arguments["target"], __version__, self._options())
+        text = page(report_data(self._journal, subject, artifact, measured, self._before))
+        write_whole(self._arguments["report"], text.encode())
+
+    def _options(self) -> list[tuple[str, str]]:
+        shown = [("-O", str(self._arguments["O"]))]
+        return [*shown, *(("--shape", text) for text in self._arguments["shape"] or ())]
+
+
+def _earlier(arguments: Arguments) -> dict[str, Any] | None:
+    """The report to compare with, read before there is much work."""
+    if arguments["compare"] is None:
+        return None
+    from .compare import read_page
+
+    return read_page(arguments["compare"])
+
+
+def _shapes(arguments: Arguments) -> dict[str, Any]:
+    try:
+        return parse_shapes(arguments["report-shape"], unknown=False)
+    except RelaxError as error:
+        raise RelaxError(error.message.replace("--shape", "--report-shape")) from None
 
 
 def page(data: Mapping[str, Any]) -> str:
@@ -28,4 +91,6 @@ def embedded(data: Mapping[str, Any]) -> str:
 
 
 def _part(name: str) -> str:
+    from importlib import resources  # seldom needed
+
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

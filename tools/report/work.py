@@ -8,7 +8,8 @@ from math import prod
 from typing import Any
 
 from ...dialects.core.infos import bit_width
-from ...dialects.core.symbols import SymbolError, SymExpr, parse
+from ...dialects.core.symbols import SymbolError
+from ..run.sizes import evaluated, symbols_in
 
 #: The sizes of a tensor, None for those that nothing tells.
 Shape = tuple[int | None, ...]
@@ -85,14 +86,9 @@ def _split(text: str) -> list[str]:
 
 def _size(text: str, sizes: Mapping[str, int]) -> int | None:
     try:
-        expression: Any = parse(text)
+        return evaluated(text, sizes) if symbols_in(text) <= sizes.keys() else None
     except SymbolError:  # `?`
         return None
-    if not isinstance(expression, SymExpr):
-        return int(expression)
-    if not set(expression.variables) <= set(sizes):
-        return None
-    return max(int(expression.evaluate({name: sizes[name] for name in expression.variables})), 0)
 
 
 def _bytes(dtype: str, shape: Shape) -> int | None:

@@ -3,24 +3,23 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load, tensor
-from ...runtime.noise import clock_cost, notes_on_calls
+from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
+from ...runtime.noise import clock_cost, notes_on_calls, percentile
 from ...support.errors import RelaxError
-from ..command_line import Arguments, parse_shapes, write_text
+from ...support.files import refuse_overwriting, write_whole
+from ..command_line import Arguments, parse_shapes, terminal_width, write_text
+from ..guard import announce
 from ..information import information
-from ..opt.files import refuse_overwriting
-from ..opt.guard import announce
-from . import benchmark, compare, outputs
+from . import compare, outputs
 from .inputs import make_inputs
-from .lists import gathered_inputs, spread_inputs
+from .lists import gathered_inputs, passed, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
-
-#: What users cause, or the system: told on one line.
-EXPECTED_ERRORS = (RelaxError, ArtifactError, UnknownFunction, UnsupportedArray)
 
 
 class Driver:
@@ -30,8 +29,13 @@ class Driver:
         self.stdout, self.stderr = stdout, stderr
 
     def run(self, argv: Sequence[str]) -> int:
-        """The exit code. Raises EXPECTED_ERRORS."""
-        arguments = parse(argv)
+        """The exit code. Raises RelaxError."""
+        try:
+            return self._run(parse(argv))
+        except (ArtifactError, UnknownFunction, UnsupportedArray) as error:
+            raise RelaxError(str(error)) from error
+
+    def _run(self, arguments: Arguments) -> int:
         told = information(arguments, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False)
         if told is not None:
             write_text(self.stdout, told)
@@ -54,8 +58,8 @@ class Driver:
         self._show(results, arguments)
         self._keep(results, arguments)
         if arguments["benchmark"]:
-            seconds = benchmark.measure(call, **_counts(arguments))
-            write_text(self.stdout, benchmark.report(seconds))
+            seconds = time_calls(call, **_counts(arguments))
+            write_text(self.stdout, times_text(seconds))
             self._note(notes_on_calls(seconds, clock_cost()))
         if arguments["profile"] or arguments["profile-json"] is not None:
             self._profile(executable, name, inputs, arguments)
@@ -74,15 +78,16 @@ class Driver:
             (outputs.write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
 
     def _profile(self, executable: Executable, name: str, inputs: Mapping[str, Any], arguments: Arguments) -> None:
-        from . import profile  # seldom needed
+        from ...runtime.profile_text import profile_text  # seldom needed
 
         announce(f"profiling {name}")
         with _failures_of(name):
-            found = executable.profile(name, *_passed(inputs), **_counts(arguments))
+            found = executable.profile(name, *map(passed, inputs.values()), **_counts(arguments))
         if arguments["profile"]:
-            write_text(self.stdout, profile.report(found, self.stdout))
+            # As wide as a terminal, whole for a pipe or a file.
+            write_text(self.stdout, profile_text(found, terminal_width(self.stdout)))
         if arguments["profile-json"] is not None:
-            profile.write_json(arguments["profile-json"], found)
+            write_whole(arguments["profile-json"], (json.dumps(found.to_dict(), indent=1) + "\n").encode())
         self._note(found.notes)
 
     def _note(self, notes: Iterable[str]) -> None:
@@ -107,23 +112,13 @@ def _files_read(arguments: Arguments) -> list[str]:
 
 def _caller(function: Callable[..., Any], name: str, inputs: Mapping[str, Any]) -> Callable[[], Any]:
     """Calls the function on the inputs. What fails in the program becomes a RelaxError."""
-    passed = _passed(inputs)
+    given = [passed(value) for value in inputs.values()]
 
     def call() -> Any:
         with _failures_of(name):
-            return function(*passed)
+            return function(*given)
 
     return call
-
-
-def _passed(inputs: Mapping[str, Any]) -> list[Any]:
-    return [_as_passed(value) for value in inputs.values()]
-
-
-def _as_passed(value: Any) -> Any:
-    if isinstance(value, list):
-        return [tensor(each) for each in value]
-    return tensor(value) if hasattr(value, "shape") else value
 
 
 @contextmanager
@@ -147,3 +142,24 @@ def _check_numpy() -> None:
         import numpy  # noqa: F401
     except ImportError:
         raise RelaxError("relax-run needs numpy for arrays: pip install numpy") from None
+
+
+def time_calls(call: Callable[[], object], repeat: int = 100, warmup: int = 10) -> list[float]:
+    """Seconds of each call, sorted."""
+    for _ in range(warmup):
+        call()
+    seconds = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return sorted(seconds)
+
+
+def times_text(seconds: Sequence[float]) -> str:
+    """The times on a line, in a unit that suits them."""
+    unit, factor = ("ms", 1e3) if percentile(seconds, 50) >= 1e-3 else ("us", 1e6)
+    shown = [("median", 50), ("p90", 90), ("p99", 99)]
+    parts = [f"{name} {percentile(seconds, share) * factor:.2f}" for name, share in shown]
+    calls = "1 call" if len(seconds) == 1 else f"{len(seconds)} calls"
+    return f"{calls}: {', '.join(parts)}, min {seconds[0] * factor:.2f} {unit}\n"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...runtime import tensor
 from ...support.errors import RelaxError
 
 
@@ -45,3 +46,10 @@ def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}.{index}", item) for index, item in enumerate(value))
         elif value is not None:
             yield name, value
+
+
+def passed(value: Any) -> Any:
+    """An input as a program takes it."""
+    if isinstance(value, list):
+        return [tensor(each) for each in value]
+    return tensor(value) if hasattr(value, "shape") else value

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...runtime.arrays import to_numpy
 from ...support.errors import RelaxError
+from ...support.files import refuse_overwriting, write_whole
 from ...support.suggest import counted
-from ..opt.files import refuse_overwriting, write_whole
 from .sizes import shape_text
 
 # In an archive: the earliest time that it can hold, so that the same arrays give the same bytes.

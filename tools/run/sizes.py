@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from ...support.errors import RelaxError
 from ...support.suggest import counted
@@ -48,14 +47,27 @@ class Sizes:
             return 1
         if isinstance(size, int):
             return size
-        from ...dialects.core.symbols import SymExpr, parse
-
-        expression: Any = parse(size)
-        if not isinstance(expression, SymExpr):
-            return int(expression)
-        for symbol in expression.variables:
+        for symbol in symbols_in(size):
             self.values.setdefault(symbol, 1)
-        return max(expression.evaluate(self.values), 0)
+        return evaluated(size, self.values)
+
+
+def symbols_in(size: str) -> frozenset[str]:
+    """The symbols of an expression. Raises SymbolError where the text is none."""
+    from ...dialects.core.symbols import SymExpr, parse
+
+    expression = parse(size)
+    return frozenset(expression.variables) if isinstance(expression, SymExpr) else frozenset()
+
+
+def evaluated(size: str, values: Mapping[str, int]) -> int:
+    """An expression's value where each of its symbols has one; no size is negative."""
+    from ...dialects.core.symbols import SymExpr, parse
+
+    expression = parse(size)
+    if not isinstance(expression, SymExpr):
+        return int(expression)
+    return max(int(expression.evaluate({name: values[name] for name in expression.variables})), 0)
 
 
 def shape_text(shape: Sequence[Size]) -> str:

@@ -7,6 +7,7 @@ MemoryError (host-lower-errors makes that a status), and it never takes more of 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
 from ....bindings.rewriting import located_error
 from ....dialects.tir import dialect as tir
-from ....emit import linalg, scalar
+from ....emit.numbers import Number, as_i64, constant, number
 from ....passes.bufferize.lifetimes import leaves
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -140,11 +141,11 @@ def _require_memory(op: Any) -> None:
         address = ir.Operation.create(
             "memref.extract_aligned_pointer_as_index", results=[ir.IndexType.get()], operands=[memref]
         ).result
-        there = scalar.compare("!=", address, linalg.constant_index(0), "index")
-        shown = scalar.constant(count, ir.IntegerType.get_signless(64))
+        there = number(address) != 0
+        shown = constant(count, "i64")
         if COUNTED in op.attributes:
             for size in dynamic:
-                shown = scalar.multiply(shown, linalg.as_i64(size), "i64")
+                shown = shown * as_i64(size)
         elif dynamic:
             there, shown = _with_sizes(there, float(count), dynamic)
         what = "temporaries" if ARENA in op.attributes else "a temporary"
@@ -152,12 +153,10 @@ def _require_memory(op: Any) -> None:
         tir.ops["assert"](there, [shown], kind="MemoryError", message=message)
 
 
-def _with_sizes(there: Any, count: float, dynamic: list[Any]) -> tuple[Any, Any]:
+def _with_sizes(there: Number, count: float, dynamic: list[Any]) -> tuple[Number, Number]:
     """Whether the memory is there and its bytes, which do not wrap around as f64, are no more than any memory has;
     and these bytes. Where a size is 0 or less there is nothing to hold."""
-    total = scalar.constant(count, ir.F64Type.get())
-    for size in dynamic:
-        total = scalar.multiply(total, memrefs.as_float(size), "f64")
-    nothing = scalar.compare("<=", total, scalar.constant(0.0, ir.F64Type.get()), "f64")
+    total = math.prod(map(memrefs.as_float, dynamic), start=constant(count, "f64"))
+    nothing = total <= 0.0
     below, shown = memrefs.below(total, memrefs.MOST_BYTES)
-    return scalar.create("arith.andi", scalar.create("arith.ori", there, nothing), below), shown
+    return (there | nothing) & below, shown

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
-from ....emit import linalg
+from ....emit.numbers import as_i64, as_index
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import ARENA
@@ -41,8 +41,8 @@ def _keep(support: Support, alloc: Any) -> None:
     memref = alloc.results[0]
     frees = [use.owner.operation for use in memref.uses if use.owner.operation.name == "memref.dealloc"]
     with alloc.location, ir.InsertionPoint(alloc):
-        size = alloc.operands[0] if len(alloc.operands) else linalg.constant_index(memref.type.shape[0])
-        bytes_ = linalg.as_i64(size)
+        size = alloc.operands[0] if len(alloc.operands) else as_index(memref.type.shape[0])
+        bytes_ = as_i64(size).value
         pointer = support.call("take_arena", bytes_)
         kept = memref_at(pointer, memref.type, [bytes_])
     for free in frees:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....dialects.core.codec import decode
-from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float, is_unsigned
+from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.tir import dialect as tir
-from ....emit import linalg, scalar
+from ....emit.numbers import as_i64, as_index, convert, number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
@@ -132,15 +132,14 @@ def _words(value: Any, info: Info) -> list[Any]:
     if is_float(info.dtype):
         return [passed(value, info)]
     if isinstance(value.type, ir.IndexType):
-        return [linalg.as_i64(value)]
+        return [as_i64(value).value]
     if value.type.width == 64:
         return [value]
-    extend = "arith.extui" if is_unsigned(info.dtype) or info.dtype == "i1" else "arith.extsi"
-    return [scalar.create(extend, value, type_=type_of("i64"))]
+    return [number(value).of(info.dtype).to("i64").value]
 
 
 def _sizes(memref: Any) -> list[Any]:
-    return [linalg.as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in range(memref.type.rank)]
+    return [as_i64(memrefs.as_value(memrefs.dim(memref, axis))).value for axis in range(memref.type.rank)]
 
 
 def _scalar(value: Any, type_: Any) -> Any:
@@ -148,8 +147,8 @@ def _scalar(value: Any, type_: Any) -> Any:
     if isinstance(type_, ir.FloatType):
         return received(value, ScalarInfo(str(type_)))
     if isinstance(type_, ir.IndexType):
-        return linalg.as_index(value)
-    return value if value.type == type_ else scalar.create("arith.trunci", value, type_=type_)
+        return as_index(value).value
+    return value if value.type == type_ else convert("arith.trunci", number(value), type_).value
 
 
 def _give_tensor(support: Support, op: Any) -> list[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The conversion driver: rounds, legality, declines, types; and what happens when a pattern misbehaves."""
+"""The conversion driver: rounds, legality, declines; and what happens when a pattern misbehaves."""
 
 from __future__ import annotations
 
@@ -415,3 +415,16 @@ def several(names: tuple[str, ...], operands: Any) -> Any:
     for name in names:
         value = getattr(rx.relax, name)(value)
     return value
+
+
+def test_casts_that_are_left_are_named() -> None:
+    code = rx.Module.parse("""
+func.func @f(%0: tensor<4xf32>) -> tensor<?xf32> {
+  %1 = builtin.unrealized_conversion_cast %0 : tensor<4xf32> to tensor<?xf32>
+  %2 = "relax.exp"(%1) : (tensor<?xf32>) -> tensor<?xf32>
+  return %2 : tensor<?xf32>
+}""")
+    with pytest.raises(RelaxError) as caught:
+        Conversion("test").run(code)
+    message = "test leaves a cast: tensor<4xf32> is still needed as tensor<?xf32> by relax.exp"
+    assert caught.value.diagnostics[0].message == message

@@ -65,6 +65,15 @@ def test_what_others_write_meanwhile_is_not_lost(capfd: Any) -> None:
     assert capfd.readouterr().err == "another thread's\n"
 
 
+def test_what_others_write_is_not_taken_for_the_reason(capfd: Any) -> None:
+    with (
+        parsing(lambda: os.write(2, b"another thread's\n")),
+        pytest.raises(RelaxError, match="'canonicalize': for the --max-iterations option: 'x' value invalid"),
+    ):
+        pass_manager.check_upstream("canonicalize{max-iterations=x}", "builtin.module", new_context())
+    assert capfd.readouterr().err == "another thread's\n"
+
+
 def test_threads_capture_one_after_the_other(capfd: Any) -> None:
     both_inside = []
     meeting = threading.Barrier(2)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from relax_mlir.bindings.text import print_asm as print_usual
+from relax_mlir.bindings.mlir import print_asm as print_usual
 from relax_mlir.bindings.unique_names import print_asm
 from relax_mlir.tools.split_input import split_input
 
@@ -80,7 +80,7 @@ def test_a_failure_leaves_the_locations(monkeypatch: pytest.MonkeyPatch) -> None
             raise MemoryError
         return print_usual(operation, **options)
 
-    monkeypatch.setattr("relax_mlir.bindings.text.print_asm", fail)
+    monkeypatch.setattr("relax_mlir.bindings.mlir.print_asm", fail)
     with pytest.raises(MemoryError):
         print_asm(module.operation)
     monkeypatch.undo()

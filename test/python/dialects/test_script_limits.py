@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.script.attributes import attribute_text, value_text
-from relax_mlir.dialects.script.locations import location_name
+from relax_mlir.dialects.script.names import location_name
 from relax_mlir.dialects.script.types import dims_text, type_text
 
 ITEMS = 16

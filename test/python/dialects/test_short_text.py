@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 import numpy
-from relax_mlir.bindings.text import print_asm
+from relax_mlir.bindings.mlir import print_asm
 from relax_mlir.dialects.core.short_text import print_short
 
 import relax_mlir as rx

@@ -49,7 +49,8 @@ import relax_mlir.runtime as runtime
 function = runtime.load(sys.argv[1])["pick"]
 import numpy
 print(float(numpy.from_dlpack(function(0))), float(numpy.from_dlpack(function(1))))
-print([name for name in sys.modules if "mlir" in name and not name.startswith(("relax_mlir.runtime", "__editable"))])
+ours = ("relax_mlir.runtime", "relax_mlir.support", "__editable")
+print([name for name in sys.modules if "mlir" in name and not name.startswith(ours)])
 """
 
 

@@ -88,7 +88,7 @@ def test_a_full_disk_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     cache = DiskCache(tmp_path)
-    monkeypatch.setattr(disk_cache, "_write_all", fails)
+    monkeypatch.setattr(disk_cache, "_check", fails)  # which comes behind the data
     cache.put("things", KEY, b"data")
     assert "No space left" in cache.problem
     assert entries(cache) == []

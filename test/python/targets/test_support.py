@@ -13,7 +13,7 @@ from relax_mlir.bindings.context import load_dialects, new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
 from relax_mlir.targets.host.support import Support, define_support, needs_support, unit_text
-from relax_mlir.targets.llvm import native_code
+from relax_mlir.targets.llvm.objects import native_code
 
 import relax_mlir as rx
 from relax_mlir import relax

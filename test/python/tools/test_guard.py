@@ -9,11 +9,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from relax_mlir.tools.opt.guard import Patience
+from relax_mlir.tools.guard import Patience
 
 PRELUDE = """
 import os, signal, sys, time
-from relax_mlir.tools.opt.guard import announce, limited, renamed_on_death, run_guarded, tell_long_stages
+from relax_mlir.tools.guard import announce, limited, kept_on_death, run_guarded, tell_long_stages
 def work():
     {body}
     return 0
@@ -75,15 +75,12 @@ def test_how_work_can_end(body: str, code: int, out: str, errors: str, tmp_path:
 
 
 def test_a_file_for_the_case_of_death(tmp_path: Path) -> None:
-    temporary, final = tmp_path / "temporary", tmp_path / "final"
-    temporary.write_text("last words")
-    body = "with renamed_on_death('temporary', 'final'): {}"
+    body = "with kept_on_death('final', b'last words', 'reproducer') as kept: assert os.path.exists(kept); {}"
     assert guarded(body.replace("{}", "pass"), tmp_path)[0] == 0
-    assert temporary.exists()
+    assert not any(tmp_path.iterdir())
     code, _, errors = guarded(body.replace("{}", "os.abort()"), tmp_path)
-    assert (code, final.read_text()) == (1, "last words")
+    assert (code, [(each.name, each.read_text()) for each in tmp_path.iterdir()]) == (1, [("final", "last words")])
     assert "tool: note: a reproducer was written to final" in errors
-    assert not temporary.exists()
 
 
 def test_an_exception_is_not_the_guard_s_business(tmp_path: Path) -> None:
@@ -114,7 +111,7 @@ def test_a_stage_that_takes_long_is_told_again_and_again() -> None:
 
 def test_a_stage_that_hangs_is_told_from_outside() -> None:
     body = f"tell_long_stages(); announce('compiling k')\n    with limited(20): {FOREVER}"
-    code = "from relax_mlir.tools.opt import guard\nguard._LONG_S = 0\n" + PRELUDE.replace("{body}", body)
+    code = "from relax_mlir.tools import guard\nguard._LONG_S = 0\n" + PRELUDE.replace("{body}", body)
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         line = process.stderr.readline()

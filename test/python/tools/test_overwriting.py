@@ -14,8 +14,8 @@ import numpy
 import onnx
 import pytest
 from relax_mlir.support.errors import RelaxError
+from relax_mlir.support.files import refuse_overwriting
 from relax_mlir.tools import relax_compile, relax_opt, relax_run
-from relax_mlir.tools.opt.files import refuse_overwriting
 
 import relax_mlir as rx
 

@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from relax_mlir.tools.reduce.sizes import smaller_texts
+from relax_mlir.tools.reduce.search import smaller_texts
 from relax_mlir.tools.relax_reduce import run
 
 import relax_mlir as rx
@@ -224,7 +224,7 @@ def test_a_crash_of_the_tool_leaves_the_smallest_so_far(tmp_path: Path) -> None:
     code = """
         import os
         from relax_mlir.tools import relax_reduce
-        from relax_mlir.tools.opt import guard
+        from relax_mlir.tools import guard
         def work():
             from relax_mlir.tools.reduce import driver
             found = driver.Driver._found

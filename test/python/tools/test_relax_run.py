@@ -18,7 +18,8 @@ import pytest
 import tvm_ffi
 from noise import without_noise
 from relax_mlir.tools.relax_run import run
-from relax_mlir.tools.run import benchmark, compare
+from relax_mlir.tools.run import compare, driver
+from relax_mlir.tools.run.driver import times_text
 from relax_mlir.tools.run.inputs import random_array
 from relax_mlir.tools.run.outputs import write_folder
 
@@ -207,7 +208,7 @@ def test_benchmark(program: Path) -> None:
 
 
 def test_noise_is_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "measure", lambda call, **counts: sorted([1e-3] * 8 + [3e-3] * 2))
+    monkeypatch.setattr(driver, "time_calls", lambda call, **counts: sorted([1e-3] * 8 + [3e-3] * 2))
     stderr = io.StringIO()
     assert run([str(program), "--shape=x:5,4", "--benchmark"], io.StringIO(), io.StringIO(), stderr) == 0
     assert stderr.getvalue().startswith(
@@ -217,9 +218,9 @@ def test_noise_is_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_percentiles() -> None:
     seconds = [index / 1000 for index in range(1, 101)]
-    assert [benchmark.percentile(seconds, share) for share in (50, 90, 99)] == [0.05, 0.09, 0.099]
-    assert benchmark.report(seconds) == "100 calls: median 50.00, p90 90.00, p99 99.00, min 1.00 ms\n"
-    assert benchmark.report([2e-6]) == "1 call: median 2.00, p90 2.00, p99 2.00, min 2.00 us\n"
+    assert [driver.percentile(seconds, share) for share in (50, 90, 99)] == [0.05, 0.09, 0.099]
+    assert times_text(seconds) == "100 calls: median 50.00, p90 90.00, p99 99.00, min 1.00 ms\n"
+    assert times_text([2e-6]) == "1 call: median 2.00, p90 2.00, p99 2.00, min 2.00 us\n"
 
 
 def model(path: Path, operator: str) -> Path:

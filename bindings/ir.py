@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""MLIR's classes by their names, for annotations: the wheel ships no stubs, ir.pyi says what is used here."""
+
+from __future__ import annotations
+
+from .mlir import ir as _ir
+
+Attribute, Type, Location, Context = _ir.Attribute, _ir.Type, _ir.Location, _ir.Context
+Value, OpResult, BlockArgument = _ir.Value, _ir.OpResult, _ir.BlockArgument
+Operation, OpView, OperationBase = _ir.Operation, _ir.OpView, _ir._OperationBase
+Block, Region, InsertionPoint, Module = _ir.Block, _ir.Region, _ir.InsertionPoint, _ir.Module
+AffineMap = _ir.AffineMap

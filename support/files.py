@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writing files so that nobody ever sees half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO
+
+from .errors import RelaxError
+
+StrPath = str | os.PathLike[str]
+
+
+@contextlib.contextmanager
+def replacing(
+    path: StrPath, prefix: str = ".relax-", *, mode: int | None = None, is_durable: bool = False
+) -> Iterator[IO[bytes]]:
+    """A new file beside another, whose place it takes at the end, or goes; without `mode` it has that of new files.
+
+    `is_durable`: the bytes are on the disk before they have the name; what can be made again need not wait for it.
+    """
+    temporary = hidden_beside(path, prefix)
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            if is_durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def hidden_beside(path: StrPath, prefix: str = ".relax-") -> str:
+    """The name of a new file in the same folder."""
+    return os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
+
+
+def mode_of(path: StrPath) -> int | None:
+    """That of a file that is there."""
+    return os.stat(path).st_mode & 0o777 if os.path.exists(path) else None
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Writes a file whole or not at all; one that is there keeps its mode. Raises RelaxError."""
+    try:
+        if is_special(path):
+            # A device or a pipe cannot be replaced; writing to it is what was asked for.
+            with open(path, "wb") as file:
+                file.write(data)
+            return
+        if os.path.exists(path) and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with replacing(os.path.realpath(path), mode=mode_of(path)) as file:
+            file.write(data)
+    except OSError as error:
+        raise RelaxError(f"cannot write output file '{path}': {error.strerror}") from None
+
+
+def refuse_unwritable(path: str | None) -> None:
+    """Refuses before the work what could not be written after it."""
+    if path in (None, "-"):
+        return
+    parent = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(parent):
+        raise RelaxError(f"cannot write output file '{path}': there is no folder '{parent}'")
+    if os.path.isdir(path):
+        raise RelaxError(f"cannot write output file '{path}': it is a folder")
+
+
+def is_special(path: StrPath) -> bool:
+    """A device, a pipe, a folder: nothing that a file could replace."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[str]) -> None:
+    """Refuses files to write, by the options that name them, that are files to read, by whatever name or link.
+
+    Raises RelaxError. Standard streams ("-"), devices and pipes are nobody's loss.
+    """
+    read = {name: status for name in inputs if (status := _status(name)) is not None}
+    for option, path in outputs.items():
+        status = None if path is None else _status(path)
+        if status is None:
+            continue
+        for name in [name for name, other in read.items() if os.path.samestat(other, status)]:
+            same = "" if name == path else f", which is the same file as '{name}'"
+            raise RelaxError(f"{option} names an input, '{path}'{same}: it would be overwritten")
+
+
+def _status(path: str) -> os.stat_result | None:
+    """Of a file; nothing where there is none that could be overwritten."""
+    try:
+        return os.stat(path) if path != "-" and not is_special(path) else None
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ruff: noqa: E501  # a table of one line per option reads best
+"""relax-opt's options. mlir-opt's names where mlir-opt has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
+from ..command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, spelling
+from ..split_input import SPLIT_MARKER
+
+_GENERAL, _PRINT, _WATCH, _LIST = "General", "Printing", "Watching passes", "Information"
+
+OPTIONS: dict[str, Option] = {
+    "o": Option("text", _GENERAL, "where the output goes: a file, which is written whole or not at all, or standard output ('-', the default)", "file", "-"),
+    "pass-pipeline": Option("text", _GENERAL, "the passes to run, as builtin.module(a{opt=1},func.func(b,c)); passes without nesting may be flags instead: --a=opt=1", "pipeline"),
+    "split-input-file": Option("text", _GENERAL, f"cut the input behind each line that ends in the marker ({SPLIT_MARKER} where none is given) and process each part by itself; an error in one does not stop the others", "marker", bare=SPLIT_MARKER),
+    "output-split-marker": Option("text", _GENERAL, f"the line between the outputs of the parts; {SPLIT_MARKER} is the default", "marker", SPLIT_MARKER),
+    "verify-diagnostics": Option("text", _GENERAL, "for tests: succeed if the input's comments, as '// expected-error {{text}}', announce all that is reported, and all that they announce is reported; with only-expected, others may be reported too", "all|only-expected", choices=("all", "only-expected"), bare="all"),
+    "verify-each": Option("flag", _GENERAL, "do not check after each pass that the IR is valid: faster, and a pass that breaks it is found later or never", default=True),
+    "verify-roundtrip": Option("flag", _GENERAL, "fail if the input, printed as text or written as bytecode, is not read back as the same IR", default=False),
+    "allow-unregistered-dialect": Option("flag", _GENERAL, "accept operations, types and attributes of dialects that nobody has defined; nothing checks them", default=False),
+    "no-implicit-module": Option("flag", _GENERAL, "run the passes on the input's one outermost operation as it is; without this option all that is not a module is put into one", default=False),
+    "irdl-file": Option("text", _GENERAL, "before the input is read, define the dialects that this file describes in IRDL", "file"),
+    "irdl-names": Option("flag", _GENERAL, "for tools that know this project's dialects by --dump-irdl: read and write relax.nn.x as relax.nn_x, which is how IRDL can spell it", default=False),
+    "load-plugin": Option("list", _GENERAL, "import this Python module or file first; the passes, dialects and targets that it registers are known then; may be given several times", "module"),
+    "mlir-disable-threading": Option("flag", _GENERAL, "changes nothing, for scripts that pass it to mlir-opt: nothing runs in threads here", default=False),
+    "print-script": Option("flag", _PRINT, "print in a short form like Python's instead of MLIR's syntax; it is for people, nothing reads it back", default=False),
+    "emit-bytecode": Option("flag", _PRINT, "write MLIR's binary form instead of text", default=False),
+    "emit-bytecode-version": Option("number", _PRINT, "write an older version of the binary form, for older tools; the newest is the default", "version"),
+    "mlir-print-op-generic": Option("flag", _PRINT, "print each operation as \"name\"(operands) {attributes} : types, even if it has a syntax of its own", default=False),
+    "mlir-print-debuginfo": Option("flag", _PRINT, "print behind each operation where it comes from: loc(\"file\":line:column)", default=False),
+    "mlir-pretty-debuginfo": Option("flag", _PRINT, "the same in a shorter form, which cannot be read back", default=False),
+    "mlir-print-local-scope": Option("flag", _PRINT, "print types, attributes and locations where they are used, not as aliases (#map, #loc1) around the IR", default=False),
+    "mlir-print-unique-ssa-ids": Option("flag", _PRINT, "give no two values the same name, not even in different functions", default=False),
+    "mlir-print-op-on-diagnostic": Option("flag", _PRINT, "leave out the note 'see current operation' that MLIR adds to errors about operations", default=True),
+    "mlir-elide-elementsattrs-if-larger": Option("number", _PRINT, "print __elided__ for constants with more than n elements; the output cannot be read back", "n"),
+    "mlir-elide-resource-strings-if-larger": Option("number", _PRINT, "leave out the data of resources that take more than n characters as text", "n"),
+    "mlir-print-ir-before": Option("names", _WATCH, "print the IR, to standard error, before each run of these passes (separated by commas)", "pass"),
+    "mlir-print-ir-after": Option("names", _WATCH, "print the IR after each run of these passes", "pass"),
+    "mlir-print-ir-before-all": Option("flag", _WATCH, "print the IR before every pass", default=False),
+    "mlir-print-ir-after-all": Option("flag", _WATCH, "print the IR after every pass", default=False),
+    "mlir-print-ir-after-change": Option("flag", _WATCH, "print the IR after passes that have changed it, and not after the others", default=False),
+    "mlir-print-ir-after-failure": Option("flag", _WATCH, "print the IR that a failing pass leaves behind, in generic form", default=False),
+    "mlir-print-ir-module-scope": Option("flag", _WATCH, "print all of the module, even if the pass runs on a function in it", default=False),
+    "mlir-print-ir-tree-dir": Option("text", _WATCH, "write what the options above print to files in this folder: a folder for each operation that passes run on, builtin_module_m/func_func_f/0_1_cse.mlir", "folder"),
+    "mlir-timing": Option("flag", _WATCH, "print, to standard error, how long parsing, each pass, and printing took", default=False),
+    "mlir-pass-statistics": Option("flag", _WATCH, "print what each pass did: on how many operations it ran, which operations are more or fewer behind it, and how often each pattern written in Python was applied; what upstream's passes count themselves is compiled out of MLIR's wheel", default=False),
+    "mlir-pass-statistics-display": Option("text", _WATCH, "list the statistics by the passes' names (list), or in the order in which passes first ran, under what they ran on (pipeline, the default)", "list|pipeline", "pipeline", ("list", "pipeline")),
+    "dump-pass-pipeline": Option("flag", _WATCH, "print the passes that will run as a pipeline, with what is nested and which options are not the defaults", default=False),
+    "mlir-pass-pipeline-crash-reproducer": Option("text", _WATCH, "if a pass fails or crashes, write the IR from before the passes, with the pipeline, to this file", "file"),
+    "mlir-generate-reproducer": Option("text", _WATCH, "write the same file in any case", "file"),
+    "run-reproducer": Option("flag", _WATCH, "run the pipeline in the input, which one of these two options has written", default=False),
+    "list-passes": Option("flag", _LIST, "list all passes with a line on each: this project's, installed plug-ins', upstream's", default=False),
+    "show-dialects": Option("flag", _LIST, "list the dialects that the input may use", default=False),
+    "list-ops": Option("flag", _LIST, "list the operators of the dialects written in Python, with a line on each", default=False),
+    "list-legalizations": Option("text", _LIST, "list which operator has a rule that lowers it, for which target, written where; with a target, the rule that it tries first", "target", bare=""),
+    "list-intrinsics": Option("text", _LIST, "the same for scalar functions inside of kernels, as tir.exp", "target", bare=""),
+    "dump-irdl": Option("text", _LIST, "print a dialect written in Python as IRDL, for --irdl-file of mlir-opt", "dialect"),
+    **COMMON_OPTIONS,
+}  # fmt: skip
+
+#: Options that ask for what the tool knows, not for work.
+INFORMATION = tuple(name for name, option in OPTIONS.items() if option.group == _LIST and name != "traceback")
+
+_NAMING_PASSES = ("mlir-print-ir-before", "mlir-print-ir-after")
+_PRINTING_IR = (*_NAMING_PASSES, *(f"mlir-print-ir-{when}" for when in ("before-all", "after-all", "after-change", "after-failure")))  # fmt: skip
+
+
+def parse(argv: Sequence[str], is_pass: Callable[[str], bool], pass_names: Callable[[], list[str]]) -> Arguments:
+    """Raises RelaxError that names the argument at fault."""
+    parsed = parse_arguments(argv, OPTIONS, is_pass=is_pass, pass_names=pass_names)
+    if len(parsed.files) > 1:
+        raise RelaxError(f"one input file at a time, got {', '.join(parsed.files)}")
+    parsed.files = parsed.files or ["-"]
+    for name in _NAMING_PASSES:
+        for unknown in [given for given in parsed[name] or () if not is_pass(given)]:
+            raise RelaxError(f"option --{name}: unknown pass '{unknown}'{suggest(unknown, pass_names())}")
+    _check_together(parsed)
+    return parsed
+
+
+def _check_together(parsed: Arguments) -> None:
+    if parsed.passes and parsed["pass-pipeline"] is not None:
+        raise RelaxError("--pass-pipeline cannot be used together with single passes; put them into the pipeline")
+    if parsed["run-reproducer"] and (parsed.passes or parsed["pass-pipeline"] is not None):
+        raise RelaxError("--run-reproducer takes the pipeline from the input file; give no other")
+    if parsed["print-script"] and parsed["emit-bytecode"]:
+        raise RelaxError("--print-script and --emit-bytecode exclude each other")
+    if parsed["mlir-print-unique-ssa-ids"] and parsed["print-script"]:
+        raise RelaxError("--print-script has names of its own: --mlir-print-unique-ssa-ids is for MLIR's syntax")
+    if parsed["mlir-print-ir-tree-dir"] is not None and not any(parsed[name] for name in _PRINTING_IR):
+        which = ", ".join(map(spelling, _PRINTING_IR))
+        raise RelaxError(f"--mlir-print-ir-tree-dir tells where to print, not when: give one of {which} too")
