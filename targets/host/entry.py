@@ -27,6 +27,7 @@ from .support import Support, cut, short
 
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
+_ENTRY = "relax.entry"
 
 
 def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
@@ -41,6 +42,7 @@ def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
         attributes = {
             "sym_name": ir.StringAttr.get(abi.EXPORT_PREFIX + name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+            _ENTRY: ir.UnitAttr.get(),
             # Errors begin with it.
             OPERATOR: ir.StringAttr.get(short(name)),
         }
@@ -53,7 +55,7 @@ def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
 
 def is_entry(function: Any) -> bool:
     """Whether it is such a function."""
-    return ir.StringAttr(function.attributes["sym_name"]).value.startswith(abi.EXPORT_PREFIX)
+    return _ENTRY in function.attributes
 
 
 class EntrySizes(Sizes):
