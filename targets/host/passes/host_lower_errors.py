@@ -21,7 +21,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
-from ..entry import is_entry
+from ..entry import ENTRY, is_entry
 from ..llvm_ops import PTR, constant
 from ..support import Support, cut
 from .host_name_functions import name_in_program
@@ -45,6 +45,10 @@ class LowerErrors(Pass):
         program = _Program(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
+                if len(functions[name].attributes["function_type"].value.results):
+                    raise located_error(
+                        f"function '{name}' returns a value, which has no place beside a status", op.location
+                    )
                 _FailingFunction(program, functions[name]).run()
 
 
@@ -151,6 +155,8 @@ class _FailingFunction:
         # It returns a status, which no PrimFunc does, and no graph function.
         for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name != OPERATOR]:
             del function.attributes[name]
+        if not self._is_told:
+            function.attributes[ENTRY] = ir.UnitAttr.get()
 
     # ---- while control flow is structured: what is to be given back where ----
 
