@@ -27,6 +27,8 @@ from .support import Support, cut, short
 
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
 CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
+#: On what says itself where its errors come from: such functions and, once lowered, those of the graph.
+ENTRY = "relax.entry"
 
 
 def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
@@ -41,6 +43,7 @@ def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
         attributes = {
             "sym_name": ir.StringAttr.get(abi.EXPORT_PREFIX + name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+            ENTRY: ir.UnitAttr.get(),
             # Errors begin with it.
             OPERATOR: ir.StringAttr.get(short(name)),
         }
@@ -53,7 +56,7 @@ def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
 
 def is_entry(function: Any) -> bool:
     """Whether it is such a function."""
-    return ir.StringAttr(function.attributes["sym_name"]).value.startswith(abi.EXPORT_PREFIX)
+    return ENTRY in function.attributes
 
 
 class EntrySizes(Sizes):

@@ -49,8 +49,7 @@ llvm.mlir.global internal constant @__relax_out_of_memory("out of memory\00")
 // takes fewer lets zeros vanish with %.0lld. MESSAGE_BYTES in support.py is the room that there is.
 llvm.func hidden @__relax_fail(%kind: !ptr, %format: !ptr, %where: !ptr, %a: i64, %b: i64, %c: i64,
     %d: i64) -> i32 attributes {passthrough = ["cold", "noinline"]} {
-  %size = llvm.mlir.constant(2048 : i64) : i64
-  %status = llvm.mlir.constant(-1 : i32) : i32
+  %size = llvm.mlir.constant(2048 : i64) : i64  %status = llvm.mlir.constant(-1 : i32) : i32
   %buffer = llvm.alloca %size x i8 : (i64) -> !ptr
   %length = llvm.call @snprintf(%buffer, %size, %format, %where, %a, %b, %c, %d)
     vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!ptr, i64, !ptr, !ptr, i64, i64, i64, i64) -> i32
@@ -61,8 +60,7 @@ llvm.func hidden @__relax_fail(%kind: !ptr, %format: !ptr, %where: !ptr, %a: i64
 llvm.mlir.global internal constant @__relax_wrong_dtype("%s expected dtype %s, got %.*s\00")
 llvm.func internal @__relax_fail_dtype(%where: !ptr, %expected: !ptr, %tensor: !ptr) -> i32
     attributes {passthrough = ["cold", "noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
   %first_object = llvm.mlir.constant(64 : i32) : i32
   %kind = llvm.mlir.addressof @__relax_type_error : !ptr
   %format = llvm.mlir.addressof @__relax_wrong_dtype : !ptr
@@ -116,12 +114,9 @@ llvm.func internal @__relax_print(%at: !ptr, %end: !ptr, %format: !ptr, %number:
 // A ValueError: the format takes `where`, three numbers, and a tensor's shape by %s, the first 16 sizes of it.
 llvm.func internal @__relax_fail_shape(%format: !ptr, %where: !ptr, %a: i64, %b: i64, %c: i64,
     %tensor: !ptr) -> i32 attributes {passthrough = ["cold", "noinline"]} {
-  %size = llvm.mlir.constant(512 : i64) : i64
-  %c0 = llvm.mlir.constant(0 : i32) : i32
-  %c1 = llvm.mlir.constant(1 : i32) : i32
-  %most = llvm.mlir.constant(16 : i32) : i32
-  %highest = llvm.mlir.constant(64 : i32) : i32
-  %open = llvm.mlir.constant(40 : i8) : i8
+  %size = llvm.mlir.constant(512 : i64) : i64  %c0 = llvm.mlir.constant(0 : i32) : i32
+  %c1 = llvm.mlir.constant(1 : i32) : i32  %most = llvm.mlir.constant(16 : i32) : i32
+  %highest = llvm.mlir.constant(64 : i32) : i32  %open = llvm.mlir.constant(40 : i8) : i8
   %first = llvm.mlir.addressof @__relax_number_format : !ptr
   %next = llvm.mlir.addressof @__relax_next_number_format : !ptr
   %close_one = llvm.mlir.addressof @__relax_close_one : !ptr
@@ -178,10 +173,8 @@ llvm.mlir.global internal constant @__relax_wrong_kind("%s expected %s, got %.*s
 // Whether the type index of a value is one of `kinds`: bit i stands for the value type i, bit 32 + i for the object
 // type 64 + i.
 llvm.func hidden @__relax_check_kind(%any: !ptr, %where: !ptr, %expected: !ptr, %kinds: i64) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %half = llvm.mlir.constant(32 : i32) : i32
-  %first_object = llvm.mlir.constant(64 : i32) : i32
-  %no = llvm.mlir.constant(false) : i1
+  %ok = llvm.mlir.constant(0 : i32) : i32  %half = llvm.mlir.constant(32 : i32) : i32
+  %first_object = llvm.mlir.constant(64 : i32) : i32  %no = llvm.mlir.constant(false) : i1
   %index = llvm.load %any : !ptr -> i32
   %is_value = llvm.icmp "ult" %index, %half : i32
   %from_first = llvm.sub %index, %first_object : i32
@@ -247,16 +240,11 @@ llvm.mlir.global internal constant @__relax_misaligned(
 // `dtype` and `shape` are that as messages have it. Leaves the address of the elements behind `out`, then the sizes.
 llvm.func hidden @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %shape: !ptr,
     %expected: !ptr, %out: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %no = llvm.mlir.constant(false) : i1
-  %null = llvm.mlir.zero : !ptr
-  %cpu = llvm.mlir.constant(1 : i32) : i32
-  %any_size = llvm.mlir.constant(-1 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32  %c0 = llvm.mlir.constant(0 : i64) : i64
+  %c1 = llvm.mlir.constant(1 : i64) : i64  %no = llvm.mlir.constant(false) : i1  %null = llvm.mlir.zero : !ptr
+  %cpu = llvm.mlir.constant(1 : i32) : i32  %any_size = llvm.mlir.constant(-1 : i64) : i64
   %address_space = llvm.mlir.constant(144115188075855872 : i64) : i64  // 2^57: x86-64 with five levels of page tables
-  %no_kinds = llvm.mlir.constant(0 : i64) : i64
-  %object_kind = llvm.mlir.constant(70 : i32) : i32
+  %no_kinds = llvm.mlir.constant(0 : i64) : i64  %object_kind = llvm.mlir.constant(70 : i32) : i32
   %pointer_kind = llvm.mlir.constant(7 : i32) : i32
   %a_tensor = llvm.mlir.addressof @__relax_a_tensor : !ptr
   %value_error = llvm.mlir.addressof @__relax_value_error : !ptr
@@ -335,12 +323,12 @@ llvm.func hidden @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %
   %next_axis = llvm.add %axis, %c1 : i64
   %size_out = llvm.getelementptr %out[%next_axis] : (!ptr, i64) -> !ptr, i64
   llvm.store %size, %size_out : i64, !ptr
-  %same_size = llvm.icmp "eq" %size, %wanted : i64
-  llvm.cond_br %same_size, ^head(%next_axis : i64), ^other
-^other:
   %may_differ = llvm.icmp "eq" %wanted, %any_size : i64
+  llvm.cond_br %may_differ, ^natural, ^fixed
+^fixed:
+  %same_size = llvm.icmp "eq" %size, %wanted : i64
   %wrong_size = llvm.mlir.addressof @__relax_wrong_size : !ptr
-  llvm.cond_br %may_differ weights([2000, 1]), ^natural,
+  llvm.cond_br %same_size weights([2000, 1]), ^head(%next_axis : i64),
     ^refuse_shape(%wrong_size, %axis, %wanted, %size : !ptr, i64, i64, i64)
 ^natural:
   %is_natural = llvm.icmp "sge" %size, %c0 : i64
@@ -466,8 +454,7 @@ llvm.func hidden @__relax_move(%from: !ptr, %to: !ptr) {
 
 // Leaves a value at a place, with a reference of its own where it is an object.
 llvm.func hidden @__relax_give_object(%any: !ptr, %place: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %first_object = llvm.mlir.constant(64 : i32) : i32
+  %ok = llvm.mlir.constant(0 : i32) : i32  %first_object = llvm.mlir.constant(64 : i32) : i32
   %value = llvm.load %any : !ptr -> !any
   llvm.store %value, %place : !any, !ptr
   %index = llvm.load %any : !ptr -> i32
@@ -487,10 +474,8 @@ llvm.func hidden @__relax_give_object(%any: !ptr, %place: !ptr) -> i32 {
 // DLPack's header, the tensor, its shape and strides lie in one block, whose deleter is `free` itself: tensors may
 // outlive the program.
 llvm.func internal @__relax_wrap(%block: !ptr, %data: !ptr, %rank: i32, %dtype: i32, %shape: !ptr, %any: !ptr) -> i32 {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %no = llvm.mlir.constant(0 : i32) : i32
-  %cpu = llvm.mlir.constant(1 : i32) : i32
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %no = llvm.mlir.constant(0 : i32) : i32  %cpu = llvm.mlir.constant(1 : i32) : i32
   %tensor_kind = llvm.mlir.constant(70 : i64) : i64
   %deleter = llvm.mlir.addressof @free : !ptr
   %long_rank = llvm.sext %rank : i32 to i64
@@ -542,18 +527,13 @@ llvm.mlir.global internal constant @__relax_impossible(
 // aligned_alloc looks for them, which cost more than half a call's time.
 llvm.func hidden @__relax_allocate(%label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr,
     %any: !ptr) -> i32 attributes {passthrough = ["noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %c16 = llvm.mlir.constant(16 : i64) : i64
-  %no = llvm.mlir.constant(0 : i32) : i32
-  %last = llvm.mlir.constant(63 : i64) : i64
-  %mask = llvm.mlir.constant(-64 : i64) : i64
-  %header = llvm.mlir.constant(80 : i64) : i64
-  %cpu = llvm.mlir.constant(1 : i32) : i32
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %c16 = llvm.mlir.constant(16 : i64) : i64  %no = llvm.mlir.constant(0 : i32) : i32
+  %last = llvm.mlir.constant(63 : i64) : i64  %mask = llvm.mlir.constant(-64 : i64) : i64
+  %header = llvm.mlir.constant(80 : i64) : i64  %cpu = llvm.mlir.constant(1 : i32) : i32
   %tensor_kind = llvm.mlir.constant(70 : i64) : i64
   %largest = llvm.mlir.constant(4.0e18 : f64) : f64  // bytes of a tensor: below 2^62
-  %fone = llvm.mlir.constant(1.0 : f64) : f64
-  %false = llvm.mlir.constant(false) : i1
+  %fone = llvm.mlir.constant(1.0 : f64) : f64  %false = llvm.mlir.constant(false) : i1
   %null = llvm.mlir.zero : !ptr
   %prototype = llvm.alloca %c1 x !tensor : (i64) -> !ptr
   %long_rank = llvm.sext %rank : i32 to i64
@@ -635,8 +615,7 @@ llvm.func hidden @__relax_data(%any: !ptr) -> !ptr {
 }
 
 llvm.func internal @__relax_product(%first: i64, %rank: i32, %shape: !ptr) -> i64 {
-  %c0 = llvm.mlir.constant(0 : i32) : i32
-  %c1 = llvm.mlir.constant(1 : i32) : i32
+  %c0 = llvm.mlir.constant(0 : i32) : i32  %c1 = llvm.mlir.constant(1 : i32) : i32
   llvm.br ^head(%c0, %first : i32, i64)
 ^head(%axis: i32, %total: i64):
   %more = llvm.icmp "slt" %axis, %rank : i32
@@ -671,10 +650,8 @@ llvm.func hidden @__relax_give_tensor(%label: !ptr, %rank: i32, %dtype: i32, %by
 llvm.mlir.global internal constant @__relax_no_copy("%s, %lld bytes needed\00")
 // Leaves the address of a copy of a checked tensor's elements, for `free` to end.
 llvm.func hidden @__relax_take_tensor(%any: !ptr, %bytes: i64, %out: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c64 = llvm.mlir.constant(64 : i64) : i64
-  %mask = llvm.mlir.constant(-64 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32  %c0 = llvm.mlir.constant(0 : i64) : i64
+  %c64 = llvm.mlir.constant(64 : i64) : i64  %mask = llvm.mlir.constant(-64 : i64) : i64
   %null = llvm.mlir.zero : !ptr
   %tensor_at = llvm.call @__relax_tensor(%any) : (!ptr) -> !ptr
   %tensor = llvm.load %tensor_at : !ptr -> !tensor
@@ -706,10 +683,8 @@ llvm.mlir.global internal constant @__relax_no_function(
   "no global function '%s' is registered (tvm_ffi.register_global_func)\00")
 llvm.func internal @__relax_find_global(%slot: !ptr, %name: !ptr, %length: i64) -> !ptr
     attributes {passthrough = ["cold", "noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %zero = llvm.mlir.constant(0 : i32) : i32
-  %null = llvm.mlir.zero : !ptr
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %zero = llvm.mlir.constant(0 : i32) : i32  %null = llvm.mlir.zero : !ptr
   %text = llvm.alloca %c1 x !llvm.struct<(ptr, i64)> : (i64) -> !ptr
   %out = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   llvm.store %null, %out : !ptr, !ptr
@@ -746,9 +721,7 @@ llvm.func internal @__relax_find_global(%slot: !ptr, %name: !ptr, %length: i64) 
 llvm.mlir.global internal constant @__relax_no_error(
   "'%s' has failed with an exception whose text cannot be shown\00")
 llvm.func internal @__relax_ensure_error(%name: !ptr) attributes {passthrough = ["cold", "noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %null = llvm.mlir.zero : !ptr
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %out = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   llvm.store %null, %out : !ptr, !ptr
   llvm.call @TVMFFIErrorMoveFromRaised(%out) : (!ptr) -> ()
@@ -771,8 +744,7 @@ llvm.func internal @__relax_ensure_error(%name: !ptr) attributes {passthrough = 
 // function from the first call on.
 llvm.func internal @__relax_call_global(%slot: !ptr, %name: !ptr, %length: i64, %args: !ptr,
     %count: i32, %result: !ptr) -> i32 {
-  %null = llvm.mlir.zero : !ptr
-  %failure = llvm.mlir.constant(-1 : i32) : i32
+  %null = llvm.mlir.zero : !ptr  %failure = llvm.mlir.constant(-1 : i32) : i32
   %zero = llvm.mlir.constant(0 : i32) : i32
   %kept = llvm.load %slot atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
   %known = llvm.icmp "ne" %kept, %null : !ptr
@@ -796,10 +768,8 @@ llvm.mlir.global internal constant @__relax_no_header("%s: %lld bytes needed\00"
 // A tensor of memory that is there, for the time of a call.
 llvm.func internal @__relax_borrow(%rank: i32, %dtype: i32, %shape: !ptr, %data: !ptr, %any: !ptr) -> i32
     attributes {passthrough = ["noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c16 = llvm.mlir.constant(16 : i64) : i64
-  %header = llvm.mlir.constant(80 : i64) : i64
-  %null = llvm.mlir.zero : !ptr
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c16 = llvm.mlir.constant(16 : i64) : i64
+  %header = llvm.mlir.constant(80 : i64) : i64  %null = llvm.mlir.zero : !ptr
   %long_rank = llvm.sext %rank : i32 to i64
   %dims = llvm.mul %long_rank, %c16 : i64
   %size = llvm.add %header, %dims : i64
@@ -823,8 +793,7 @@ llvm.mlir.global internal constant @__relax_kept(
   "a function that was called has kept a tensor that lives only during the call: it must copy it\00")
 // Ends what borrow began; a RuntimeError where somebody kept the tensor.
 llvm.func internal @__relax_give_back(%any: !ptr) -> i32 attributes {passthrough = ["noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %one = llvm.mlir.constant(1 : i32) : i32
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %one = llvm.mlir.constant(1 : i32) : i32
   %payload_at = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8
   %tensor = llvm.load %payload_at : !ptr -> !ptr
   %count = llvm.load %tensor atomic acquire {alignment = 8 : i64} : !ptr -> i32
@@ -846,13 +815,9 @@ llvm.func internal @__relax_give_back(%any: !ptr) -> i32 attributes {passthrough
 // object (type index -1) is there by the address of a value.
 llvm.func hidden @__relax_call(%slot: !ptr, %name: !ptr, %length: i64, %kinds: !ptr, %count: i32,
     %words: !ptr, %result: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %failure = llvm.mlir.constant(-1 : i32) : i32
-  %one = llvm.mlir.constant(1 : i32) : i32
-  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %none = llvm.mlir.zero : !any
-  %tensor_kind = llvm.mlir.constant(70 : i64) : i64
-  %object_kind = llvm.mlir.constant(-1 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32  %failure = llvm.mlir.constant(-1 : i32) : i32
+  %one = llvm.mlir.constant(1 : i32) : i32  %c1 = llvm.mlir.constant(1 : i64) : i64  %none = llvm.mlir.zero : !any
+  %tensor_kind = llvm.mlir.constant(70 : i64) : i64  %object_kind = llvm.mlir.constant(-1 : i64) : i64
   %args = llvm.alloca %count x !any {alignment = 8 : i64} : (i32) -> !ptr
   llvm.br ^head(%ok, %words : i32, !ptr)
 ^head(%i: i32, %word: !ptr):
@@ -959,13 +924,9 @@ llvm.mlir.global internal constant @__relax_no_list("%s: a list of %lld tensors\
 // a row of integers for each tensor, its number of elements and its shape.
 llvm.func hidden @__relax_separate(%label: !ptr, %items: !ptr, %count: i64, %rank: i32, %dtype: i32,
     %bytes: i64, %out: !ptr) -> i32 {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
-  %most = llvm.mlir.constant(2147483647 : i64) : i64
-  %any_size = llvm.mlir.constant(16 : i64) : i64
-  %good = llvm.mlir.constant(0 : i32) : i32
-  %zero = llvm.mlir.constant(0 : i8) : i8
-  %null = llvm.mlir.zero : !ptr
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %most = llvm.mlir.constant(2147483647 : i64) : i64  %any_size = llvm.mlir.constant(16 : i64) : i64
+  %good = llvm.mlir.constant(0 : i32) : i32  %zero = llvm.mlir.constant(0 : i8) : i8  %null = llvm.mlir.zero : !ptr
   %first_bytes = llvm.mul %count, %any_size : i64
   %joined = llvm.getelementptr %items[%count] : (!ptr, i64) -> !ptr, !any
   %rows_any = llvm.getelementptr %joined[1] : (!ptr) -> !ptr, !any
@@ -1045,8 +1006,7 @@ llvm.func hidden @__relax_separate(%label: !ptr, %items: !ptr, %count: i64, %ran
 
 // Sets a value to None, unless the tensor of one bool is true.
 llvm.func hidden @__relax_keep_if(%flag: !ptr, %any: !ptr) {
-  %no = llvm.mlir.constant(0 : i8) : i8
-  %none = llvm.mlir.zero : !any
+  %no = llvm.mlir.constant(0 : i8) : i8  %none = llvm.mlir.zero : !any
   %data = llvm.call @__relax_data(%flag) : (!ptr) -> !ptr
   %truth = llvm.load %data : !ptr -> i8
   %absent = llvm.icmp "eq" %truth, %no : i8
@@ -1068,10 +1028,8 @@ llvm.mlir.global internal @__relax_arena() {alignment = 8 : i64} : !ptr {
   llvm.return %null : !ptr
 }
 llvm.func hidden @__relax_take_arena(%bytes: i64) -> !ptr {
-  %null = llvm.mlir.zero : !ptr
-  %c64 = llvm.mlir.constant(64 : i64) : i64
-  %c127 = llvm.mlir.constant(127 : i64) : i64
-  %mask = llvm.mlir.constant(-64 : i64) : i64
+  %null = llvm.mlir.zero : !ptr  %c64 = llvm.mlir.constant(64 : i64) : i64
+  %c127 = llvm.mlir.constant(127 : i64) : i64  %mask = llvm.mlir.constant(-64 : i64) : i64
   %slot = llvm.mlir.addressof @__relax_arena : !ptr
   %held = llvm.atomicrmw xchg %slot, %null acq_rel : !ptr, !ptr
   %none = llvm.icmp "eq" %held, %null : !ptr
@@ -1150,12 +1108,9 @@ llvm.func hidden @__relax_set_functions(%table: !ptr, %wanted: i64, %args: !ptr,
 }
 llvm.func internal @__relax_set_table(%table: !ptr, %wanted: i64, %slot: !ptr, %name: !ptr, %word: !ptr, %args: !ptr,
     %count: i32) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %three = llvm.mlir.constant(3 : i32) : i32
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c8 = llvm.mlir.constant(8 : i64) : i64
-  %pointer_kind = llvm.mlir.constant(4 : i32) : i32
-  %int_kind = llvm.mlir.constant(1 : i32) : i32
+  %ok = llvm.mlir.constant(0 : i32) : i32  %three = llvm.mlir.constant(3 : i32) : i32
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c8 = llvm.mlir.constant(8 : i64) : i64
+  %pointer_kind = llvm.mlir.constant(4 : i32) : i32  %int_kind = llvm.mlir.constant(1 : i32) : i32
   %first_object = llvm.mlir.constant(64 : i32) : i32
   %what = llvm.ptrtoint %word : !ptr to i64
   %type_error = llvm.mlir.addressof @__relax_type_error : !ptr
@@ -1207,8 +1162,7 @@ llvm.func internal @__relax_load() {
   llvm.return
 }
 llvm.func internal @__relax_unload() {
-  %null = llvm.mlir.zero : !ptr
-  %none = llvm.mlir.zero : !any
+  %null = llvm.mlir.zero : !ptr  %none = llvm.mlir.zero : !any
   %arena = llvm.mlir.addressof @__relax_arena : !ptr
   %block = llvm.atomicrmw xchg %arena, %null acq_rel : !ptr, !ptr
   llvm.call @free(%block) : (!ptr) -> ()
@@ -1270,8 +1224,7 @@ llvm.func internal @__relax_profile_end(%table: !ptr, %place: i64, %start: i64)
   llvm.return
 }
 llvm.func hidden @__relax_clock(%table: !ptr, %thread: i64) -> i64 attributes {passthrough = ["cold", "noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
   %giga = llvm.mlir.constant(1000000000 : i64) : i64
   %monotonic = llvm.mlir.constant(1 : i32) : i32  // CLOCK_MONOTONIC on Linux
   %time = llvm.alloca %c1 x !any : (i64) -> !ptr
@@ -1294,8 +1247,7 @@ llvm.func hidden @__relax_clock(%table: !ptr, %thread: i64) -> i64 attributes {p
 }
 llvm.func hidden @__relax_add_time(%table: !ptr, %place: i64, %start: i64, %thread: i64)
     attributes {passthrough = ["cold", "noinline"]} {
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %c1 = llvm.mlir.constant(1 : i64) : i64
   %now = llvm.call @__relax_clock(%table, %thread) : (!ptr, i64) -> i64
   %begun = llvm.icmp "ne" %start, %c0 : i64
   %mine = llvm.icmp "ne" %now, %c0 : i64
@@ -1325,10 +1277,8 @@ llvm.mlir.global internal constant @__relax_profile_name("__relax_profile\00")
 llvm.mlir.global internal constant @__relax_one_argument("%s: expected 1 to switch on or 0 to switch off\00")
 // For the runtime: switches profiling on (1) and off (0) for the thread that calls; gives the address of the table's times.
 llvm.func hidden @__relax_switch_profile(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
-  %ok = llvm.mlir.constant(0 : i32) : i32
-  %one = llvm.mlir.constant(1 : i32) : i32
-  %c0 = llvm.mlir.constant(0 : i64) : i64
-  %int_kind = llvm.mlir.constant(1 : i64) : i64
+  %ok = llvm.mlir.constant(0 : i32) : i32  %one = llvm.mlir.constant(1 : i32) : i32
+  %c0 = llvm.mlir.constant(0 : i64) : i64  %int_kind = llvm.mlir.constant(1 : i64) : i64
   %enough = llvm.icmp "eq" %count, %one : i32
   llvm.cond_br %enough, ^int, ^refuse
 ^refuse:

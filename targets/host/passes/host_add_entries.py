@@ -12,14 +12,14 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import functions_in
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
-from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
+from ....dialects.core.infos import ObjectInfo, TensorInfo
 from ....dialects.relax.function_attributes import RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
+from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.written import WRITTEN
 from ..entry import add_entry, is_entry
-from ..signature import Passed, Result, Signature, given_outputs, passed_inputs, single
+from ..signature import Passed, Signature, given_outputs, passed_inputs, single
 from ..support import Support
 from .host_name_functions import name_in_program
 from .host_profile_kernels import profile_of
@@ -82,7 +82,12 @@ def signature_of(function: Any) -> Signature:
     inputs = [decode(ir.TypeAttr(each).value) for each in attributes[INPUTS]]
     results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
     names = [string_value(each) for each in attributes[NAMES]]
-    outputs = [result_info(info, inputs) for info in results]
+    # A tensor that the caller makes room for, or an object that the function makes: the lowering has decided that.
+    parameters = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).inputs[len(inputs) :]
+    outputs = [
+        info if isinstance(info, TensorInfo) and isinstance(type_, ir.MemRefType) else ObjectInfo()
+        for info, type_ in zip(results, parameters, strict=True)
+    ]
     passed = passed_inputs(function, names, inputs)
     return Signature(
         name_in_program(function),
@@ -109,10 +114,3 @@ def _result_names(function: Any) -> tuple[str, ...]:
     if not isinstance(names, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in names):
         raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
     return tuple(string_value(each) for each in names)
-
-
-def result_info(info: Info, inputs: Sequence[Info]) -> Result:
-    """A tensor that the caller makes room for, or an object that the function makes."""
-    if isinstance(info, TensorInfo) and is_sized(info, input_symbols(inputs)):
-        return info
-    return ObjectInfo()

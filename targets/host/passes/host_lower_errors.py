@@ -17,24 +17,19 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
 from ....bindings.patterns import defining_op
 from ....bindings.rewriting import located_error
-from ....dialects.relax.function_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
-from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
-from ....passes.lower_calls.written import WRITTEN
-from ..entry import is_entry
+from ....passes.lower_calls.function import INPUTS
+from ..entry import ENTRY, is_entry
 from ..llvm_ops import PTR, constant
 from ..support import Support, cut
 from .host_name_functions import name_in_program
-from .host_profile_kernels import PROFILE
 
 _ASSERT = "tir.assert"
 _STATUS = "tir.return_unless_ok"
 # On what can fail, and on what gives memory back for it: the number of the way out.
 _EXIT = "relax.exit"
-# Attributes that have served their purpose.
-_SPENT = (INPUTS, RESULTS, MAKERS, NAMES, WRITTEN, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
 
 
 @register_pass
@@ -50,6 +45,10 @@ class LowerErrors(Pass):
         program = _Program(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
+                if len(functions[name].attributes["function_type"].value.results):
+                    raise located_error(
+                        f"function '{name}' returns a value, which has no place beside a status", op.location
+                    )
                 _FailingFunction(program, functions[name]).run()
 
 
@@ -154,8 +153,10 @@ class _FailingFunction:
         inputs = [argument.type for argument in block.arguments]
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [i32]))
         # It returns a status, which no PrimFunc does, and no graph function.
-        for name in [name for name in function.attributes if name.startswith("tir.") or name in _SPENT]:
+        for name in [name for name in function.attributes if name.startswith(("tir.", "relax.")) and name != OPERATOR]:
             del function.attributes[name]
+        if not self._is_told:
+            function.attributes[ENTRY] = ir.UnitAttr.get()
 
     # ---- while control flow is structured: what is to be given back where ----
 
