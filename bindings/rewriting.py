@@ -19,6 +19,7 @@ from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
 from .ir import Location, Operation, OperationBase
 from .mlir import ir
+from .navigation import ancestors, outermost
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
 before_rewriting: list[Callable[[Any], None]] = []
@@ -59,7 +60,7 @@ class PatternCall:
         if not is_rewriting():
             for prepare in before_rewriting:
                 prepare(root.context)
-        self._outermost = _outermost(root)
+        self._outermost = outermost(root)
         self._module = ir.Module.create(ir.Location.unknown(root.context))
         self._block = self._module.body
         self._insertion_point = ir.InsertionPoint(self._block)
@@ -144,7 +145,7 @@ class PatternCall:
             raise pattern_error(self.pattern, operation, "erases it although its results are used")
         if self.is_around_match(operation):
             raise pattern_error(self.pattern, operation, "erases what it was called for: return the values instead")
-        if _outermost(operation) == self._module.operation:
+        if outermost(operation) == self._module.operation:
             self._bury(operation)
         else:
             self._erase_other(operation)
@@ -161,14 +162,11 @@ class PatternCall:
 
     def _is_used(self, operation: Operation) -> bool:
         users = (use.owner.operation for result in operation.results for use in result.uses)
-        return any(_outermost(user) not in self._buried for user in users)
+        return any(outermost(user) not in self._buried for user in users)
 
     def is_around_match(self, operation: Operation) -> bool:
         """Whether it is the matched operation or has it inside."""
-        around = self.matched
-        while around is not None and around != operation:
-            around = parent_of(around)
-        return around is not None
+        return self.matched is not None and operation in (self.matched, *ancestors(self.matched))
 
 
 def is_used(operation: Operation) -> bool:
@@ -184,19 +182,6 @@ def _names_inside(operation: Operation) -> list[str]:
 
     operation.walk(visit)
     return names
-
-
-def parent_of(operation: Operation) -> Any:
-    """The operation around an operation; None for the outermost one."""
-    # The handle that owns an outermost operation raises when it is asked for its parent.
-    parent = operation.parent if operation.attached else None
-    return None if parent is None else parent.operation
-
-
-def _outermost(operation: Operation) -> Any:
-    while (around := parent_of(operation)) is not None:
-        operation = around
-    return operation
 
 
 def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Operation) -> list[Any]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import parent_of
 from ...bindings.patterns import Pattern, Rewriter, defining_op
-from ...bindings.rewriting import parent_of
 from ...dialects.core.codec import decode, encode_dims
 from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of
