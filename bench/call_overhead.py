@@ -23,13 +23,17 @@ from typing import Any
 
 import numpy
 import tvm_ffi
-from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.pass_manager import run_upstream
+from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo, tensor
 from relax_mlir.runtime import Artifact, Executable
-from relax_mlir.targets.llvm.object_file import emit_object
-from relax_mlir.targets.llvm.packed_entry import add_packed_entry
-from relax_mlir.targets.llvm.signature import Signature
+from relax_mlir.targets.host.entry import add_entry
+from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
+from relax_mlir.targets.host.signature import Signature
+from relax_mlir.targets.host.support import Support
+from relax_mlir.targets.llvm.objects.object_file import emit_object
+from relax_mlir.targets.llvm.pipeline import TO_LLVM
 
 ROUNDS, CALLS = 7, 50_000
 
@@ -52,23 +56,20 @@ def nothing(signature: Signature) -> str:
     """A kernel that returns at once."""
     types: list[str] = []
     for info in [*(info for _, info in signature.inputs), *signature.outputs]:
-        if isinstance(info, TensorInfo):
-            types += ["!llvm.ptr", "!llvm.ptr", "i64", *["i64"] * (2 * len(info.shape or ()))]
-        else:
-            types.append("i64" if info == ScalarInfo("i32") else "f64")
+        scalar = "i64" if info == ScalarInfo("i32") else "f64"
+        types.append("memref<?x4xf32>" if isinstance(info, TensorInfo) else scalar)
     parameters = ", ".join(f"%a{index}: {type_}" for index, type_ in enumerate(types))
-    return f"""
-llvm.func @{signature.name}_impl({parameters}) -> i32 {{
-  %0 = llvm.mlir.constant(0 : i32) : i32
-  llvm.return %0 : i32
-}}"""
+    return f"func.func @{signature.name}_impl({parameters}) {{\n  return\n}}\n"
 
 
 def build() -> Executable:
-    with new_context(("llvm",)), ir.Location.unknown():
+    with create_context(), ir.Location.unknown():
         module = ir.Module.parse(UNCHECKED + "".join(map(nothing, SIGNATURES)))
         for signature in SIGNATURES:
-            add_packed_entry(module, signature)
+            kernel = ir.SymbolTable(module.operation)[f"{signature.name}_impl"].operation
+            add_entry(Support(module.operation), signature, kernel)
+        LowerErrors()(module.operation)
+        run_upstream(module.operation, TO_LLVM)
         code = emit_object(module)
     unchecked = {"name": "unchecked", "inputs": [], "outputs": []}
     entries = (unchecked, *(signature.describe() for signature in SIGNATURES))

@@ -20,7 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from relax_mlir.targets.core.chosen import parse_target
-from relax_mlir.targets.llvm.build import build
+from relax_mlir.targets.core.code_options import CodeOptions
+from relax_mlir.targets.llvm.objects.build import build
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -91,10 +92,10 @@ def compile_once(make: Callable[[], rx.Module]) -> dict[str, float]:
         start = now()
         stage.run(lowered, "llvm")
         times[stage.name] = now() - start
-        if stage.name == "schedule":
+        if stage.name == "apply":
             kernels = sum("tir.prim_func" in op.operation.attributes for op in lowered.body.operations)
     start = now()
-    artifact = build(lowered.owner, parse_target("llvm"), opt_level=2, version=rx.__version__)
+    artifact = build(lowered.owner, parse_target("llvm"), CodeOptions())
     times["object"] = now() - start
     start = now()
     rx.runtime.Executable(artifact)["main"]

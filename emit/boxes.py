@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import scalar
 from .conversions import widened
-from .loops import index, load, repeat_while, when
-from .numbers import Number, select
+from .loops import and_then, load, repeat_while
+from .numbers import Number, maximum, minimum, select
 
 
 def load_wide(buffer: Any, *indices: Any) -> Number:
@@ -31,25 +30,20 @@ class Box(NamedTuple):
 def load_box(buffer: Any, batch: Any, anchor: Any, start: int = 0) -> Box:
     """The box whose coordinates begin at `start` among an anchor's values."""
     x1, y1, x2, y2 = (load_wide(buffer, batch, anchor, start + offset) for offset in range(4))
-    return Box(scalar.smaller(x1, x2), scalar.smaller(y1, y2), scalar.larger(x1, x2), scalar.larger(y1, y2))
+    return Box(minimum(x1, x2), minimum(y1, y2), maximum(x1, x2), maximum(y1, y2))
 
 
 def overlap(one: Box, other: Box) -> Number:
     """The part of both boxes' area that they share; 0 where they have none."""
-    width = scalar.larger(scalar.smaller(one.right, other.right) - scalar.larger(one.left, other.left), 0.0)
-    height = scalar.larger(scalar.smaller(one.bottom, other.bottom) - scalar.larger(one.top, other.top), 0.0)
+    width = maximum(minimum(one.right, other.right) - maximum(one.left, other.left), 0.0)
+    height = maximum(minimum(one.bottom, other.bottom) - maximum(one.top, other.top), 0.0)
     shared = height * width
     union = one.area + other.area - shared
     return select(union <= 0.0, 0.0, shared / union)
 
 
-def any_of(count: Any, holds: Callable[[Any], Any]) -> Any:
-    """Whether `holds(i)` for an i below the count, an i1; it stops at the first."""
+def any_of(count: Number, holds: Callable[[Number], Number]) -> Number:
+    """Whether `holds(i)` for an i below the count; it stops at the first."""
 
-    def goes_on(place: Any) -> Any:
-        is_left = scalar.compare("<", place, count, "index")
-        stays = lambda: scalar.inverted(holds(place))  # noqa: E731
-        return when(is_left, stays, lambda: scalar.constant(False, is_left.type), [is_left.type])[0]
-
-    stopped = repeat_while([index(0)], goes_on, lambda place: scalar.add(place, index(1), "index"))[0]
-    return scalar.compare("<", stopped, count, "index")
+    goes_on = lambda place: and_then(place < count, lambda: ~holds(place))  # noqa: E731
+    return repeat_while([0], goes_on, lambda place: place + 1)[0] < count

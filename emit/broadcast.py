@@ -9,13 +9,13 @@ from typing import Any, Union
 from ..bindings.rewriting import Decline
 from ..dialects.core.infos import Info, TensorInfo, describe
 from ..dialects.core.symbols import Dim, equal
-from . import linalg, loops, scalar
+from . import linalg, loops
+from .numbers import Number, Size, as_index, select
 
 #: Where a dimension of an operand is read: at the loop's dimension, at 0, or at 0 where its size is 1.
 AT_ZERO = None
 MAYBE = "maybe"
 Place = Union[int, str, None]  # noqa: UP007  # None is a place here
-Size = Any
 
 
 def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str, int]]:
@@ -50,10 +50,9 @@ def broadcast_generic(
     inputs: Sequence[Any], output: Any, plans: Sequence[Sequence[Any]], body: Callable[..., Any]
 ) -> Any:
     """`output` with each element computed by `body` from the inputs' elements that belong to it."""
-    rank = linalg.rank_of(output)
     asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
     direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
-    maps = [linalg.select_dims(rank, plan) for plan, ask in zip(plans, asked, strict=True) if not ask]
+    dims = [plan for plan, ask in zip(plans, asked, strict=True) if not ask]
     sizes = {
         (position, axis): linalg.dim(value, axis)
         for position, (value, plan) in enumerate(zip(inputs, plans, strict=True))
@@ -61,38 +60,36 @@ def broadcast_generic(
         if isinstance(place, tuple)
     }
 
-    def element(position: int) -> Any:
+    def element(position: int) -> Number:
         indices = [_index(place, sizes.get((position, axis))) for axis, place in enumerate(plans[position])]
         return linalg.extract(inputs[position], indices)
 
-    def scalar_body(*scalars: Any) -> Any:
+    def scalar_body(*scalars: Number) -> Any:
         read = iter(scalars)
         return body(*(element(position) if ask else next(read) for position, ask in enumerate(asked)))
 
-    return linalg.generic(direct, [output], [*maps, linalg.identity(rank)], [linalg.PARALLEL] * rank, scalar_body)[0]
+    return linalg.parallel(direct, output, scalar_body, dims)
 
 
-def _index(place: Any, size: Any) -> Any:
+def _index(place: Any, size: Any) -> Size:
     if place is AT_ZERO:
-        return linalg.constant_index(0)
-    if not isinstance(place, tuple):
-        return linalg.index(place)
-    return scalar.select(_is_one(size), linalg.constant_index(0), linalg.index(place[1]))
+        return as_index(0)
+    return _below(size, linalg.index(place[1])) if isinstance(place, tuple) else linalg.index(place)
 
 
-def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: int) -> Any:
+def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: int) -> Number:
     """The size of the result's dimension: that of the operands there which is not 1, or 1.
 
     Where two that are not 1 differ, the program raises an error.
     """
-    size = linalg.constant_index(1)
+    size = as_index(1)
     message = f"sizes {{}} and {{}} of the result's dimension {axis} do not broadcast"
     for value, plan in zip(inputs, plans, strict=True):
         for position, place in enumerate(plan):
             if place in (axis, (MAYBE, axis)):
                 own = linalg.dim(value, position)
                 require_broadcastable(size, own, message)
-                size = deciding(size, own)
+                size = as_index(deciding(size, own))
     return size
 
 
@@ -117,15 +114,12 @@ def deciding(one: Size, other: Size) -> Size:
     for size, alternative in ((one, other), (other, one)):
         if isinstance(size, int):
             return alternative if size == 1 else size
-    return scalar.select(_is_one(one), other, one)
+    return select(one == 1, other, one)
 
 
-def require_broadcastable(one: Any, other: Any, message: str) -> None:
+def require_broadcastable(one: Number, other: Number, message: str) -> None:
     """Raises ValueError, of which the message has a {} for each, unless two indices agree or one is 1."""
-    fits = scalar.compare("==", one, other, "index")
-    for size in (one, other):
-        fits = scalar.create("arith.ori", fits, _is_one(size))
-    loops.require(fits, "ValueError", message, one, other)
+    loops.require((one == other) | (one == 1) | (other == 1), "ValueError", message, one, other)
 
 
 def require_broadcast(buffer: Any, sizes: Sequence[Size]) -> None:
@@ -134,23 +128,18 @@ def require_broadcast(buffer: Any, sizes: Sequence[Size]) -> None:
     for size, wanted in zip(shape, sizes[len(sizes) - len(shape) :], strict=True):
         if isinstance(size, int) and (size == 1 or (isinstance(wanted, int) and size == wanted)):
             continue
-        left, right = loops.index(size), loops.index(wanted)
-        fits = scalar.create("arith.ori", _is_one(left), scalar.compare("==", left, right, "index"))
-        loops.require(fits, "ValueError", "operands do not broadcast: sizes {} and {} differ", left, right)
+        left, right = as_index(size), as_index(wanted)
+        message = "operands do not broadcast: sizes {} and {} differ"
+        loops.require((left == 1) | (left == right), "ValueError", message, left, right)
 
 
-def load_broadcast(buffer: Any, indices: Sequence[Any]) -> Any:
+def load_broadcast(buffer: Any, indices: Sequence[Number]) -> Number:
     """The element of a buffer that belongs to a place in what it is broadcast to."""
     shape = loops.sizes(buffer)
-    zero = linalg.constant_index(0)
-    places: list[Any] = []
-    for size, index in zip(shape, indices[len(indices) - len(shape) :], strict=True):
-        if isinstance(size, int):
-            places.append(zero if size == 1 else index)
-        else:
-            places.append(scalar.select(_is_one(size), zero, index))
-    return loops.load(buffer, *places)
+    pairs = zip(shape, indices[len(indices) - len(shape) :], strict=True)
+    return loops.load(buffer, *(_below(size, place) for size, place in pairs))
 
 
-def _is_one(size: Any) -> Any:
-    return scalar.compare("==", size, linalg.constant_index(1), "index")
+def _below(size: Size, place: Number) -> Size:
+    """Where a dimension is read that has this size or 1."""
+    return select(size == 1, 0, place) if isinstance(size, Number) else 0 if size == 1 else place

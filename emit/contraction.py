@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import reduce
+from operator import mul
 from typing import Any, NamedTuple
 
 from ..dialects.core.infos import TensorInfo, is_bool
 from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax.infer.broadcast import broadcast_dim
-from . import linalg, loops, scalar
+from . import linalg, loops
 from .broadcast import AT_ZERO, MAYBE, broadcast_generic, deciding, require_broadcastable
-from .conversions import accumulator, convert_scalar, element
+from .conversions import accumulator
+from .numbers import Number, as_index, element
 
 
 class Factor(NamedTuple):
@@ -32,7 +34,7 @@ def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: An
         add_all = lambda zeros: products_added(factors, zeros, dtype, out_map, iterators)  # noqa: E731
         return summed([factor.dtype for factor in factors], out, dtype, add_all)
     wide = _sum_dtype(factors, dtype)
-    body = lambda *scalars: convert_scalar(_product(factors, scalars[:-1], wide), wide, dtype)  # noqa: E731
+    body = lambda *scalars: _product(factors, scalars[:-1], wide).to(dtype)  # noqa: E731
     return linalg.generic(_values(factors), [out], [*_maps(factors), out_map], iterators, body)[0]
 
 
@@ -40,14 +42,14 @@ def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any],
     """`out` overwritten by what `add_all(zeros)` makes of zeros of the type in which such factors are summed."""
     wide = accumulator(dtype, dtypes)
     total = out if wide == dtype else linalg.empty(linalg.sizes_of(out), element(wide))
-    total = add_all(linalg.fill(scalar.constant(0, element(wide)), total))
+    total = add_all(linalg.fill(0, total))
     return total if wide == dtype else converted(total, wide, out, dtype)
 
 
 def products_added(factors: Sequence[Factor], total: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
     """The total, which becomes a `dtype` in the end, with the sums of products added."""
     wide = _sum_dtype(factors, dtype)
-    body = lambda *scalars: add(scalars[-1], _product(factors, scalars[:-1], wide), wide)  # noqa: E731
+    body = lambda *scalars: add(scalars[-1], _product(factors, scalars[:-1], wide))  # noqa: E731
     return linalg.generic(_values(factors), [total], [*_maps(factors), out_map], iterators, body)[0]
 
 
@@ -55,9 +57,8 @@ def _sum_dtype(factors: Sequence[Factor], dtype: str) -> str:
     return accumulator(dtype, [factor.dtype for factor in factors])
 
 
-def _product(factors: Sequence[Factor], scalars: Sequence[Any], wide: str) -> Any:
-    widened = [convert_scalar(each, factor.dtype, wide) for each, factor in zip(scalars, factors, strict=True)]
-    return reduce(lambda left, right: scalar.multiply(left, right, wide), widened)
+def _product(factors: Sequence[Factor], scalars: Sequence[Number], wide: str) -> Number:
+    return reduce(mul, [each.of(factor.dtype).to(wide) for each, factor in zip(scalars, factors, strict=True)])
 
 
 def _values(factors: Sequence[Factor]) -> list[Any]:
@@ -68,17 +69,14 @@ def _maps(factors: Sequence[Factor]) -> list[Any]:
     return [factor.map for factor in factors]
 
 
-def add(left: Any, right: Any, dtype: str) -> Any:
+def add(left: Number, right: Number) -> Number:
     """Of booleans, whether one is true."""
-    return scalar.create("arith.ori", left, right) if is_bool(dtype) else scalar.add(left, right, dtype)
+    return left | right if is_bool(left.dtype) else left + right
 
 
 def converted(source: Any, source_dtype: str, out: Any, dtype: str) -> Any:
     """`out` with the elements of a tensor of the same shape."""
-    rank = linalg.rank_of(out)
-    maps = [linalg.identity(rank)] * 2
-    body = lambda value, _: convert_scalar(value, source_dtype, dtype)  # noqa: E731
-    return linalg.generic([source], [out], maps, [linalg.PARALLEL] * rank, body)[0]
+    return linalg.parallel([source], out, lambda value: value.of(source_dtype).to(dtype))
 
 
 class Term(NamedTuple):
@@ -104,11 +102,11 @@ def label_size(terms: Sequence[Term], label: str) -> Dim:
 
 def runtime_size(terms: Sequence[Term], label: str) -> Any:
     """A label's size as an index."""
-    size = linalg.constant_index(1)
+    size = as_index(1)
     for term in terms:
         for axis, own in enumerate(term.labels):
             if own == label:
-                size = deciding(size, linalg.dim(term.value, axis))
+                size = as_index(deciding(size, linalg.dim(term.value, axis)))
     return size
 
 
@@ -180,12 +178,12 @@ def _check_label(terms: Sequence[Term], label: str, is_exact: bool) -> None:
             _require_equal(linalg.dim(other.value, other_axis), linalg.dim(term.value, axis), label, broadcasts)
 
 
-def _require_equal(one: Any, other: Any, label: str, broadcasts: bool) -> None:
+def _require_equal(one: Number, other: Number, label: str, broadcasts: bool) -> None:
     message = f"sizes of dimension '{label}' do not agree: {{}} and {{}}"
     if broadcasts:
         require_broadcastable(one, other, message)
     else:
-        loops.require(scalar.compare("==", one, other, "index"), "ValueError", message, one, other)
+        loops.require(one == other, "ValueError", message, one, other)
 
 
 def _broadcast(terms: Sequence[Term], term: Term, places: Sequence[Any], out: Any, labels: Sequence[str]) -> Any:

@@ -15,18 +15,13 @@ from typing import Any
 
 from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
-from ..dialects.core.infos import bit_width, is_bool, is_float, is_unsigned, signless
-from .numbers import Number, convert, number, select, to_float
+from ..dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from .numbers import Number, as_i64, as_index, convert, element, select, to_float
 from .small_floats import convert_by_bits, is_small_float
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
 # Where an integer too large for 24 bits is not too large for the type.
 _WIDE_RANGE = ("bf16", "f8E8M0FNU")
-
-
-def element(dtype: str) -> Any:
-    """The MLIR type that elements of a type have in PrimFuncs."""
-    return ir.Type.parse(signless(dtype))
 
 
 def accumulator(result: str, operands: Iterable[str] = ()) -> str:
@@ -37,42 +32,37 @@ def accumulator(result: str, operands: Iterable[str] = ()) -> str:
     return max(["f32", *floats], key=bit_width)
 
 
-def widened(value: Any) -> Number:
+def widened(x: Number) -> Number:
     """A scalar as what is computed with: f32 for narrower floats."""
-    x = number(value)
     return to_float(x, accumulator(x.dtype)) if x.is_float else x
 
 
 def rounded(x: Number, dtype: str) -> Number:
-    """A result in its element type, from f64 to narrow ones through f32: processors lack that step."""
-    return to_float(to_float(x, accumulator(dtype)), dtype)
+    """A float in an element type, from f64 to narrow ones through f32: processors lack that step."""
+    return to_float(to_float(x, accumulator(dtype)), dtype) if x.is_float else x
 
 
-def convert_scalar(value: Any, source: str, target: str, *, saturate: bool = False) -> Any:
-    """A value of the element type `source` as `target`. `saturate`: too large for a small float is its largest."""
+def converted(x: Number, target: str, saturate: bool) -> Number:
+    """See Number.to."""
+    source = x.dtype
     _check(source)
     _check(target)
     if source == target:
-        return value
-    x = number(value)
+        return x
     if is_bool(target):
-        return _to_bool(x, source).value
+        return to_float(x, "f32") != 0.0 if is_small_float(source) else x != 0
     if is_float(source) and is_float(target):
-        return _to_float(x, target, saturate).value
+        return _to_float(x, target, saturate)
     if is_float(source):
-        return float_to_int(to_float(x, "f64" if source == "f64" else "f32"), target).value
+        return float_to_int(to_float(x, "f64" if source == "f64" else "f32"), target)
     if is_float(target):
-        return _int_to_float(x, source, target, saturate).value
-    return _int_to_int(x, source, target).value
+        return _int_to_float(x, target, saturate)
+    return _int_to_int(x, target).of(target)
 
 
 def _check(dtype: str) -> None:
     if is_float(dtype) and dtype not in _FLOATS and not is_small_float(dtype):
         raise Decline(f"{dtype} is not converted; possible are f16, bf16, f32, f64 and the f8, f6 and f4 types")
-
-
-def _to_bool(x: Number, source: str) -> Number:
-    return to_float(x, "f32") != 0.0 if is_small_float(source) else x != 0
 
 
 def _to_float(x: Number, target: str, saturate: bool) -> Number:
@@ -88,17 +78,17 @@ def float_to_int(x: Number, target: str) -> Number:
         limited = select(x > low, x, low)
         limited = select(limited < high, limited, high)
         whole = convert("arith.fptosi", select(x == x, limited, 0.0), _integer(32 if high < 1 << 31 else 64))
-        return _with_width(whole, width)
+        return _with_width(whole, width).of(target)
     is_within = (x >= low) & (x < high + 1)
     name = "arith.fptoui" if unsigned else "arith.fptosi"
     whole = convert(name, select(is_within, x, x.constant(0.0)), _integer(width))
     whole = select(x < low, low, select(x >= high + 1, -1 if unsigned else high, whole))
-    return _from_i64(whole) if target == "index" else whole
+    return as_index(whole) if target == "index" else whole.of(target)
 
 
-def _int_to_float(x: Number, source: str, target: str, saturate: bool) -> Number:
-    unsigned, width = is_unsigned(source) or is_bool(source), bit_width(source)
-    x = _to_i64(x) if source == "index" else x
+def _int_to_float(x: Number, target: str, saturate: bool) -> Number:
+    unsigned, width = x.is_unsigned, x.bits
+    x = as_i64(x) if x.dtype == "index" else x
     wide = "f64" if target == "f64" else "f32"
     # Other types are so small that an integer which f32 rounds is out of their range.
     if target in _WIDE_RANGE and width > 24:
@@ -116,28 +106,18 @@ def _rounded_to_odd(x: Number, unsigned: bool) -> Number:
     return select(is_exact, x, select(kept == x, x, kept | 2048))
 
 
-def _int_to_int(x: Number, source: str, target: str) -> Number:
-    if source == "index":
-        return _int_to_int(_to_i64(x), "i64", target)
-    if target == "index":
-        return _from_i64(_int_to_int(x, source, "i64"))
-    if bit_width(target) <= bit_width(source):
-        return _with_width(x, bit_width(target))
-    unsigned = is_unsigned(source) or is_bool(source)
-    return convert("arith.extui" if unsigned else "arith.extsi", x, _integer(bit_width(target)))
+def _int_to_int(x: Number, target: str) -> Number:
+    unsigned, width = x.is_unsigned, bit_width(target)
+    if "index" in (x.dtype, target):
+        return convert("arith.index_castui" if unsigned else "arith.index_cast", x, element(target))
+    if width <= x.bits:
+        return _with_width(x, width)
+    return convert("arith.extui" if unsigned else "arith.extsi", x, _integer(width))
 
 
 def _with_width(x: Number, width: int) -> Number:
     """The low bits of an integer."""
     return x if x.bits == width else convert("arith.trunci", x, _integer(width))
-
-
-def _to_i64(x: Number) -> Number:
-    return convert("arith.index_cast", x, _integer(64))
-
-
-def _from_i64(x: Number) -> Number:
-    return convert("arith.index_cast", x, ir.IndexType.get())
 
 
 def _integer(width: int) -> Any:

@@ -1,75 +1,143 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices that tensors hold: checked before anything is read at them, counted from the end where they are negative."""
+"""Indices that tensors hold, checked before anything is read at them, and ranges by Python's rules."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..bindings.mlir import ir
-from . import linalg, loops, scalar
+from . import linalg, loops
+from .numbers import (
+    Number,
+    Size,
+    as_i64,
+    as_index,
+    convert,
+    divide,
+    element,
+    intrinsic,
+    maximum,
+    minimum,
+    number,
+    select,
+)
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def as_position(value: Any, dtype: str) -> Any:
+def as_position(value: Number, dtype: str) -> Number:
     """An integer as an index; an unsigned one that is too large for it becomes the largest."""
-    if dtype == "ui64":
-        value = scalar.minimum(value, scalar.constant(_LARGEST, value.type), dtype)
-    return scalar.to_index(value, dtype)
+    x = value.of(dtype)
+    return (minimum(x, _LARGEST) if dtype == "ui64" else x).to("index")
 
 
-def from_end(index: Any, size: Any) -> Any:
+def from_end(place: Number, size: Size) -> Number:
     """Where an index is that counts from the end if it is negative."""
-    is_negative = scalar.compare("<", index, linalg.constant_index(0), "index")
-    return scalar.select(is_negative, scalar.add(index, size, "index"), index)
+    return select(place < 0, place + size, place)
 
 
-def checked_position(value: Any, dtype: str, size: Any) -> Any:
+def checked_position(value: Number, dtype: str, size: Size) -> Number:
     """Where an index is that has been checked."""
     return from_end(as_position(value, dtype), size)
 
 
-def require_index(index: Any, axis: int, size: Any) -> None:
+def require_index(place: Number, axis: int, size: Any) -> None:
     """Raises IndexError unless -size <= index < size."""
-    lowest = scalar.subtract(linalg.constant_index(0), size, "index")
-    is_inside = scalar.create(
-        "arith.andi", scalar.compare(">=", index, lowest, "index"), scalar.compare("<", index, size, "index")
-    )
     message = f"index {{}} is out of range for axis {axis} of size {{}}"
-    loops.require(is_inside, "IndexError", message, index, size)
+    loops.require((place >= 0 - size) & (place < size), "IndexError", message, place, size)
 
 
-def extremes(tensor: Any, dtype: str) -> tuple[Any, Any]:
+def extremes(tensor: Any, dtype: str) -> tuple[Number, Number]:
     """The smallest and the largest of a tensor's integers, as indices; of none the ends of the range, exchanged."""
     rank = linalg.rank_of(tensor)
-    i64 = ir.IntegerType.get_signless(64)
-    starts = [linalg.fill(scalar.constant(value, i64), linalg.empty([], i64)) for value in (_LARGEST, _SMALLEST)]
-    scalar_map = ir.AffineMap.get(rank, 0, [])
+    starts = [linalg.fill(value, linalg.empty([], element("i64"))) for value in (_LARGEST, _SMALLEST)]
+    scalar_map = linalg.select_dims(rank, [])
 
-    def step(element: Any, low: Any, high: Any) -> list[Any]:
-        value = linalg.as_i64(as_position(element, dtype))
-        return [scalar.minimum(value, low, "i64"), scalar.maximum(value, high, "i64")]
+    def step(given: Number, low: Number, high: Number) -> list[Number]:
+        value = as_i64(as_position(given, dtype))
+        return [minimum(value, low), maximum(value, high)]
 
     maps = [linalg.identity(rank), scalar_map, scalar_map]
-    low, high = linalg.generic([tensor], starts, maps, [linalg.REDUCTION] * rank, step)
-    return linalg.as_index(linalg.extract(low, [])), linalg.as_index(linalg.extract(high, []))
+    found = linalg.generic([tensor], starts, maps, [linalg.REDUCTION] * rank, step)
+    low, high = (as_index(linalg.extract(each, [])) for each in found)
+    return low, high
 
 
-def require_indices(indices: Any, dtype: str, axis: int, size: Any) -> None:
+def require_indices(indices: Any, dtype: str, axis: int, size: Number) -> None:
     """Raises IndexError unless a scalar, or every element of a tensor or memref, is an index of an axis.
 
     Of a tensor the extremes are looked for, a reduction as any other; of a memref the first index outside is told.
     """
     if isinstance(indices.type, ir.MemRefType):
-        element = lambda *at: as_position(loops.load(indices, *at), dtype)  # noqa: E731
-        loops.nest(loops.sizes(indices), lambda *at: require_index(element(*at), axis, size))
+        place = lambda *at: as_position(loops.load(indices, *at), dtype)  # noqa: E731
+        loops.nest(loops.sizes(indices), lambda *at: require_index(place(*at), axis, size))
         return
     if not isinstance(indices.type, ir.RankedTensorType):
-        require_index(as_position(indices, dtype), axis, size)
+        require_index(as_position(number(indices), dtype), axis, size)
         return
     low, high = extremes(indices, dtype)
     # No indices at all: the ends of the range exchanged, which pass.
     message = f"index {{}} is out of range for axis {axis} of size {{}}"
-    lowest = scalar.subtract(linalg.constant_index(0), size, "index")
-    loops.require(scalar.compare(">=", low, lowest, "index"), "IndexError", message, low, size)
-    loops.require(scalar.compare("<", high, size, "index"), "IndexError", message, high, size)
+    loops.require(low >= 0 - size, "IndexError", message, low, size)
+    loops.require(high < size, "IndexError", message, high, size)
+
+
+# ---- ranges by Python's rules ----
+
+
+_TOO_MANY = "the steps lead nowhere, or there are more of them than a tensor can have"
+
+
+def slice_range(begin: Size, end: Size, stride: Size, size: Size) -> tuple[Size, Size]:
+    """Where `x[begin:end:stride]` starts and how many elements it takes; numbers or indices, as what is given.
+
+    The stride is not 0. Bounds below 0 count from the end; those outside are moved to the nearest inside.
+    """
+    if isinstance(begin, int) and isinstance(end, int) and isinstance(stride, int) and isinstance(size, int):
+        known = range(*slice(begin, end, stride).indices(size))
+        # An empty one can start behind the last element, where upstream's operations allow no offset.
+        return (known.start if known else 0), len(known)
+    return _at_run_time(*(as_index(each) for each in (begin, end, stride, size)))
+
+
+def _at_run_time(begin: Number, end: Number, stride: Number, size: Number) -> tuple[Number, Number]:
+    backward = stride < 0
+    first = select(backward, as_index(-1), 0)
+    last = size + first
+    start, stop = (minimum(maximum(from_end(bound, size), first), last) for bound in (begin, end))
+    span = select(backward, start, stop) - select(backward, stop, start)
+    # Without sign: then the lowest number, which negation leaves as it is, is right too.
+    step = maximum(select(backward, -stride, stride).of("ui64"), 1).of("index")
+    count = (span - 1) // step + 1
+    is_empty = span <= 0
+    return select(is_empty, 0, start), select(is_empty, 0, count)
+
+
+# ---- lengths ----
+
+
+def step_count(start: Number, end: Number, step: Number) -> Number:
+    """How many steps lead from a start to before an end, an i64; all are i64, or f64.
+
+    Raises ValueError for a step of 0 and too many steps.
+    """
+    loops.require(step != 0, "ValueError", "the step must not be zero")
+    return _float_count(start, end, step) if step.is_float else _integer_count(start, end, step)
+
+
+def _integer_count(start: Number, end: Number, step: Number) -> Number:
+    """By magnitudes: a difference of signed numbers may not fit, but without sign it does."""
+    is_up = step > 0
+    low, high = select(is_up, start, end), select(is_up, end, start)
+    stride = select(is_up, step, -step)
+    steps = divide((high - low - 1).of("ui64"), stride) + 1
+    found = select(low < high, steps, 0).of("i64")
+    loops.require(found >= 0, "ValueError", _TOO_MANY)
+    return found
+
+
+def _float_count(start: Number, end: Number, step: Number) -> Number:
+    quotient = intrinsic("ceil", (end - start) / step)
+    # False for NaN too.
+    loops.require(quotient < 2.0**63, "ValueError", _TOO_MANY)
+    return convert("arith.fptosi", select(quotient > 0, quotient, 0), element("i64"))

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..dialects.core.infos import Info, TensorInfo
-from ..dialects.tir import dialect as tir
 from . import loops
-from .conversions import float_to_int
-from .numbers import Number, number, select
+from .linalg import is_nothing
+from .numbers import Number, Size, select
 
 
 class Tap(NamedTuple):
@@ -54,23 +53,6 @@ def cubic_weights(fraction: Number, alpha: float) -> list[Number]:
     return [far(fraction + 1.0), near(fraction), near(1.0 - fraction), far(2.0 - fraction)]
 
 
-def floor(x: Number) -> Number:
-    return number(tir.ops["floor"](x.value))
-
-
-def ceil(x: Number) -> Number:
-    return number(tir.ops["ceil"](x.value))
-
-
-def round_half_even(x: Number) -> Number:
-    return number(tir.ops["roundeven"](x.value))
-
-
-def as_index(x: Number) -> Number:
-    """A whole float as an index, that of the nearest limit where it is too large, and 0 for NaN."""
-    return float_to_int(x, "index")
-
-
 def limited(x: Number, lowest: Number | float, highest: Number | float) -> Number:
     """The nearest number in a range; NaN stays."""
     x = select(x < lowest, lowest, x)
@@ -90,12 +72,12 @@ def is_empty(info: Info, axes: Sequence[int], result: Info) -> bool:
     return 0 not in result.shape and any(info.shape[axis] == 0 for axis in axes)
 
 
-def require_elements(sizes: Sequence[Any], out_sizes: Sequence[Any]) -> None:
-    """Raises ValueError where something is wanted of an image without elements. Sizes are numbers or indices."""
-    if 0 in out_sizes:
+def require_elements(sizes: Sequence[Size], out_sizes: Sequence[Size]) -> None:
+    """Raises ValueError where something is wanted of an image without elements."""
+    if is_nothing(out_sizes):
         return
-    wanted = [number(size) != 0 for size in out_sizes if not isinstance(size, int)]
+    wanted = [size != 0 for size in out_sizes if not isinstance(size, int)]
     for size in sizes:
         if not isinstance(size, int):
-            is_missing = reduce(lambda left, right: left & right, wanted, number(size) == 0)
-            loops.require((is_missing ^ 1).value, "ValueError", "the image is empty: a size is {}", size)
+            is_missing = reduce(lambda left, right: left & right, wanted, size == 0)
+            loops.require(~is_missing, "ValueError", "the image is empty: a size is {}", size)

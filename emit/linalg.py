@@ -9,9 +9,11 @@ from typing import Any
 from ..bindings.mlir import ir
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
+from . import numbers
+from .numbers import Number, Size, operation
 
 PARALLEL, REDUCTION = "parallel", "reduction"
-#: A scalar body: `body(*inputs, *outputs)` gives the scalars to yield.
+#: A scalar body: `body(*inputs, *outputs)`, all Numbers, gives the scalars to yield.
 ScalarBody = Callable[..., Any]
 
 
@@ -26,7 +28,7 @@ def generic(
     attributes = {
         "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
         "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{it}>") for it in iterators]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+        **segments(len(inputs), len(outputs)),
     }
     op = ir.Operation.create(
         "linalg.generic",
@@ -38,10 +40,27 @@ def generic(
     scalars = [getattr(value.type, "element_type", value.type) for value in (*inputs, *outputs)]
     block = op.regions[0].blocks.append(*scalars)
     with ir.InsertionPoint(block):
-        yielded = body(*block.arguments)
-        values = list(yielded) if isinstance(yielded, (list, tuple)) else [yielded]
-        ir.Operation.create("linalg.yield", operands=values)
+        yielded = body(*numbers.given(block.arguments))
+        ir.Operation.create("linalg.yield", operands=yielded if isinstance(yielded, (list, tuple)) else [yielded])
     return list(op.results)
+
+
+def parallel(
+    inputs: Sequence[Any],
+    output: Any,
+    body: ScalarBody,
+    dims: Sequence[Sequence[int | None] | None] | None = None,
+) -> Any:
+    """The output with each element `body(*elements)`: the inputs' ones there, or at these dimensions of its place."""
+    rank = rank_of(output)
+    places = [None] * len(inputs) if dims is None else dims
+    maps = [identity(rank) if own is None else select_dims(rank, own) for own in (*places, None)]
+    return generic(inputs, [output], maps, [PARALLEL] * rank, lambda *scalars: body(*scalars[:-1]))[0]
+
+
+def copy(source: Any, output: Any, dims: Sequence[int | None] | None = None) -> Any:
+    """The output, each element read from the source at these dimensions of its own place; None reads at 0."""
+    return parallel([source], output, lambda x: x, [dims])
 
 
 def identity(rank: int) -> Any:
@@ -60,65 +79,76 @@ def rank_of(value: Any) -> int:
     return len(info.shape)
 
 
-def index(dim: int) -> Any:
+def index(dim: int) -> Number:
     """The index of an iteration, inside of a generic's body."""
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
-    return ir.Operation.create("linalg.index", results=[ir.IndexType.get()], attributes={"dim": attribute}).result
+    return operation("linalg.index", [], ir.IndexType.get(), dim=attribute)
 
 
-def constant_index(value: int) -> Any:
-    attribute = ir.IntegerAttr.get(ir.IndexType.get(), value)
-    return ir.Operation.create("arith.constant", results=[ir.IndexType.get()], attributes={"value": attribute}).result
+def dim(value: Any, axis: int) -> Number:
+    """The size of a tensor's dimension."""
+    return operation("tensor.dim", [value, numbers.as_index(axis)], ir.IndexType.get())
 
 
-def dim(value: Any, axis: int) -> Any:
-    """The size of a tensor's dimension as an index."""
-    operands = [value, constant_index(axis)]
-    return ir.Operation.create("tensor.dim", results=[ir.IndexType.get()], operands=operands).result
-
-
-def extract(tensor: Any, indices: Sequence[Any]) -> Any:
-    element = tensor.type.element_type
-    return ir.Operation.create("tensor.extract", results=[element], operands=[tensor, *indices]).result
+def extract(tensor: Any, indices: Sequence[Any]) -> Number:
+    return operation("tensor.extract", [tensor, *indices], tensor.type.element_type)
 
 
 def fill(scalar: Any, output: Any) -> Any:
-    """The output with every element set."""
-    rank = rank_of(output)
-    maps = [ir.AffineMap.get(rank, 0, []), identity(rank)]
-    return generic([scalar], [output], maps, [PARALLEL] * rank, lambda value, _: value)[0]
+    """The output with every element set; a Python number is taken as one of its elements."""
+    value = scalar if isinstance(scalar, ir.Value) else numbers.constant(scalar, output.type.element_type)
+    return parallel([value], output, lambda each: each, [[]])
 
 
 def insert(scalar: Any, tensor: Any, indices: Sequence[Any]) -> Any:
     return ir.Operation.create("tensor.insert", results=[tensor.type], operands=[scalar, tensor, *indices]).result
 
 
-def empty(sizes: Sequence[int | Any], element: Any) -> Any:
-    """A tensor with undefined elements, for what a body computes on its way; sizes are numbers or indices."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = [size if isinstance(size, int) else dynamic for size in sizes]
-    operands = [size for size in sizes if not isinstance(size, int)]
+def empty(sizes: Sequence[Size], element: Any) -> Any:
+    """A tensor with undefined elements, for what a body computes on its way."""
+    shape, dynamic = static_and_dynamic(sizes)
     return ir.Operation.create(
-        "tensor.empty", results=[ir.RankedTensorType.get(shape, element)], operands=operands
+        "tensor.empty", results=[ir.RankedTensorType.get(shape, element)], operands=dynamic
     ).result
 
 
-def sizes_of(value: Any) -> list[int | Any]:
+def sizes_of(value: Any) -> list[Size]:
     """A tensor's sizes: numbers where its type has them, else indices."""
     shape = list(value.type.shape)
     dynamic = ir.ShapedType.get_dynamic_size()
     return [dim(value, axis) if size == dynamic else size for axis, size in enumerate(shape)]
 
 
-def as_index(value: Any) -> Any:
-    """An integer as an index, signed."""
-    return value if isinstance(value.type, ir.IndexType) else _cast("arith.index_cast", value, ir.IndexType.get())
+def is_nothing(sizes: Sequence[Size]) -> bool:
+    """Whether there are known to be no elements. MLIR refuses a part that begins where the tensor ends."""
+    return any(isinstance(size, int) and size == 0 for size in sizes)
 
 
-def as_i64(value: Any) -> Any:
-    i64 = ir.IntegerType.get_signless(64)
-    return value if value.type == i64 else _cast("arith.index_cast", value, i64)
+def segments(*counts: int) -> dict[str, Any]:
+    """The attribute that says how many operands there are of each kind."""
+    return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(counts)}
 
 
-def _cast(name: str, value: Any, type_: Any) -> Any:
-    return ir.Operation.create(name, results=[type_], operands=[value]).result
+def static_and_dynamic(values: Sequence[Size]) -> tuple[list[int], list[Any]]:
+    """The numbers, with MLIR's mark where a value stands, and the values."""
+    mark = ir.ShapedType.get_dynamic_size()
+    return [each if isinstance(each, int) else mark for each in values], [v for v in values if not isinstance(v, int)]
+
+
+def affine_value(expression: Any, dim: Callable[[int], Any]) -> Number:
+    """The index that an affine expression without symbols gives, of dimensions `dim(n)`; divisors are positive."""
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineConstantExpr):
+        return numbers.as_index(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return numbers.number(dim(expression.position))
+    left, right = affine_value(expression.lhs, dim), affine_value(expression.rhs, dim)
+    if isinstance(expression, ir.AffineAddExpr):
+        return left + right
+    if isinstance(expression, ir.AffineMulExpr):
+        return left * right
+    if isinstance(expression, ir.AffineCeilDivExpr):
+        return operation("arith.ceildivsi", [left, right], left.type)
+    quotient = operation("arith.floordivsi", [left, right], left.type)
+    # A remainder is neither negative nor as large as the divisor, whatever the sign.
+    return quotient if isinstance(expression, ir.AffineFloorDivExpr) else left - quotient * right

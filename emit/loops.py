@@ -4,52 +4,48 @@
     def body(x, out):
         for_range(0, size(x, 0), lambda i: store(load(x, i), out, i))
 
-Sizes and bounds are numbers or index values; a value may be one of arithmetic (`number(load(x, i)) * 2`).
+Sizes and bounds are numbers or indices; scalars are Numbers to compute with: `store(load(x, i) * 2.0, out, i)`.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..bindings.mlir import ir
 from ..dialects.tir import dialect as tir
 from . import linalg
-from .numbers import Number
+from .linalg import segments, static_and_dynamic
+from .numbers import Number, Size, as_i64, as_index, constant, given, operation
 
 
-def index(value: int | Any) -> Any:
-    """A number or an integer value as an index."""
-    value = _value(value)
-    return linalg.constant_index(value) if isinstance(value, int) else linalg.as_index(value)
-
-
-def size(buffer: Any, axis: int) -> Any:
+def size(buffer: Any, axis: int) -> Number:
     """The size of a dimension of a memref or a tensor."""
     if not isinstance(buffer.type, ir.MemRefType):
         return linalg.dim(buffer, axis)
-    operands = [buffer, linalg.constant_index(axis)]
-    return ir.Operation.create("memref.dim", results=[ir.IndexType.get()], operands=operands).result
+    return operation("memref.dim", [buffer, as_index(axis)], ir.IndexType.get())
 
 
-def sizes(buffer: Any) -> list[int | Any]:
+def sizes(buffer: Any) -> list[Size]:
     """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
     dynamic = ir.ShapedType.get_dynamic_size()
     shape = list(buffer.type.shape)
     return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(shape)]
 
 
-def load(buffer: Any, *indices: int | Any) -> Any:
+def load(buffer: Any, *indices: Any) -> Number:
     """An element of a memref or a tensor."""
-    places = [index(each) for each in indices]
+    places = [as_index(each) for each in indices]
     if not isinstance(buffer.type, ir.MemRefType):
         return linalg.extract(buffer, places)
-    element = buffer.type.element_type
-    return ir.Operation.create("memref.load", results=[element], operands=[buffer, *places]).result
+    return operation("memref.load", [buffer, *places], buffer.type.element_type)
 
 
-def store(value: Any, memref: Any, *indices: int | Any) -> None:
-    ir.Operation.create("memref.store", operands=[_value(value), memref, *(index(each) for each in indices)])
+def store(value: Any, memref: Any, *indices: Any) -> None:
+    """A Python number is stored as the memref's elements are."""
+    scalar = value if isinstance(value, ir.Value) else constant(value, memref.type.element_type)
+    ir.Operation.create("memref.store", operands=[scalar, memref, *(as_index(each) for each in indices)])
 
 
 def copy(source: Any, target: Any) -> None:
@@ -61,13 +57,11 @@ def for_range(
     start: int | Any, stop: int | Any, body: Callable[..., Any], *carried: Any, step: int | Any = 1
 ) -> list[Any]:
     """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that."""
-    bounds = [index(start), index(stop), index(step)]
-    types = [value.type for value in carried]
-    op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *_values(carried)], regions=1)
-    block = op.regions[0].blocks.append(ir.IndexType.get(), *types)
-    with ir.InsertionPoint(block):
-        ir.Operation.create("scf.yield", operands=_values(body(*block.arguments)))
-    return list(op.results)
+    bounds, first = [as_index(start), as_index(stop), as_index(step)], _values(carried)
+    types = [value.type for value in first]
+    op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *first], regions=1)
+    _fill(op.regions[0].blocks.append(ir.IndexType.get(), *types), body)
+    return given(op.results)
 
 
 def nest(sizes: Sequence[int | Any], body: Callable[..., Any]) -> None:
@@ -84,41 +78,47 @@ def nest(sizes: Sequence[int | Any], body: Callable[..., Any]) -> None:
 
 def repeat_while(initial: Sequence[Any], condition: Callable[..., Any], body: Callable[..., Any]) -> list[Any]:
     """`values = body(*values)` as long as `condition(*values)`; the last values."""
-    types = [value.type for value in initial]
-    op = ir.Operation.create("scf.while", results=types, operands=list(initial), regions=2)
+    first = _values(initial)
+    types = [value.type for value in first]
+    op = ir.Operation.create("scf.while", results=types, operands=first, regions=2)
     before = op.regions[0].blocks.append(*types)
     with ir.InsertionPoint(before):
-        ir.Operation.create("scf.condition", operands=[condition(*before.arguments), *before.arguments])
-    after = op.regions[1].blocks.append(*types)
-    with ir.InsertionPoint(after):
-        ir.Operation.create("scf.yield", operands=_values(body(*after.arguments)))
-    return list(op.results)
+        goes_on = condition(*given(before.arguments))
+        ir.Operation.create("scf.condition", operands=[goes_on, *before.arguments])
+    _fill(op.regions[1].blocks.append(*types), body)
+    return given(op.results)
 
 
 def when(
     condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None, types: Sequence[Any] = ()
 ) -> list[Any]:
     """One of two bodies; with `types`, both return values of these."""
-    op = ir.Operation.create("scf.if", results=list(types), operands=[_value(condition)], regions=2)
+    op = ir.Operation.create("scf.if", results=list(types), operands=[condition], regions=2)
     for region, make in zip(op.regions, (then, otherwise), strict=True):
-        if make is None:
-            continue
-        with ir.InsertionPoint(region.blocks.append()):
-            ir.Operation.create("scf.yield", operands=_values(make()))
-    return list(op.results)
+        if make is not None:
+            _fill(region.blocks.append(), make)
+    return given(op.results)
+
+
+def and_then(first: Number, second: Callable[[], Number]) -> Number:
+    """Whether both hold; the second is asked only where the first does."""
+    return when(first, second, lambda: constant(False, "i1"), [first.type])[0]
+
+
+def _fill(block: Any, body: Callable[..., Any]) -> None:
+    """The block gets what the body makes of its arguments, and yields what it returns."""
+    with ir.InsertionPoint(block):
+        ir.Operation.create("scf.yield", operands=_values(body(*given(block.arguments))))
 
 
 def scratch(sizes: Sequence[int | Any], element: Any, use: Callable[[Any], Any]) -> None:
     """`use(memref)` with memory of its own, row-major, undefined at first, given back afterwards."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = [each if isinstance(each, int) else dynamic for each in sizes]
-    operands = [index(each) for each in sizes if not isinstance(each, int)]
-    segments = ir.DenseI32ArrayAttr.get([len(operands), 0])
+    shape, dynamic = static_and_dynamic(sizes)
     memref = ir.Operation.create(
         "memref.alloc",
         results=[ir.MemRefType.get(shape, element)],
-        operands=operands,
-        attributes={"operandSegmentSizes": segments, "alignment": ir.IntegerAttr.get(_i64(), 64)},
+        operands=dynamic,
+        attributes={**segments(len(dynamic), 0), "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)},
     ).result
     use(memref)
     ir.Operation.create("memref.dealloc", operands=[memref])
@@ -141,18 +141,32 @@ def require(condition: Any, kind: str, message: str, *numbers: Any) -> None:
 
     The message has one {} for each number, an integer value; the operation's name and location are put before it.
     """
-    tir.ops["assert"](condition, [linalg.as_i64(number) for number in numbers], kind=kind, message=message)
+    tir.ops["assert"](condition, [as_i64(number) for number in numbers], kind=kind, message=message)
 
 
-def _i64() -> Any:
-    return ir.IntegerType.get_signless(64)
+_HOLDS = {"==": operator.eq, "<=": operator.le}
+
+
+def require_same(one: Size, other: Size, what: str) -> None:
+    """Raises ValueError where two sizes differ."""
+    _require("==", one, other, f"{what}: sizes {{}} and {{}} differ")
+
+
+def require_at_most(one: Size, other: Size, what: str) -> None:
+    """Raises ValueError where one size is larger than another."""
+    _require("<=", one, other, f"{what}: size {{}} is larger than {{}}")
+
+
+def _require(sign: str, one: Size, other: Size, message: str) -> None:
+    if isinstance(one, int) and isinstance(other, int) and _HOLDS[sign](one, other):
+        return
+    left, right = as_index(one), as_index(other)
+    require(_HOLDS[sign](left, right), "ValueError", message, left, right)
 
 
 def _values(returned: Any) -> list[Any]:
+    """A Python number is an index."""
     if returned is None:
         return []
-    return [_value(each) for each in (returned if isinstance(returned, (list, tuple)) else [returned])]
-
-
-def _value(value: Any) -> Any:
-    return value.value if isinstance(value, Number) else value
+    several = returned if isinstance(returned, (list, tuple)) else [returned]
+    return [each if isinstance(each, ir.Value) else as_index(each) for each in several]

@@ -1,116 +1,184 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalars and vectors with Python's operators, for rules of intrinsics.
+"""Scalars and vectors with Python's operators, for rules: a Number is an SSA value that can be computed with.
 
     x = number(op.x)
     return select(x < 0.0, -x, x) * 2.0 + 1.0
 
 Python numbers beside a Number become constants of its type. Comparisons of floats are ordered: with a NaN they are
-false, `!=` alone is true. Integers are signed as their type says, i32 being signed.
+false, `!=` alone is true. Integers are signed unless their type or `x.of("ui8")` says otherwise: what signless MLIR
+types do not tell a Number keeps, and what is computed from it. Sizes are Python numbers where they are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union, overload
 
 from ..bindings.mlir import ir
+from ..dialects.core.infos import is_unsigned, signless
+from ..dialects.tir import dialect as tir
 
 _FLOAT_PREDICATES = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5, "!=": 13}
 _SIGNED_PREDICATES = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _UNSIGNED_PREDICATES = {"==": 0, "!=": 1, "<": 6, "<=": 7, ">": 8, ">=": 9}
 
 Operand = Union["Number", float, int]
+#: A number where it is known, else an index.
+Size = Union["Number", int]
 
 
-class Number:
+if TYPE_CHECKING:  # the bindings' own class has no stubs
+
+    class _Value:
+        type: Any
+        context: Any
+        owner: Any
+
+        def __init__(self, value: Any) -> None: ...
+
+else:
+    _Value = ir.Value
+
+
+class Number(_Value):
     """An SSA value that is a float, an integer, or a vector of them."""
 
-    __slots__ = ("element", "is_float", "value")
+    __slots__ = ("element", "is_float", "is_unsigned")
     __hash__ = None  # type: ignore[assignment]  # == makes an operation
 
-    def __init__(self, value: Any):
-        self.value = value
+    def __init__(self, value: Any, *, unsigned: bool = False):
+        super().__init__(value)
         self.element = element_type(value.type)
         self.is_float = isinstance(self.element, ir.FloatType)
+        self.is_unsigned = unsigned or (not self.is_float and _has_no_sign(self.element))
+
+    def __bool__(self) -> bool:
+        raise TypeError("what a Number is only the program knows, so Python cannot decide by it: use select or when")
 
     @property
-    def type(self) -> Any:
-        return self.value.type
+    def value(self) -> Any:
+        """The SSA value alone, which can be compared and hashed."""
+        return ir.Value(self)
 
     @property
     def dtype(self) -> str:
-        """The element type's name, "f32"."""
-        return str(self.element)
+        """The element type's name with its sign, "ui8"."""
+        text = str(self.element)
+        return f"u{text}" if self.is_unsigned and text[0] == "i" and text not in ("i1", "index") else text
 
     @property
     def bits(self) -> int:
         return 64 if isinstance(self.element, ir.IndexType) else self.element.width
 
+    def of(self, dtype: str) -> Number:
+        """The same value of an element type that says whether there is a sign."""
+        return Number(self, unsigned=is_unsigned(dtype))
+
+    def to(self, dtype: str, *, saturate: bool = False) -> Number:
+        """Converted as relax.astype does. `saturate`: what is too large for a small float becomes its largest."""
+        from .conversions import converted  # made of the functions here
+
+        return converted(self, dtype, saturate)
+
     def constant(self, value: float | int) -> Number:
         """A constant of this number's type."""
         return constant(value, self.type)
 
-    def _other(self, other: Operand) -> Any:
-        return other.value if isinstance(other, Number) else constant(other, self.type).value
-
     def _binary(self, float_op: str, int_op: str, other: Operand, *, swapped: bool = False) -> Number:
+        pair = [self, _beside(self, other)]
         name = float_op if self.is_float else int_op
-        pair = [self.value, self._other(other)]
-        return operation(name, pair[::-1] if swapped else pair, self.type)
+        made = operation(name, pair[::-1] if swapped else pair, self.type)
+        made.is_unsigned = self.is_unsigned or getattr(other, "is_unsigned", False)
+        return made
+
+    def _by_sign(self, name: str, other: Operand, *, swapped: bool = False) -> Number:
+        has_sign = not (self.is_unsigned or getattr(other, "is_unsigned", False))
+        return self._binary(f"arith.{name}f", f"arith.{name}{'si' if has_sign else 'ui'}", other, swapped=swapped)
+
+    def _is_unchanged_by(self, neutral: int, other: Operand) -> bool:
+        """Of sizes: arithmetic with what is known makes no operations for nothing."""
+        return isinstance(other, int) and other == neutral and isinstance(self.element, ir.IndexType)
 
     def __add__(self, other: Operand) -> Number:
+        if self._is_unchanged_by(0, other):
+            return self
         return self._binary("arith.addf", "arith.addi", other)
 
     __radd__ = __add__
 
     def __mul__(self, other: Operand) -> Number:
+        if self._is_unchanged_by(1, other):
+            return self
         return self._binary("arith.mulf", "arith.muli", other)
 
     __rmul__ = __mul__
 
     def __sub__(self, other: Operand) -> Number:
+        if self._is_unchanged_by(0, other):
+            return self
         return self._binary("arith.subf", "arith.subi", other)
 
     def __rsub__(self, other: Operand) -> Number:
         return self._binary("arith.subf", "arith.subi", other, swapped=True)
 
     def __truediv__(self, other: Operand) -> Number:
-        return self._binary("arith.divf", "arith.divsi", other)
+        return self._by_sign("div", other)
 
     def __rtruediv__(self, other: Operand) -> Number:
-        return self._binary("arith.divf", "arith.divsi", other, swapped=True)
+        return self._by_sign("div", other, swapped=True)
+
+    def __floordiv__(self, other: Operand) -> Number:
+        """Of sizes, and other integers that are not negative."""
+        if self._is_unchanged_by(1, other):
+            return self
+        return self._binary("", "arith.divui", other)
+
+    def __rfloordiv__(self, other: Operand) -> Number:
+        return self._binary("", "arith.divui", other, swapped=True)
+
+    def __mod__(self, other: Operand) -> Number:
+        """As `//` of integers that are not negative."""
+        return self._binary("", "arith.remui", other)
 
     def __neg__(self) -> Number:
-        return operation("arith.negf", [self.value], self.type) if self.is_float else 0 - self
+        return operation("arith.negf", [self], self.type) if self.is_float else 0 - self
 
     def __and__(self, other: Operand) -> Number:
-        return operation("arith.andi", [self.value, self._other(other)], self.type)
+        return self._binary("", "arith.andi", other)
 
     def __or__(self, other: Operand) -> Number:
-        return operation("arith.ori", [self.value, self._other(other)], self.type)
+        return self._binary("", "arith.ori", other)
 
     def __xor__(self, other: Operand) -> Number:
-        return operation("arith.xori", [self.value, self._other(other)], self.type)
+        return self._binary("", "arith.xori", other)
+
+    def __invert__(self) -> Number:
+        return self ^ -1
 
     def __lshift__(self, other: Operand) -> Number:
-        return operation("arith.shli", [self.value, self._other(other)], self.type)
+        return self._binary("", "arith.shli", other)
 
     def __rshift__(self, other: Operand) -> Number:
-        """Arithmetic: copies of the sign come in."""
-        return operation("arith.shrsi", [self.value, self._other(other)], self.type)
+        """Of a signed number copies of the sign come in."""
+        return self._binary("", "arith.shrui" if self.is_unsigned else "arith.shrsi", other)
 
     def shift_right_unsigned(self, other: Operand) -> Number:
-        return operation("arith.shrui", [self.value, self._other(other)], self.type)
+        return self._binary("", "arith.shrui", other)
 
     def _compare(self, sign: str, other: Operand) -> Number:
-        result = with_element(self.type, ir.IntegerType.get_signless(1))
-        name, predicates = ("arith.cmpf", _FLOAT_PREDICATES) if self.is_float else ("arith.cmpi", _SIGNED_PREDICATES)
-        return _compared(name, predicates[sign], [self.value, self._other(other)], result)
+        if not self.is_float:
+            has_sign = not (self.is_unsigned or getattr(other, "is_unsigned", False))
+            return self._compared("arith.cmpi", (_SIGNED_PREDICATES if has_sign else _UNSIGNED_PREDICATES)[sign], other)
+        return self._compared("arith.cmpf", _FLOAT_PREDICATES[sign], other)
 
     def unsigned(self, sign: str, other: Operand) -> Number:
         """A comparison of integers without sign: `x.unsigned("<", y)`."""
-        result = with_element(self.type, ir.IntegerType.get_signless(1))
-        return _compared("arith.cmpi", _UNSIGNED_PREDICATES[sign], [self.value, self._other(other)], result)
+        return self._compared("arith.cmpi", _UNSIGNED_PREDICATES[sign], other)
+
+    def _compared(self, name: str, predicate: int, other: Operand) -> Number:
+        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+        truth = with_element(self.type, ir.IntegerType.get_signless(1))
+        return operation(name, [self, _beside(self, other)], truth, predicate=attribute)
 
     def __lt__(self, other: Operand) -> Number:
         return self._compare("<", other)
@@ -131,6 +199,16 @@ class Number:
         return self._compare("!=", other)
 
 
+def _has_no_sign(element: Any) -> bool:
+    """Of integer types: truth values, and those that say it."""
+    return isinstance(element, ir.IntegerType) and (element.width == 1 or element.is_unsigned)
+
+
+def _beside(like: Any, other: Any) -> Any:
+    """An operand beside a value: a Python number becomes a constant of its type."""
+    return other if isinstance(other, ir.Value) else constant(other, like.type)
+
+
 def number(value: Any) -> Number:
     return value if isinstance(value, Number) else Number(value)
 
@@ -140,40 +218,163 @@ def numbers(op: Any) -> list[Number]:
     return [Number(operand) for operand in op.operation.operands]
 
 
+def given(values: Sequence[Any]) -> list[Any]:
+    """What a body is given: Numbers for scalars, all else as it is."""
+    scalars = (ir.FloatType, ir.IntegerType, ir.IndexType)
+    return [Number(value) if isinstance(value.type, scalars) else value for value in values]
+
+
 def operation(name: str, operands: Sequence[Any], result: Any, **attributes: Any) -> Number:
     """The result of a new operation."""
-    values = [item.value if isinstance(item, Number) else item for item in operands]
-    return Number(ir.Operation.create(name, results=[result], operands=values, attributes=attributes).results[0])
+    return Number(ir.Operation.create(name, results=[result], operands=operands, attributes=attributes).results[0])
 
 
-def _compared(name: str, predicate: int, operands: list[Any], result: Any) -> Number:
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-    return operation(name, operands, result, predicate=attribute)
+def intrinsic(name: str, *operands: Number) -> Number:
+    """A function of tir: `intrinsic("exp", x)`."""
+    return Number(tir.ops[name](*operands))
 
 
 def constant(value: float | int, type_: Any) -> Number:
-    """A constant scalar, or a vector of equal elements."""
-    element = element_type(type_)
-    if isinstance(element, ir.FloatType):
-        attribute = ir.FloatAttr.get(element, float(value))
+    """A constant scalar, or a vector of equal elements, of a type or of an element type's name.
+
+    Integers wrap to its width.
+    """
+    if isinstance(type_, str):
+        return Number(constant(value, element(type_)), unsigned=is_unsigned(type_))
+    own = element_type(type_)
+    if isinstance(own, ir.FloatType):
+        attribute = ir.FloatAttr.get(own, float(value))
     else:
-        attribute = ir.IntegerAttr.get(element, int(value))
+        attribute = ir.IntegerAttr.get(own, _wrapped(int(value), own))
     if isinstance(type_, ir.VectorType):
         attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
     return operation("arith.constant", [], type_, value=attribute)
 
 
-def select(condition: Number, yes: Operand, no: Operand) -> Number:
-    like = yes if isinstance(yes, Number) else no
-    assert isinstance(like, Number), "one of both must say the type"
-    pair = [item if isinstance(item, Number) else like.constant(item) for item in (yes, no)]
-    return operation("arith.select", [condition, *pair], like.type)
+def _wrapped(value: int, type_: Any) -> int:
+    width = 64 if isinstance(type_, ir.IndexType) else type_.width
+    low = value & ((1 << width) - 1)
+    return low if _has_no_sign(type_) or low >> (width - 1) == 0 else low - (1 << width)
+
+
+def as_index(value: Any) -> Number:
+    """A number or an integer value as an index, signed."""
+    if not isinstance(value, ir.Value):
+        return constant(value, ir.IndexType.get())
+    return number(value) if isinstance(value.type, ir.IndexType) else _index_cast(value, ir.IndexType.get())
+
+
+def as_i64(value: Any) -> Number:
+    """A number or an integer value as an i64, signed."""
+    i64 = ir.IntegerType.get_signless(64)
+    if not isinstance(value, ir.Value):
+        return constant(value, i64)
+    return number(value) if value.type == i64 else _index_cast(value, i64)
+
+
+def _index_cast(value: Any, type_: Any) -> Number:
+    return operation("arith.index_cast", [value], type_)
+
+
+def select(condition: Any, yes: Any, no: Any) -> Number:
+    like = yes if isinstance(yes, ir.Value) else no
+    assert isinstance(like, ir.Value), "one of both must say the type"
+    made = operation("arith.select", [condition, _beside(like, yes), _beside(like, no)], like.type)
+    made.is_unsigned = any(getattr(each, "is_unsigned", False) for each in (yes, no))
+    return made
+
+
+@overload
+def maximum(x: int, y: int) -> int: ...
+
+
+@overload
+def maximum(x: Number, y: Operand) -> Number: ...
+
+
+@overload
+def maximum(x: Operand, y: Number) -> Number: ...
+
+
+@overload
+def maximum(x: Size, y: Size) -> Size: ...
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """NaN when either is, as numpy has it; of known sizes a number."""
+    return _extreme("max", x, y) if isinstance(x, ir.Value) or isinstance(y, ir.Value) else max(x, y)
+
+
+@overload
+def minimum(x: int, y: int) -> int: ...
+
+
+@overload
+def minimum(x: Number, y: Operand) -> Number: ...
+
+
+@overload
+def minimum(x: Operand, y: Number) -> Number: ...
+
+
+@overload
+def minimum(x: Size, y: Size) -> Size: ...
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """NaN when either is; of known sizes a number."""
+    return _extreme("min", x, y) if isinstance(x, ir.Value) or isinstance(y, ir.Value) else min(x, y)
+
+
+def _extreme(name: str, x: Any, y: Any) -> Number:
+    like = number(x if isinstance(x, ir.Value) else y)
+    pair = [_beside(like, x), _beside(like, y)]
+    has_sign = not any(getattr(each, "is_unsigned", False) for each in (like, *pair))
+    kind = "imumf" if like.is_float else "si" if has_sign else "ui"
+    made = operation(f"arith.{name}{kind}", pair, like.type)
+    made.is_unsigned = not like.is_float and not has_sign
+    return made
+
+
+# ---- division that no machine traps on ----
+def divide(x: Number, y: Number) -> Number:
+    """Integers round towards zero; an integer divided by 0 is 0."""
+    return x / y if x.is_float else _divided("div", x, y)
+
+
+def floor_divide(x: Number, y: Number) -> Number:
+    """Rounded down; an integer divided by 0 is 0."""
+    if x.is_float:
+        return intrinsic("floor", x / y)
+    return _divided("div" if x.is_unsigned else "floordiv", x, y)
+
+
+def remainder(x: Number, y: Number) -> Number:
+    """With the sign of `x`; an integer modulo 0 is 0."""
+    return operation("arith.remf", [x, y], x.type) if x.is_float else _divided("rem", x, y)
+
+
+def floor_remainder(x: Number, y: Number) -> Number:
+    """With the sign of `y`; an integer modulo 0 is 0."""
+    rest = remainder(x, y)
+    if x.is_unsigned:
+        return rest
+    return select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest)
+
+
+def _divided(name: str, x: Number, y: Number) -> Number:
+    """Of integers: x / 0 is 0 here, as in numpy."""
+    is_zero = y == 0
+    safe = select(is_zero, 1, y)
+    if not x.is_unsigned:
+        # The lowest number / -1 does not fit: dividing by 1 gives what wrapping around would.
+        safe = select((x == 1 << (x.bits - 1)) & (y == -1), 1, safe)
+    return select(is_zero, 0, x._binary("", f"arith.{name}{'ui' if x.is_unsigned else 'si'}", safe))
 
 
 def fma(x: Number, y: Operand, z: Operand) -> Number:
     """x * y + z, rounded once."""
-    operands = [item if isinstance(item, Number) else x.constant(item) for item in (x, y, z)]
-    return operation("math.fma", operands, x.type)
+    return operation("math.fma", [x, _beside(x, y), _beside(x, z)], x.type)
 
 
 def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
@@ -212,10 +413,10 @@ def to_float(x: Number, dtype: str) -> Number:
         return convert_by_bits(x, dtype)
     if (x.dtype, dtype) == ("f32", "bf16"):
         return _rounded_to_bf16(x)
-    element = float_type(dtype)
-    if element.width == x.bits:
-        return to_float(convert("arith.extf", x, float_type("f32")), dtype)
-    return convert("arith.extf" if element.width > x.bits else "arith.truncf", x, element)
+    result = element(dtype)
+    if result.width == x.bits:
+        return to_float(convert("arith.extf", x, element("f32")), dtype)
+    return convert("arith.extf" if result.width > x.bits else "arith.truncf", x, result)
 
 
 def _rounded_to_bf16(x: Number) -> Number:
@@ -225,11 +426,12 @@ def _rounded_to_bf16(x: Number) -> Number:
     rounded = bits + (is_odd + 0x7FFF)
     # A NaN stays one, although its last bits go.
     kept = select(x != x, bits | 0x400000, rounded).shift_right_unsigned(16)
-    return from_bits(convert("arith.trunci", kept, ir.IntegerType.get_signless(16)), float_type("bf16"))
+    return from_bits(convert("arith.trunci", kept, ir.IntegerType.get_signless(16)), element("bf16"))
 
 
-def float_type(dtype: str) -> Any:
-    return ir.Type.parse(dtype)
+def element(dtype: str) -> Any:
+    """The MLIR type that elements of a type have in PrimFuncs."""
+    return ir.Type.parse(signless(dtype))
 
 
 def element_type(type_: Any) -> Any:

@@ -3,7 +3,7 @@
 
     rows = Reduction(x, [1])
     mean = rows.mean(widened, [rows.whole])                    # a tensor over the axes that are kept
-    rows.everywhere(lambda x, mean: (number(x) - number(mean)).value, [rows.whole, rows.part(mean)], out)
+    rows.everywhere(lambda x, mean: x - mean, [rows.whole, rows.part(mean)], out)
 
 Accuracy. Floats narrower than f32 are combined in f32 and rounded once. Short sums are added up one by one in f32: of
 f32 as many elements as numpy adds so, of narrower floats as many as a digit of theirs allows. Longer ones, and those
@@ -13,16 +13,15 @@ instead, which no affine loop says; and reading is still what such a sum spends 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
-from . import linalg, loops, scalar
+from . import linalg
 from .broadcast import broadcast_generic
-from .conversions import accumulator, element, rounded, widened
-from .numbers import Number, constant, convert, number, to_float
+from .conversions import accumulator, rounded, widened
+from .numbers import Number, as_i64, constant, convert, element, to_float
 
 #: The longest sum of f32 that is added up in f32, and the longest of narrower floats.
 LONGEST_NARROW_SUM = 128
@@ -75,14 +74,13 @@ class Reduction:
     def known_count(self) -> int | None:
         """How many elements are combined into one, where that is known."""
         sizes = [self.sizes[axis] for axis in self.axes]
-        return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else None
+        known = [size for size in sizes if isinstance(size, int)]
+        return math.prod(known) if len(known) == len(sizes) else None
 
-    def count(self) -> Any:
+    def count(self) -> Number:
         """How many elements are combined into one, an i64."""
-        if self.known_count is not None:
-            return scalar.constant(self.known_count, element("i64"))
-        sizes = [loops.index(self.sizes[axis]) for axis in self.axes]
-        return linalg.as_i64(functools.reduce(lambda one, other: scalar.multiply(one, other, "index"), sizes))
+        count = math.prod(self.sizes[axis] for axis in self.axes)
+        return constant(count, "i64") if isinstance(count, int) else as_i64(count)
 
     def empty(self, dtype: str) -> Any:
         """Undefined elements over the kept axes."""
@@ -91,7 +89,7 @@ class Reduction:
     # ---- loops ----
     def fold(self, step: Callable[..., Any], reads: Sequence[Read], start: float | int, output: Any) -> Any:
         """`total = step(*elements, total)` along the axes, from `start`; `output` is over the kept ones."""
-        return self.fold_into(step, reads, linalg.fill(scalar.constant(start, output.type.element_type), output))
+        return self.fold_into(step, reads, linalg.fill(start, output))
 
     def fold_into(self, step: Callable[..., Any], reads: Sequence[Read], initial: Any) -> Any:
         """As `fold`, from what `initial` holds."""
@@ -120,9 +118,9 @@ class Reduction:
         """The sums of `body(*elements)`, in `sum_dtype`."""
         dtype = self.sum_dtype
 
-        def step(*scalars: Any) -> Any:
+        def step(*scalars: Number) -> Number:
             *elements, total = scalars
-            return (number(total) + to_float(body(*elements), dtype)).value
+            return total + to_float(body(*elements), dtype)
 
         return self.fold(step, reads, 0, self.empty(dtype))
 
@@ -131,43 +129,42 @@ class Reduction:
         sums = self.sum(body, reads)
         if self.sum_dtype == self.dtype:
             return sums
-        return self.over_kept(lambda x: rounded(number(x), self.dtype).value, [sums], self.empty(self.dtype))
+        return self.over_kept(lambda x: rounded(x, self.dtype), [sums], self.empty(self.dtype))
 
     def mean(self, body: Callable[..., Number], reads: Sequence[Read], output: Any = None) -> Any:
         """The means of `body(*elements)`, in `dtype` where no output is given."""
         output = self.empty(self.dtype) if output is None else output
         dtype, count = str(output.type.element_type), self.float_count(self.sum_dtype)
-        return self.over_kept(lambda x: rounded(number(x) / count, dtype).value, [self.sum(body, reads)], output)
+        return self.over_kept(lambda x: rounded(x / count, dtype), [self.sum(body, reads)], output)
 
     def float_count(self, dtype: str) -> Number:
         """How many elements are combined into one."""
         if self.known_count is not None:
-            return constant(self.known_count, element(dtype))
-        return convert("arith.sitofp", number(self.count()), element(dtype))
+            return constant(self.known_count, dtype)
+        return convert("arith.sitofp", self.count(), element(dtype))
 
     def variance(self, mean: Any, output: Any = None) -> Any:
         """The mean squared distances to the means. It takes a second look at the data: the mean of squares without
         the squared mean loses its digits where the mean is large."""
 
-        def squared_distance(x: Any, mean: Any) -> Number:
-            distance = to_float(widened(x) - number(mean), self.sum_dtype)
+        def squared_distance(x: Number, mean: Number) -> Number:
+            distance = to_float(widened(x) - mean, self.sum_dtype)
             return distance * distance
 
         return self.mean(squared_distance, [self.whole, self.part(mean)], output)
 
     # ---- order ----
-    def extreme(self, pick: Callable[[Any, Any, str], Any], start: float | int, dtype: str, output: Any = None) -> Any:
-        """`scalar.maximum` or `minimum` of the elements, whose type with its sign is `dtype`."""
+    def extreme(self, pick: Callable[[Any, Any], Any], start: float | int, dtype: str, output: Any = None) -> Any:
+        """`maximum` or `minimum` of the elements, whose type with its sign is `dtype`."""
         wide = accumulator(dtype)
         output = self.empty(wide) if output is None else output
-        return self.fold(lambda x, best: pick(widened(x).value, best, wide), [self.whole], start, output)
+        return self.fold(lambda x, best: pick(widened(x.of(dtype)), best), [self.whole], start, output)
 
-    def position(self) -> Any:
+    def position(self) -> Number:
         """Inside of a loop over the data: where the element stands among those combined with it, an i64."""
         if not self.axes:
-            return scalar.constant(0, element("i64"))
+            return constant(0, "i64")
         place = linalg.index(self.axes[0])
         for axis in self.axes[1:]:
-            place = scalar.multiply(place, loops.index(self.sizes[axis]), "index")
-            place = scalar.add(place, linalg.index(axis), "index")
-        return linalg.as_i64(place)
+            place = place * self.sizes[axis] + linalg.index(axis)
+        return as_i64(place)

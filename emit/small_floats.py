@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..bindings.mlir import ir
 from ..dialects.core.infos import bit_width
-from .numbers import Number, bits_of, convert, float_type, from_bits, select, to_float
+from .numbers import Number, bits_of, convert, element, from_bits, select, to_float
 
 #: Which codes are special: `ieee` has infinities and NaNs, `fn` a NaN of all ones, `fnuz` a NaN in the place of -0,
 #: `finite` neither, `scale` (f8E8M0FNU) has a NaN of all ones but no sign, no zero and no mantissa.
@@ -107,7 +107,7 @@ class _WideFloat(NamedTuple):
 
     @property
     def element(self) -> Any:
-        return float_type(f"f{self.width}")
+        return element(f"f{self.width}")
 
 
 _WIDE_FLOATS = {"f32": _WideFloat(32, 23, 127), "f64": _WideFloat(64, 52, 1023)}
@@ -128,7 +128,7 @@ def convert_by_bits(x: Number, target: str, *, saturate: bool = False) -> Number
         x = widen_code(bits_of(x), x.dtype, "f64" if target == "f64" else "f32")
     if not is_by_bits(x.dtype, target):
         return to_float(x, target)
-    return from_bits(narrow_to_code(x, target, saturate=saturate), float_type(target))
+    return from_bits(narrow_to_code(x, target, saturate=saturate), element(target))
 
 
 def widen_code(code: Number, dtype: str, target: str) -> Number:

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..bindings.mlir import ir
 from . import linalg
-
-Size = Any
+from .linalg import is_nothing, segments, static_and_dynamic
+from .numbers import Size
 
 
 def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
@@ -25,7 +25,7 @@ def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
     tensor = cast(tensor, [*shape[:axis], _static_product(sizes), *shape[axis + 1 :]])
     all_sizes = linalg.sizes_of(tensor)
     all_sizes[axis : axis + 1] = sizes
-    shape, dynamic = _static_and_dynamic(all_sizes)
+    shape, dynamic = static_and_dynamic(all_sizes)
     attributes = {
         "reassociation": _groups(tensor.type.rank, axis, len(sizes)),
         "static_output_shape": ir.DenseI64ArrayAttr.get(shape),
@@ -59,6 +59,22 @@ def merge(tensor: Any, axis: int, count: int) -> Any:
     return _create("tensor.collapse_shape", result, [tensor], {"reassociation": groups})
 
 
+def merge_all(tensor: Any, counts: Sequence[int]) -> Any:
+    """The tensor with runs of so many dimensions, one at least, each made one."""
+    for position in reversed(range(len(counts))):
+        if counts[position] > 1:
+            tensor = merge(tensor, sum(counts[:position]), counts[position])
+    return tensor
+
+
+def split_all(tensor: Any, parts: Sequence[Sequence[Size]]) -> Any:
+    """The tensor with each dimension as several of these sizes, one at least, which multiply to its own."""
+    for axis in reversed(range(len(parts))):
+        if len(parts[axis]) > 1:
+            tensor = split(tensor, axis, parts[axis])
+    return tensor
+
+
 def _groups(rank: int, axis: int, count: int) -> Any:
     """For each of `rank` dimensions those that it stands for, where the one at `axis` stands for `count`."""
     i64 = ir.IntegerType.get_signless(64)
@@ -69,9 +85,9 @@ def _groups(rank: int, axis: int, count: int) -> Any:
 
 def slice_of(tensor: Any, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size] | None = None) -> Any:
     """A part of a tensor; strides are positive."""
-    if _is_nothing([*sizes, *tensor.type.shape]):
+    if is_nothing([*sizes, *tensor.type.shape]):
         return linalg.empty(sizes, tensor.type.element_type)
-    shape, _ = _static_and_dynamic(sizes)
+    shape, _ = static_and_dynamic(sizes)
     result = ir.RankedTensorType.get(shape, tensor.type.element_type)
     operands, attributes = _place(offsets, sizes, strides or [1] * len(shape), 1)
     return _create("tensor.extract_slice", result, [tensor, *operands], attributes)
@@ -89,36 +105,24 @@ def put_slice(
     Where that was made in a slice, give the slice's `sizes`: only with the very same ones it is in its place already.
     """
     sizes = sizes or linalg.sizes_of(source)
-    if _is_nothing([*sizes, *tensor.type.shape]):
+    if is_nothing([*sizes, *tensor.type.shape]):
         return tensor
     operands, attributes = _place(offsets, sizes, strides or [1] * len(sizes), 2)
     return _create("tensor.insert_slice", tensor.type, [source, tensor, *operands], attributes)
-
-
-def _is_nothing(sizes: Sequence[Size]) -> bool:
-    """Whether a part is known to have no elements. MLIR refuses one that begins where the tensor ends."""
-    return any(isinstance(size, int) and size == 0 for size in sizes)
 
 
 def _place(
     offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size], tensors: int
 ) -> tuple[list[Any], dict[str, Any]]:
     operands: list[Any] = []
-    segments = [1] * tensors
+    counts = [1] * tensors
     attributes = {}
     for name, values in (("offsets", offsets), ("sizes", sizes), ("strides", strides)):
-        static, dynamic = _static_and_dynamic(values)
+        static, dynamic = static_and_dynamic(values)
         attributes[f"static_{name}"] = ir.DenseI64ArrayAttr.get(static)
-        segments.append(len(dynamic))
+        counts.append(len(dynamic))
         operands += dynamic
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments)
-    return operands, attributes
-
-
-def _static_and_dynamic(values: Sequence[Size]) -> tuple[list[int], list[Any]]:
-    """The numbers, with MLIR's mark where a value stands, and the values."""
-    mark = ir.ShapedType.get_dynamic_size()
-    return [each if isinstance(each, int) else mark for each in values], [v for v in values if not isinstance(v, int)]
+    return operands, {**attributes, **segments(*counts)}
 
 
 def _create(name: str, result: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:

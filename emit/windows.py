@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..bindings.mlir import ir
 from . import linalg
-from .movement import Size, copy, divided, greater, lesser, minus, plus, times
+from .numbers import Size, maximum, minimum
 from .tensors import put_slice, slice_of
 
 
@@ -35,7 +35,7 @@ class Window(NamedTuple):
 
     def span(self, positions: Size) -> Size:
         """How many elements one tap goes over, from the first of so many positions to the last."""
-        return greater(plus(times(positions, self.stride), 1 - self.stride), 0)
+        return maximum(positions * self.stride + (1 - self.stride), 0)
 
     def fit_to(self, size: int, positions: int) -> Window:
         """With no more padding behind a dimension than so many positions reach; less than none where size is open."""
@@ -58,14 +58,14 @@ class Meeting(NamedTuple):
 
 def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
     """Where a tap meets the data in a dimension of so many elements; the taps of the window do not count."""
-    origin = plus(times(tap, window.gap), -window.before)
+    origin = tap * window.gap - window.before
     first, end = (
-        lesser(divided(plus(greater(distance, 0), window.stride - 1), window.stride), positions)
-        for distance in (minus(0, origin), minus(size, origin))
+        minimum((maximum(distance, 0) + (window.stride - 1)) // window.stride, positions)
+        for distance in (0 - origin, size - origin)
     )
-    place = plus(origin, times(first, window.stride))
+    place = origin + first * window.stride
     # Where they do not meet, the part of the data that nobody reads is at its end.
-    return Meeting(first, minus(end, first), lesser(greater(place, 0), size))
+    return Meeting(first, end - first, minimum(maximum(place, 0), size))
 
 
 def padded(tensor: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:
@@ -73,6 +73,6 @@ def padded(tensor: Any, value: Any, before: Sequence[int], after: Sequence[int])
     if not any(before) and not any(after):
         return tensor
     sizes = linalg.sizes_of(tensor)
-    around = [plus(size, low + high) for size, low, high in zip(sizes, before, after, strict=True)]
+    around = [size + (low + high) for size, low, high in zip(sizes, before, after, strict=True)]
     whole = linalg.fill(value, linalg.empty(around, tensor.type.element_type))
-    return put_slice(copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)
+    return put_slice(linalg.copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)

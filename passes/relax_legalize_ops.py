@@ -13,7 +13,7 @@ from ..bindings.rewriting import Decline
 from ..dialects.core.dialect import find_op, registered_dialects
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.errors import RelaxError
-from ..targets.core.registry import fallback_chain, legal_operators
+from ..targets.core.registry import find_target, legal_operators
 from .core.base import Pass
 from .core.journal import Journal
 from .core.options import PYTHON_ONLY
@@ -45,7 +45,7 @@ class LegalizeOps(Pass):
     customize_legalize_map: Mapping[str, RuleFunction] = field(default_factory=dict, metadata={PYTHON_ONLY: True})
 
     def __post_init__(self) -> None:
-        fallback_chain(self.target)
+        find_target(self.target)
         for name in (*self.skip_ops, *self.customize_legalize_map):
             find_op(name)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from contextlib import nullcontext
 
-from . import __version__, targets  # noqa: F401  # importing the package makes its targets known
+from . import __version__
 from .module import Module
 from .passes.core.instruments import Instrument
 from .passes.core.journal import Journal
@@ -16,7 +16,7 @@ from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
 from .targets.core.chosen import parse_target
-from .targets.core.code import code_module, stages_of
+from .targets.core.code import build, find_backend, stages_of
 from .targets.core.code_options import code_options
 
 
@@ -42,11 +42,11 @@ def compile(
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
     chosen = parse_target(target)
-    code = code_module(chosen.name)
-    options = code_options(jobs, cache, instruments)
+    find_backend(chosen.name)  # one there is, or nothing needs to be lowered
+    options = code_options(opt_level, jobs, cache, instruments)
     with nullcontext() if journal is None else journal.recording():
         lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
-        artifact = code.build(lowered._owner, chosen, opt_level=opt_level, version=__version__, options=options)
+        artifact = build(lowered._owner, chosen, options, __version__)
     return Executable(artifact, load_later=True)  # it may be for another machine
 
 

@@ -138,7 +138,7 @@ def _sites(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     if "profile" not in entry:
         raise ArtifactError(
             f"'{entry['name']}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
-            "older release or without the pass llvm-profile-kernels; compile it again"
+            "older release or without the pass host-profile-kernels; compile it again"
         )
     try:
         profile = entry["profile"]

@@ -12,7 +12,7 @@ from ...dialects.core.codec import encode
 from ...dialects.core.function_attributes import ARGUMENT_NAME, RESULT_NAMES
 from ...dialects.core.groups import INPUT_GROUPS, LIST, RESULT_GROUPS, VALUE, Group, encode_groups
 from ...support.errors import RelaxError
-from .forms import all_tensors, form_of
+from .control.flattening import all_tensors, form_of
 from .importer import GraphImporter
 from .inputs import InputShape, Passed, passed_inputs
 from .model import Model

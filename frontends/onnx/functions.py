@@ -1,45 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that are functions of others: the model's own, and those that ONNX defines so."""
+"""What ONNX says of its operators: what nodes must have, and which operators are functions of others.
+
+A model may have functions of its own, too.
+"""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from .blame import described_inputs
+from ...support.suggest import suggest
+from .dtypes import number_of
 from .model import DEFAULT_DOMAINS, Model
-from .node import Unsupported
+from .node import Node, Unsupported
+from .problems import described_inputs
+from .values import Value
 
 
-def expansion_of(node: Any, model: Model) -> Any:
+@functools.cache
+def _schema(domain: str, op: str, version: int) -> Any:
+    """None for an operator that is not ONNX's."""
+    import onnx
+
+    try:
+        return onnx.defs.get_schema(op, version, "" if domain in DEFAULT_DOMAINS else domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def check_node(node: Node) -> None:
+    """Raises Unsupported for attributes that nobody would read, and what is missing or too many."""
+    schema = _schema(node.domain, node.op, node.version)
+    if schema is None:
+        return
+    attributes = schema.attributes
+    for attribute in node.proto.attribute:
+        # ONNX leaves names that begin so to those who make models.
+        if attribute.name not in attributes and not attribute.name.startswith("__"):
+            hint = suggest(attribute.name, attributes)
+            raise Unsupported(f"{node.op} of this version knows no attribute '{attribute.name}'{hint}", attribute.name)
+    for name, declared in attributes.items():
+        if declared.required and not node.has_attribute(name):
+            raise Unsupported(f"has no attribute '{name}', which it needs", name)
+    if len(node.inputs) < schema.min_input:
+        raise Unsupported(f"input #{len(node.inputs)} is missing: there must be {schema.min_input}")
+    for what, count, most in (
+        ("inputs", len(node.inputs), schema.max_input),
+        ("outputs", node.output_count, schema.max_output),
+    ):
+        if count > most:
+            raise Unsupported(f"it has {count} {what}, and may have {most}")
+
+
+def expansion_of(node: Node, model: Model) -> Any:
     """The FunctionProto whose nodes stand for a node; None where nobody defines one."""
     function = own_function(node, model)
     return _defined_by_onnx(node) if function is None else _with_attributes(function, node)
 
 
-def own_function(node: Any, model: Model) -> Any:
+def own_function(node: Node, model: Model) -> Any:
     """The model's own function that a node calls, if there is one."""
     found = (each for each in model.proto.functions if each.name == node.op and each.domain == node.domain)
     return next(found, None)
 
 
-def is_defined_by_onnx(node: Any) -> bool:
+def is_defined_by_onnx(node: Node) -> bool:
     """Whether ONNX defines the node's operator as a function of others."""
-    schema = _schema_of(node)
+    schema = _schema(node.domain, node.op, node.version)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
-def _schema_of(node: Any) -> Any:
-    import onnx
-
-    domain = "" if node.domain in DEFAULT_DOMAINS else node.domain
-    try:
-        return onnx.defs.get_schema(node.op, node.version, domain)
-    except onnx.defs.SchemaError:
-        return None
-
-
-def _defined_by_onnx(node: Any) -> Any:
-    schema = _schema_of(node)
+def _defined_by_onnx(node: Node) -> Any:
+    schema = _schema(node.domain, node.op, node.version)
     if schema is None:
         return None
     if schema.has_function:
@@ -49,11 +81,12 @@ def _defined_by_onnx(node: Any) -> Any:
     return None
 
 
-def _built_for(schema: Any, node: Any) -> Any:
+def _built_for(schema: Any, node: Node) -> Any:
     """Functions whose body depends on the types of the inputs and on attributes."""
     import onnx
 
-    types = [b"" if value is None else _type_proto(value).SerializeToString() for value in node.inputs]
+    count = len(node.inputs)
+    types = [_type_proto(node.value(at)).SerializeToString() if node.has(at) else b"" for at in range(count)]
     version = max(
         (each for each in schema.context_dependent_function_opset_versions if each <= node.version), default=0
     )
@@ -74,10 +107,8 @@ def _built_for(schema: Any, node: Any) -> Any:
     return _with_attributes(function, node, _defaults(schema))
 
 
-def _type_proto(value: Any) -> Any:
+def _type_proto(value: Value) -> Any:
     from onnx import helper
-
-    from .dtypes import number_of
 
     shape = None if value.shape is None else [size if isinstance(size, int) else None for size in value.shape]
     return helper.make_tensor_type_proto(number_of(value.dtype), shape)
@@ -88,7 +119,7 @@ def _defaults(schema: Any) -> dict[str, Any]:
     return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
 
 
-def _with_attributes(function: Any, node: Any, defaults: dict[str, Any] | None = None) -> Any:
+def _with_attributes(function: Any, node: Node, defaults: dict[str, Any] | None = None) -> Any:
     """The function with the call's attributes where its nodes refer to them."""
     import onnx
 

@@ -10,24 +10,17 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .blame import of_operators, told
-from .branches import convert_each
-from .functions import expansion_of, own_function
-from .known import evaluate_known
+from .control.scf_branches import convert_each
+from .functions import check_node, expansion_of, is_defined_by_onnx, own_function
 from .model import DEFAULT_DOMAINS, Model, versions_of
 from .node import Node, Unsupported
 from .notes import noting
 from .order import in_order
-from .problems import Problems, shown
+from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, problem_of, shown, unknown
 from .registry import find_converter
-from .schemas import check_node
-from .teaching import lines_to_teach, unknown
+from .shapes.evaluators import evaluate_known
 from .tensors import array_of, is_absurd
-from .unreached import problem_of, unreached_problems
-from .values import HELD, OneOf, Value
-
-# What converters may raise without meaning to.
-_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+from .values import OneOf, Value, as_values
 
 # How many functions of a model may be inside of each other.
 _DEEPEST_CALLS = 64
@@ -144,9 +137,12 @@ class GraphImporter:
             self.problems.add(problem_of(node, problem))
         except RelaxError as error:
             self.problems.add(problem_of(node, Unsupported(of_operators(node, error.message))))
-        except _UNFORESEEN as error:
-            # What a converter did not foresee, as in a model that breaks ONNX's rules; its traceback is kept.
-            self.problems.add(problem_of(node, Unsupported(told(node, error)), error))
+        except Incomplete:
+            pass  # what it needs has been noted
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a converter raises that it did not mean to
+            self.problems.add(bug_of(node, error))
         return [None] * node.output_count
 
     def convert(self, node: Node) -> list[Any]:
@@ -154,19 +150,9 @@ class GraphImporter:
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
             return self._convert_each(node, several)
-        failed: Exception | None = None
-        try:
-            evaluated = evaluate_known(node)
-            if evaluated is not None:
-                return evaluated
-        except _UNFORESEEN as error:
-            failed = error
-        outputs = self._converted(node)
-        if failed is not None:
-            raise failed  # nothing is wrong with the node, then
-        return outputs
-
-    def _converted(self, node: Node) -> list[Any]:
+        evaluated = evaluate_known(node)
+        if evaluated is not None:
+            return evaluated
         converter = find_converter(node.domain, node.op, node.version)
         if converter is not None:
             return as_values(converter.function(node))
@@ -186,10 +172,7 @@ class GraphImporter:
                 raise Incomplete
             return outputs
 
-        try:
-            return convert_each(node, several, convert)
-        except Incomplete:
-            return [None] * node.output_count
+        return convert_each(node, several, convert)
 
     def _expand(self, node: Node, function: Any) -> list[Any]:
         """The nodes of a function in the place of its call."""
@@ -260,7 +243,28 @@ def _check_sizes(outputs: Sequence[Any]) -> None:
                 raise Unsupported(f"its result has the absurd shape ({', '.join(map(str, value.shape or ()))})")
 
 
-def as_values(returned: Any) -> list[Any]:
-    """What a converter returned, as a list of values."""
-    items = list(returned) if isinstance(returned, (list, tuple)) else [returned]
-    return [item if item is None or isinstance(item, HELD) else Value(ssa=item) for item in items]
+# ---- nodes whose inputs could not be imported ----
+
+
+def unreached_problems(node: Node) -> Iterator[Problem]:
+    """Those of the node, of the graphs in it, and of the model's function that it calls."""
+    graph = node.graph
+    for attribute in node.proto.attribute:
+        for proto in attribute.g.node if attribute.HasField("g") else ():
+            yield from unreached_problems(graph.node_of(proto, [None] * len(proto.input)))
+    try:
+        check_node(node)
+        if find_converter(node.domain, node.op, node.version) is None:
+            yield from _of_function(node)
+    except Unsupported as problem:
+        yield problem_of(node, problem)
+
+
+def _of_function(node: Node) -> Iterator[Problem]:
+    function: Any = own_function(node, node.graph.model)
+    if function is not None:
+        inner = node.graph.inside(node, function)
+        for proto in function.node:
+            yield from unreached_problems(inner.node_of(proto, [None] * len(proto.input)))
+    elif not is_defined_by_onnx(node):
+        raise Unsupported(unknown(node), help=lines_to_teach(node))

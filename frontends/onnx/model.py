@@ -12,7 +12,6 @@ from typing import Any
 from ...support.errors import RelaxError
 from .large_data import read_without_large_data, take_large_data
 from .tensors import TensorData
-from .texts import check_texts
 
 # How the files begin that Git leaves in the place of large ones.
 _LFS = b"version https://git-lfs"
@@ -75,7 +74,7 @@ def read_model(source: Any) -> Model:
             raise RelaxError("the model has no graph: is it an ONNX file?")
         if not proto.graph.output:
             raise RelaxError("the model's graph has no outputs: there is nothing to compile")
-        check_texts(proto)
+        _check_texts(proto)
         return Model(proto, _opsets(proto), TensorData(folder, taken), path=path)
 
 
@@ -126,3 +125,55 @@ def _opsets(proto: Any) -> dict[str, int]:
 
 def _named(domain: str) -> str:
     return f"domain '{domain or DEFAULT_DOMAINS[1]}'"
+
+
+# ---- texts ----
+
+
+def _check_texts(model: Any) -> None:
+    """Refuses names that are not UTF-8: protobuf gives these as bytes, which nothing else is ready for."""
+    for kind, text in _texts(model):
+        if isinstance(text, bytes):
+            raise RelaxError(f"the model's protobuf is malformed: {kind} is {text!r}, which is not UTF-8")
+
+
+def _texts(model: Any) -> Iterator[tuple[str, Any]]:
+    yield "the producer's name", model.producer_name
+    yield "the producer's version", model.producer_version
+    for each in model.opset_import:
+        yield "the domain of an operator set", each.domain
+    yield from _of_graph(model.graph)
+    for function in model.functions:
+        yield "a function's name", function.name
+        yield "a function's domain", function.domain
+        for each in function.opset_import:
+            yield "the domain of an operator set", each.domain
+        for name in (*function.input, *function.output):
+            yield "the name of a value", name
+        for node in function.node:
+            yield from _of_node(node)
+
+
+def _of_graph(graph: Any) -> Iterator[tuple[str, Any]]:
+    yield "a graph's name", graph.name
+    for each in (*graph.input, *graph.output):
+        yield "the name of a value", each.name
+        for dim in each.type.tensor_type.shape.dim:
+            yield "the name of a size", dim.dim_param
+    for tensor in graph.initializer:
+        yield "the name of a tensor", tensor.name
+    for node in graph.node:
+        yield from _of_node(node)
+
+
+def _of_node(node: Any) -> Iterator[tuple[str, Any]]:
+    yield "a node's name", node.name
+    yield "a node's operator", node.op_type
+    yield "a node's domain", node.domain
+    for name in (*node.input, *node.output):
+        yield "the name of a value", name
+    for attribute in node.attribute:
+        yield "an attribute's name", attribute.name
+        yield "an attribute's reference", attribute.ref_attr_name
+        if attribute.HasField("g"):
+            yield from _of_graph(attribute.g)

@@ -8,13 +8,17 @@ def leaky_relu(node):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import builtins
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
+from ...support.errors import RelaxError
+from ...support.suggest import counted
+from .dtypes import dtype_of
 from .tensors import TensorData, array_of
-from .values import RunTimeSequence, SequenceValue, Value
+from .values import Held, RunTimeSequence, SequenceValue, Tensor, Value
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -67,7 +71,7 @@ class Node:
             raise self.fail(f"input #{index} is a sequence or an optional, not a tensor")
         return value
 
-    def held(self, index: int) -> Any:
+    def held(self, index: int) -> Held:
         """An input that must be there, whether it is a tensor, a sequence or an optional."""
         if not self.has(index):
             raise self.fail(f"input #{index} is missing")
@@ -82,11 +86,11 @@ class Node:
             raise self.fail(f"input #{index} is not a sequence")
         return held
 
-    def tensor(self, index: int) -> Any:
+    def tensor(self, index: int) -> Tensor:
         """An input as a tensor of the graph."""
         return self.value(index).ssa
 
-    def optional(self, index: int) -> Any:
+    def optional(self, index: int) -> Tensor | None:
         """An input as a tensor of the graph, or None."""
         return self.tensor(index) if self.has(index) else None
 
@@ -106,6 +110,21 @@ class Node:
         if elements is None:
             return None
         return tuple(each if isinstance(each, SymExpr) else int(each) for each in elements.ravel())
+
+    def scalar(self, index: int) -> Any:
+        """The only element of an input that is one number; None where it is not known before the model runs."""
+        array = self.constant(index)
+        return None if array is None else self._only(index, array.ravel().tolist())
+
+    def number(self, index: int) -> int | None:
+        """The same, where it may be computed from dimensions, but must be a plain integer then."""
+        numbers = self.numbers(index)
+        return None if numbers is None else self._only(index, numbers)
+
+    def _only(self, index: int, numbers: Sequence[Any]) -> Any:
+        if len(numbers) != 1:
+            raise self.fail(f"input #{index} must be one number, not {len(numbers)}")
+        return numbers[0]
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
         """An input's elements where all are plain integers, else None."""
@@ -148,6 +167,33 @@ class Node:
         decode = lambda held: [each.decode("utf-8", "replace") for each in held.strings]  # noqa: E731
         return self._get(name, _STRINGS, "a list of strings", default, decode)
 
+    def axis(self, rank: builtins.int, default: Any = None, name: str = "axis") -> builtins.int:
+        """An attribute that is an axis of so many dimensions, counted from the front."""
+        return self.axis_of(self.int(name, default), rank, name)
+
+    def axis_of(self, axis: builtins.int, rank: builtins.int, name: str = "axis") -> builtins.int:
+        if axis is None or not -rank <= axis < rank:
+            raise self.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", name)
+        return axis % rank
+
+    def choice(self, name: str, default: str, choices: Iterable[str]) -> str:
+        """An attribute that is one of some words."""
+        chosen: str = self.string(name, default)
+        words = list(choices)
+        if chosen not in words:
+            listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
+            raise self.fail(f"attribute '{name}' must be {listed}, got '{chosen}'", name)
+        return chosen
+
+    def dtype(self, name: str, default: Any = None) -> Any:
+        """An attribute that is the number of an element type; the default where it is left out."""
+        if not self.has_attribute(name):
+            return default
+        try:
+            return dtype_of(self.int(name))
+        except RelaxError as error:
+            raise self.fail(error.message, name) from None
+
     def array(self, name: str, default: Any = None) -> Any:
         """A tensor among the attributes, as an array."""
         data: TensorData = self.graph.model.data
@@ -157,7 +203,7 @@ class Node:
         """A GraphProto among the attributes."""
         return self._get(name, _GRAPH, "a graph", None, lambda held: held.g)
 
-    def _get(self, name: str, kind: Any, expected: str, default: Any, read: Any) -> Any:
+    def _get(self, name: str, kind: builtins.int, expected: str, default: Any, read: Callable[[Any], Any]) -> Any:
         held = self._attributes.get(name)
         if held is None:
             return default

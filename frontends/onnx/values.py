@@ -7,17 +7,20 @@ is known too: its elements are numbers and expressions over symbols, and where s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, get_args
 
 from ...bindings.mlir import ir
-from ...dialects.core.codec import decode, encode
-from ...dialects.core.infos import TensorInfo, tensor
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_unsigned, tensor
 from ...dialects.core.symbols import SymExpr
 from ...dialects.relax import const, dialect
 from ...support.errors import RelaxError
 
 relax = dialect.ops
+
+#: A tensor of the graph.
+Tensor: TypeAlias = ir.Value
 
 # Constants of more elements are made once, in front of the regions that use them.
 _LARGE = 64
@@ -172,7 +175,16 @@ class RunTimeOptional:
 
 
 #: What a name may stand for.
-HELD = (Value, OneOf, SequenceValue, RunTimeSequence, EmptyOptional, RunTimeOptional)
+Held: TypeAlias = Value | OneOf | SequenceValue | RunTimeSequence | EmptyOptional | RunTimeOptional
+#: What a converter gives: all outputs in a list, or the only one; None is one that nobody wants.
+Output: TypeAlias = Held | Tensor | None
+Outputs: TypeAlias = Output | Sequence[Output]
+
+
+def as_values(returned: Outputs) -> list[Any]:
+    """What a converter returned, as a list of values."""
+    items = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    return [item if item is None or isinstance(item, get_args(Held)) else Value(ssa=item) for item in items]
 
 
 def known(elements: Any, dtype: str = "i64") -> Value:
@@ -181,11 +193,13 @@ def known(elements: Any, dtype: str = "i64") -> Value:
 
     elements = numpy.asarray(elements, dtype=object)
     if not any(isinstance(each, SymExpr) for each in elements.ravel()):
-        return Value(array=elements.astype(_NUMPY[dtype]))
+        return Value(array=elements.astype(_numpy_name(dtype)))
     return Value(elements=elements, dtype=dtype)
 
 
-_NUMPY = {"i64": "int64", "i32": "int32", "i1": "bool", "i8": "int8", "ui8": "uint8", "i16": "int16", "ui64": "uint64"}
+def _numpy_name(dtype: str) -> str:
+    """Of an integer's type, as numpy calls it."""
+    return "bool" if is_bool(dtype) else f"{'u' if is_unsigned(dtype) else ''}int{bit_width(dtype)}"
 
 
 def _as_size(size: Any) -> Any:
@@ -194,7 +208,3 @@ def _as_size(size: Any) -> Any:
 
 def _dtype_name(dtype: Any) -> str:
     return tensor((), dtype.name).dtype
-
-
-def typed(info: TensorInfo, context: Any) -> Any:
-    return encode(info, context)

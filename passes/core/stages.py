@@ -2,7 +2,7 @@
 """How a target lowers modules: stages by name, each a few passes. They are data: insert, replace or drop one.
 
 stages = rx.find_target("llvm").stages()
-stages = stages.replace("schedule", "my-schedule").insert_after("legalize", "count", MyPass())
+stages = stages.replace("plan", "my-plan").insert_after("legalize", "count", MyPass())
 rx.compile(module, pipeline=stages)
 """
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...emit import linalg
-from ...emit.affine_values import affine_value
+from ...emit import linalg, numbers
 from .group import Group, Member, asked_map
 from .maps import compose, identity, plain_dim
 from .prim_info import input_count_of, maps_of
@@ -86,7 +85,7 @@ class _GroupBody:
 
     def _size(self, expression: Any, known: int) -> Any:
         if known != ir.ShapedType.get_dynamic_size():
-            return linalg.constant_index(known)
+            return numbers.as_index(known)
         loop = plain_dim(expression)
         assert loop is not None
         if loop not in self._sizes:
@@ -224,7 +223,7 @@ def _replace_indices(generic: Any, place: Any) -> None:
         if op.name == "linalg.index":
             expression = place.results[op.attributes["dim"].value]
             with op.location, ir.InsertionPoint(op):
-                op.results[0].replace_all_uses_with(affine_value(expression, linalg.index))
+                op.results[0].replace_all_uses_with(linalg.affine_value(expression, linalg.index))
             op.erase()
 
 

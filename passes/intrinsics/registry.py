@@ -22,7 +22,7 @@ from ...dialects import tir  # noqa: F401  # declares what rules are registered 
 from ...dialects.core.dialect import find_op
 from ...support.errors import RelaxError
 from ...support.places import place_of
-from ...targets.core.registry import DEFAULT, all_targets, fallback_chain, find_target, load_rules
+from ...targets.core.registry import DEFAULT, all_targets, find_target, load_rules, rules_chain
 
 RuleFunction = Callable[[Any], Any]
 Function = TypeVar("Function", bound=RuleFunction)
@@ -115,7 +115,7 @@ def intrinsic_rules_for(op: str, target: str, *, fast_math: bool = False) -> lis
 
 def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, list[IntrinsicRule]]:
     """`intrinsic_rules_for` every intrinsic that has any, sorted by intrinsic."""
-    chain = fallback_chain(target)
+    chain = rules_chain(target)
     load_rules(chain)
     order = [
         (step.name, is_fast, kind)

@@ -31,6 +31,7 @@ from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.fresh_symbols import FreshSymbols
 from ...emit.kernels import Kernel, kernel_symbol, parameter_type
+from ...emit.numbers import Number, as_i64, as_index, given
 
 Body = Callable[..., Any]
 
@@ -208,7 +209,7 @@ class RuleBuilder:
         self._count += 1
         symbol = name or operation.name.partition(".")[2].replace(".", "_")
 
-        whole = body if on_memrefs else _with_types(body, results)
+        whole = _with_numbers(body) if on_memrefs else _with_types(_with_numbers(body), results)
 
         def make(symbol: str) -> None:
             with ir.InsertionPoint(self._prim_funcs.module.regions[0].blocks[0]):
@@ -239,9 +240,9 @@ class RuleBuilder:
             return list(infos)
 
         def write(*parameters: Any) -> Any:
-            *given, output = parameters
-            for position, size in enumerate(sizes(*given)):
-                output = linalg.insert(linalg.as_i64(size), output, [linalg.constant_index(position)])
+            *known, output = parameters
+            for position, size in enumerate(sizes(*known)):
+                output = linalg.insert(as_i64(size), output, [as_index(position)])
             return output
 
         base = name or self.op.operation.name.partition(".")[2].replace(".", "_")
@@ -260,7 +261,7 @@ class RuleBuilder:
         return parameter_type(info, self.op.context, on_memrefs=on_memrefs)
 
     def elementwise(self, body: Body, operands: Sequence[Any] | None = None, *, name: str = "") -> list[Any]:
-        """Each element of the only result from the operands' elements there, broadcast: `body(*scalars)`."""
+        """Each element of the only result from the operands' elements there, broadcast: `body(*numbers)`."""
         values = self.operands if operands is None else list(operands)
         shape = self.result_shape()
         result = TensorInfo(shape, self.result_dtype())
@@ -271,16 +272,26 @@ class RuleBuilder:
 
         unproven = [position for position, value in enumerate(values) if not is_proven(self.info(value), result)]
 
+        dtypes = [self.dtype(value) for value in values]
+
+        def signed(*scalars: Number) -> Any:
+            return body(*(scalar.of(dtype) for scalar, dtype in zip(scalars, dtypes, strict=True)))
+
         def write(*parameters: Any) -> Any:
             *inputs, output = parameters
             for position in unproven:
                 require_broadcast(inputs[position], linalg.sizes_of(output))
-            return broadcast_generic(inputs, output, plans, body)
+            return broadcast_generic(inputs, output, plans, signed)
 
         def sizes(*parameters: Any) -> list[Any]:
             return [broadcast_size(parameters, plans, axis) for axis in unknown]
 
         return self.prim(write, values, pattern=pattern, name=name, sizes=sizes if unknown else None)
+
+
+def _with_numbers(body: Body) -> Body:
+    """The body, which is given Numbers for scalars."""
+    return lambda *parameters: body(*given(parameters))
 
 
 def _with_types(body: Body, types: Sequence[Any]) -> Body:

@@ -9,6 +9,7 @@ O, the result's places, o, then those that are summed: I, the kernel's places, i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from itertools import starmap
 from math import prod
 from typing import Any, NamedTuple
@@ -20,12 +21,11 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import dim_mod, dim_mul, equal
 from ...dialects.core.verifier import call_of
 from ...dialects.relax.infer.layouts import Layout, parse_layout
-from ...dialects.relax.infer.windows import Padding
-from ...emit import linalg, loops, scalar, size_checks, tensors
+from ...dialects.relax.infer.windows import each_dimension, padding_of
+from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
-from ...emit.movement import Size, copy, divided
-from ...emit.taps import Windows, for_each_tap, is_mostly_padding, is_widely_padded, one_by_one
-from ...emit.windows import Meeting, Window, padded
+from ...emit.numbers import Size, as_index, constant
+from ...emit.windows import Meeting, Window, meeting, padded
 from .builder import RuleBuilder
 from .layouts import blocked_dimensions, from_plain, permuted, to_plain
 
@@ -72,7 +72,7 @@ class Lettered(NamedTuple):
         if groups == 1:
             return self
         axis = self.letters.index(letter)
-        one = divided(self.sizes[letter], groups)
+        one = self.sizes[letter] // groups
         letters = self.letters[:axis] + "G" + self.letters[axis:]
         return Lettered(tensors.split(self.value, axis, [groups, one]), letters)
 
@@ -86,8 +86,7 @@ class Convolution:
         self.spatial = "DHW"[-count:]
         self.strides = self.per_dimension(op.strides)
         self.dilation = self.per_dimension(op.dilation)
-        padding = op.padding if len(op.padding) > 1 else op.padding * count
-        self.padding = [Padding(*each) for each in zip(padding[:count], padding[-count:], strict=True)]
+        self.padding = padding_of(op.padding, count)
         self.groups = op.groups
         self.data_layout = parse_layout(op.data_layout, f"NC{self.spatial}")
         self.kernel_layout = parse_layout(op.kernel_layout, f"{'IO' if self.is_transposed else 'OI'}{self.spatial}")
@@ -97,7 +96,7 @@ class Convolution:
         self.dtype: str = builder.result_dtype()
 
     def per_dimension(self, values: Sequence[int]) -> tuple[int, ...]:
-        return tuple(values) * (len(self.spatial) if len(values) == 1 else 1)
+        return each_dimension(values, len(self.spatial))
 
     def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
         """The windows over the data, by dimension, of a kernel with so many taps along each."""
@@ -184,13 +183,12 @@ def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
     if equal(channels, taken if conv.is_transposed else dim_mul(taken, conv.groups)) is not True:
         one, other = data.sizes["C"], weight.sizes["I"]
         if conv.groups > 1 and not conv.is_transposed:
-            other = scalar.multiply(loops.index(other), linalg.constant_index(conv.groups), "index")
-        size_checks.require_same(one, other, "channels of the data and the weight")
+            other = other * conv.groups
+        loops.require_same(one, other, "channels of the data and the weight")
     grouped = "I" if conv.is_transposed else "O"
     if equal(dim_mod(_known(conv.weight, weight, grouped), conv.groups), 0) is not True:
-        size, groups = loops.index(weight.sizes[grouped]), linalg.constant_index(conv.groups)
-        divides = scalar.compare("==", scalar.create("arith.remui", size, groups), linalg.constant_index(0), "index")
-        loops.require(divides, "ValueError", f"{conv.groups} groups do not divide {{}} channels", size)
+        size = as_index(weight.sizes[grouped])
+        loops.require(size % conv.groups == 0, "ValueError", f"{conv.groups} groups do not divide {{}} channels", size)
 
 
 def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
@@ -219,7 +217,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
         add_taps = lambda zeros: _by_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
         return summed([conv.data.dtype, conv.weight.dtype], out.value, conv.dtype, add_taps)
 
-    if 0 in (*data.sizes.values(), *weight.sizes.values()):
+    if linalg.is_nothing([*data.sizes.values(), *weight.sizes.values()]):
         # Upstream's slices may not start at the end of a dimension, which that of an empty one is.
         return summed([], out.value, conv.dtype, lambda zeros: zeros)
     if not is_widely_padded(windows):
@@ -236,7 +234,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
 def _padded(data: Lettered, windows: Windows) -> Lettered:
     """The data with zeros around."""
     along = [windows.get(letter, Window(1)) for letter in data.letters]
-    zero = scalar.constant(0, data.value.type.element_type)
+    zero = constant(0, data.value.type.element_type)
     return data.replaced(padded(data.value, zero, [each.before for each in along], [each.after for each in along]))
 
 
@@ -308,15 +306,14 @@ def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mappin
     if not (others and data.letters.endswith(tall + wide) and out.letters.endswith(tall + wide)):
         return False
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
-    if (
-        windows[tall].stride > 1
-        or windows[wide].stride > 1
-        or not all(isinstance(n, int) for n in (width, columns, rows))
-    ):
+    if windows[tall].stride > 1 or windows[wide].stride > 1:
+        return False
+    if not (isinstance(width, int) and isinstance(columns, int) and isinstance(rows, int)):
         return False
     products = [taps["I"], *(taps[letter] for letter in windows)]
     # Results are written twice, so there has to be something to sum.
-    is_long = all(isinstance(n, int) for n in products) and prod(products) >= _MANY * _MANY // 2
+    known = [size for size in products if isinstance(size, int)]
+    is_long = len(known) == len(products) and prod(known) >= _MANY * _MANY // 2
     return is_long and rows > 1 and width * 10 <= -(-columns // _MANY) * _MANY * 9
 
 
@@ -336,4 +333,67 @@ def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: 
 
     summed = sum_of_products(*_contraction(conv, joined, weight, whole.part(used), places))
     apart = tensors.split(whole.with_part(summed, used), len(sizes), [rows, width])
-    return copy(Lettered(apart, out.letters).part({wide: Part(0, columns)}).value, out.value)
+    return linalg.copy(Lettered(apart, out.letters).part({wide: Part(0, columns)}).value, out.value)
+
+
+# ---- tap by tap ----
+# A tap is worked on only where it meets the data, so that padding costs nothing. Where most taps lie in the padding, as
+# those of widely dilated convolutions on small pictures, that is little work; elsewhere sums that stay in registers for
+# all taps are faster.
+
+
+#: Windows by dimension.
+Windows = Mapping[str, Window]
+#: `body(total, tap, meetings)`, both by dimension, gives the new total.
+TapBody = Callable[[Any, dict[str, Size], dict[str, Meeting]], Any]
+
+#: The part of all taps that meets the data from which on going tap by tap is not faster any more.
+_MOST_INSIDE, _OF = 3, 5
+
+
+def is_widely_padded(windows: Windows) -> bool:
+    """Whether the padding is no narrow border, which would cost less than many small steps do."""
+    is_known = all(isinstance(window.taps, int) for window in windows.values())
+    return is_known and any(max(window.before, window.after) > window.taps for window in windows.values())
+
+
+def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]) -> Any:
+    """Whether most taps lie in the padding, a truth value where sizes are known at run time only."""
+    met = [
+        [meeting(window, tap, sizes[letter], positions[letter]).length for tap in range(window.taps)]
+        for letter, window in windows.items()
+    ]
+    every = prod(window.taps * positions[letter] for letter, window in windows.items())
+    return prod(map(sum, met)) * _OF < every * _MOST_INSIDE
+
+
+def for_each_tap(
+    windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size], total: Any, body: TapBody
+) -> Any:
+    """The total after all taps of a window; those that are known to meet no data are left out."""
+    letters = list(windows)
+
+    def meet(letter: str, tap: Size) -> Meeting:
+        return meeting(windows[letter], tap, sizes[letter], positions[letter])
+
+    def enter(value: Any, *taps: Size) -> Any:
+        if len(taps) == len(letters):
+            at = dict(zip(letters, taps, strict=True))
+            return body(value, at, {letter: meet(letter, tap) for letter, tap in at.items()})
+        letter = letters[len(taps)]
+        met = {tap: meet(letter, tap).length for tap in range(windows[letter].taps)}
+        some = [tap for tap, count in met.items() if not linalg.is_nothing([count])]
+        # Along the last dimension sizes that are known make better vectors than one loop for all taps has.
+        is_worth_code = letter == letters[-1] and all(isinstance(met[tap], int) and met[tap] > 1 for tap in some)
+        if len(some) > 1 and not is_worth_code:
+            return loops.for_range(some[0], some[-1] + 1, lambda tap, inner: enter(inner, *taps, tap), value)[0]
+        return reduce(lambda inner, tap: enter(inner, *taps, tap), some, value)
+
+    return enter(total)
+
+
+def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Any) -> Any:
+    """`value = body(i, value)` so many times; without a loop where that is known to be once."""
+    if isinstance(count, int) and count == 1:
+        return body(0, value)
+    return loops.for_range(0, count, lambda i, inner: body(i, inner), value)[0]

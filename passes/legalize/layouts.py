@@ -13,7 +13,7 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Axis, Layout
-from ...emit import linalg, size_checks
+from ...emit import linalg, loops
 from ..canonicalize.constants import elements_of, make_elements
 from .builder import RuleBuilder
 from .known_sizes import by_name
@@ -57,7 +57,7 @@ def require_blocks(tensor: Any, layout: Layout) -> None:
     """Raises ValueError where a tensor's blocks are not of the sizes that its layout says."""
     for axis, size in zip(layout.axes, linalg.sizes_of(tensor), strict=True):
         if axis.block is not None:
-            size_checks.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
+            loops.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
 
 
 def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Any:

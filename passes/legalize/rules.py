@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from ...dialects.core.dialect import find_op
 from ...support.errors import RelaxError
 from ...support.places import place_of
-from ...targets.core.registry import all_targets, fallback_chain, find_target, load_rules
+from ...targets.core.registry import all_targets, find_target, load_rules, rules_chain
 
 RuleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=RuleFunction)
@@ -54,14 +54,14 @@ def register_legalize(op: str | Sequence[str], target: str = "default") -> Calla
 
 def rules_for(op: str, target: str) -> list[Rule]:
     """The rules to try for an operator on a target, the target's own first, the default's last."""
-    chain = fallback_chain(target)
+    chain = rules_chain(target)
     load_rules(chain)
     return [_RULES[op, step.name] for step in chain if (op, step.name) in _RULES]
 
 
 def rules_by_op(target: str) -> dict[str, list[Rule]]:
     """`rules_for` every operator that has any, sorted by operator."""
-    chain = fallback_chain(target)
+    chain = rules_chain(target)
     load_rules(chain)
     found: dict[str, list[Rule]] = {}
     for step in chain:

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_int, is_unsigned
-from ...emit import linalg, loops, scalar
-from ...emit.conversions import convert_scalar, element
+from ...emit import loops
+from ...emit.numbers import Number, constant
 from .builder import RuleBuilder
 
 
@@ -34,26 +34,17 @@ class ScalarInputs:
     def are_integers(self) -> bool:
         return all(is_int(dtype) for dtype in self.dtypes)
 
-    def read(self, inputs: Sequence[Any], *dtypes: str) -> list[Any]:
+    def read(self, inputs: Sequence[Any], *dtypes: str) -> list[Number]:
         """The scalars' values in a body, as these types; one stands for all."""
         given = iter(inputs)
         wanted = dtypes * len(self.dtypes) if len(dtypes) == 1 else dtypes
         return [
-            scalar.constant(number, element(target)) if number is not None else _converted(next(given), own, target)
-            for number, own, target in zip(self.known, self.dtypes, wanted, strict=True)
+            next(given).to(target) if known is None else constant(known, target)
+            for known, target in zip(self.known, wanted, strict=True)
         ]
 
 
-def _converted(value: Any, dtype: str, target: str) -> Any:
-    return (
-        convert_scalar(linalg.as_i64(value), "i64", target)
-        if dtype == "index"
-        else convert_scalar(value, dtype, target)
-    )
-
-
-def require_size(value: Any, name: str) -> Any:
+def require_size(value: Number, name: str) -> Number:
     """An i64 as a size. Raises ValueError where it is negative."""
-    is_size = scalar.compare(">=", value, scalar.constant(0, value.type), "i64")
-    loops.require(is_size, "ValueError", f"'{name}' is a size and cannot be {{}}", value)
+    loops.require(value >= 0, "ValueError", f"'{name}' is a size and cannot be {{}}", value)
     return value

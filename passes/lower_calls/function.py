@@ -17,7 +17,7 @@ from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
-from ...emit import linalg
+from ...emit import numbers
 from ..core.journal import Journal
 from . import memrefs, scalars
 from .memrefs import Extent, as_value
@@ -202,7 +202,7 @@ class FunctionLowering:
                 if isinstance(dim, SymExpr):
                     self.sizes.define(dim, as_value(memrefs.dim(value, axis)))
         elif isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr):
-            self.sizes.define(info.value, linalg.as_index(value))
+            self.sizes.define(info.value, numbers.as_index(value).value)
 
     def _make_arena(self) -> None:
         plan = self.plan

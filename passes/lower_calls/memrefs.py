@@ -14,8 +14,9 @@ from ...dialects.core.codec import TypeProblem, encode
 from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
-from ...emit import linalg, scalar
+from ...emit import linalg
 from ...emit.kernels import parameter_info
+from ...emit.numbers import Number, as_i64, as_index, constant, convert, minimum
 from ...support.errors import RelaxError
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
@@ -41,11 +42,11 @@ def typed(extents: Sequence[Extent], element: Any) -> Any:
 
 
 def as_value(extent: Extent) -> Any:
-    return linalg.constant_index(extent) if isinstance(extent, int) else extent
+    return as_index(extent).value if isinstance(extent, int) else extent
 
 
 def allocate(extents: Sequence[Extent], element: Any) -> Any:
-    """New memory, which the caller gives back. A target looks at it whether there was room (llvm-check-memory)."""
+    """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
     dynamic = [extent for extent in extents if not isinstance(extent, int)]
     attributes = {
@@ -76,23 +77,22 @@ def storage_bytes(element: Any) -> int:
     return -(-bits // 8)
 
 
-def require_below(number: Any, limit: int, kind: str, message: str) -> None:
+def require_below(number: Number, limit: int, kind: str, message: str) -> None:
     """Code that raises where an f64 reaches a limit; the message has a place for it."""
     is_below, shown = below(number, limit)
     tir.ops["assert"](is_below, [shown], kind=kind, message=message)
 
 
-def below(number: Any, limit: int) -> tuple[Any, Any]:
+def below(number: Number, limit: int) -> tuple[Number, Number]:
     """Whether an f64 is below a limit, and the lower of both as an integer."""
-    most = scalar.constant(float(limit), ir.F64Type.get())
-    lower = scalar.create("arith.minimumf", number, most)
-    shown = scalar.create("arith.fptosi", lower, type_=ir.IntegerType.get_signless(64))
-    return scalar.compare("<", number, most, "f64"), shown
+    most = constant(float(limit), "f64")
+    shown = convert("arith.fptosi", minimum(number, most), ir.IntegerType.get_signless(64))
+    return number < most, shown
 
 
-def as_float(extent: Extent) -> Any:
+def as_float(extent: Extent) -> Number:
     """A size as f64, whose products do not wrap around."""
-    return scalar.create("arith.sitofp", linalg.as_i64(as_value(extent)), type_=ir.F64Type.get())
+    return convert("arith.sitofp", as_i64(as_value(extent)), ir.F64Type.get())
 
 
 def deallocate(memref: Any) -> None:
@@ -128,7 +128,7 @@ def dim(memref: Any, axis: int) -> Extent:
     if (made := defining_op(memref, *_SIZES_FROM)) is not None:
         sizes = list(made.operands)[_SIZES_FROM[made.operation.name](made.operation) :]
         return sizes[memref.type.shape[:axis].count(dynamic)]
-    operands = [memref, linalg.constant_index(axis)]
+    operands = [memref, as_index(axis)]
     return ir.Operation.create("memref.dim", results=[ir.IndexType.get()], operands=operands).result
 
 
@@ -185,7 +185,7 @@ def times(left: Extent, right: Extent) -> Extent:
         return left * right
     if 1 in (left, right) and (isinstance(left, int) or isinstance(right, int)):
         return right if left == 1 else left
-    return scalar.multiply(as_value(left), as_value(right), "index")
+    return (as_index(left) * as_index(right)).value
 
 
 def is_constant(memref: Any) -> bool:

@@ -11,7 +11,8 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from ...dialects.tir import dialect as tir
-from ...emit import linalg, loops, scalar
+from ...emit import loops
+from ...emit.numbers import as_i64, as_index, convert
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
@@ -113,7 +114,7 @@ def _require_sizes(memref: Any, type_: Any) -> None:
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
         if size != dynamic and not isinstance(extent, int):
-            require_size(axis, linalg.constant_index(size), extent, "{}")
+            require_size(axis, as_index(size).value, extent, "{}")
 
 
 def _call_function(into: FunctionLowering, op: Any) -> None:
@@ -168,7 +169,7 @@ def _shape_expr(into: FunctionLowering, op: Any) -> None:
 
 
 def _prim_value(into: FunctionLowering, op: Any) -> None:
-    into.set(op.results[0], linalg.as_i64(as_value(into.sizes.compute(op.opview.value))))
+    into.set(op.results[0], as_i64(as_value(into.sizes.compute(op.opview.value))))
 
 
 def _shape_of(into: FunctionLowering, op: Any) -> None:
@@ -182,7 +183,7 @@ def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
     length = memrefs.dim(memref, 0)
     if not isinstance(length, int):
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
-    sizes = [linalg.as_index(loops.load(memref, axis)) for axis in range(length)]
+    sizes = [as_index(loops.load(memref, axis)).value for axis in range(length)]
     into.sizes.require_each_natural(sizes)
     into.set(op.results[0], sizes)
 
@@ -190,7 +191,7 @@ def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
 def _shape_to_tensor(into: FunctionLowering, op: Any) -> None:
     memref = into.new_tensor(op.results[0])
     for axis, extent in enumerate(into.get(op.operands[0])):
-        loops.store(linalg.as_i64(as_value(extent)), memref, axis)
+        loops.store(as_i64(as_value(extent)), memref, axis)
 
 
 def _extract(into: FunctionLowering, op: Any) -> None:
@@ -229,7 +230,7 @@ def _assert(into: FunctionLowering, op: Any) -> None:
 
 def _extended(number: Any) -> Any:
     i64 = ir.IntegerType.get_signless(64)
-    return number if number.type == i64 else scalar.create("arith.extsi", number, type_=i64)
+    return number if number.type == i64 else convert("arith.extsi", number, i64)
 
 
 _OPERATIONS: dict[str, Lower] = {

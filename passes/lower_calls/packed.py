@@ -10,7 +10,8 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
-from ...emit import linalg, loops
+from ...emit import loops
+from ...emit.numbers import as_i64
 from . import memrefs
 from .function import FunctionLowering
 from .sites import SITE, call_site
@@ -64,7 +65,7 @@ def _printed(into: FunctionLowering, value: Any) -> Any:
         return lowered
     memref = into.own(memrefs.allocate([len(lowered)], ir.IntegerType.get_signless(64)))
     for axis, extent in enumerate(lowered):
-        loops.store(linalg.as_i64(memrefs.as_value(extent)), memref, axis)
+        loops.store(as_i64(memrefs.as_value(extent)), memref, axis)
     return memref
 
 
@@ -77,7 +78,7 @@ def return_shapes(into: FunctionLowering, op: Any) -> None:
     for value in op.operands:
         sizes = into.get(value) if isinstance(decode(value.type), ShapeInfo) else None
         if isinstance(sizes, list):
-            numbers = [(linalg.as_i64(memrefs.as_value(size)), value) for size in sizes]
+            numbers = [(as_i64(memrefs.as_value(size)), value) for size in sizes]
             (made,) = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], name=SHAPE)
             into.set(value, into.own(made))
 

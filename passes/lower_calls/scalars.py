@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...dialects.core.infos import ScalarInfo, bit_width, is_float, is_unsigned
-from ...emit import numbers, scalar
-from ...emit.numbers import number
+from ...dialects.core.infos import ScalarInfo, bit_width, is_float
+from ...emit.numbers import number, to_float
 
 
 def passed_type(info: ScalarInfo, context: Any) -> Any:
@@ -24,14 +23,14 @@ def passed(value: Any, info: ScalarInfo) -> Any:
     if value.type == type_:
         return value
     if is_float(info.dtype):
-        return numbers.to_float(number(value), "f64").value
-    return scalar.create("arith.extui" if is_unsigned(info.dtype) else "arith.extsi", value, type_=type_)
+        return to_float(number(value), "f64")
+    return number(value).of(info.dtype).to("i64")
 
 
 def received(value: Any, info: ScalarInfo) -> Any:
     """The scalar that a parameter stands for; without a sign, as all scalars in code."""
     if is_float(info.dtype):
-        return numbers.to_float(number(value), info.dtype).value
+        return to_float(number(value), info.dtype)
     if info.dtype in ("i1", "index") or bit_width(info.dtype) == 64:
         return value
-    return scalar.create("arith.trunci", value, type_=ir.IntegerType.get_signless(bit_width(info.dtype)))
+    return number(value).to(info.dtype)

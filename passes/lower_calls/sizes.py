@@ -4,16 +4,25 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.mlir import ir
 from ...bindings.patterns import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
 from ...dialects.tir import dialect as tir
-from ...emit import linalg, scalar
+from ...emit.numbers import (
+    as_i64,
+    as_index,
+    constant,
+    floor_divide,
+    floor_remainder,
+    maximum,
+    minimum,
+    select,
+)
 from ...support.errors import RelaxError
 from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, require_below, times
 
@@ -21,7 +30,9 @@ from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, require
 class Sizes:
     """What sizes are known at a point of a function. A region gets its own: what it computes is not known after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: str = "") -> None:
+        #: For messages, where they cannot tell the place.
+        self._function = function
         self._values: dict[str, Any] = {}
         #: Index values that are 0 or more.
         self._natural: set[Any] = set()
@@ -52,8 +63,9 @@ class Sizes:
         if text not in self._values:
             missing = sorted(name for name in size.variables if name not in self._values)
             if missing:
+                where = f"function '{self._function}': " if self._function else ""
                 raise RelaxError(
-                    f"nothing defines '{missing[0]}' in the size '{size}'",
+                    f"{where}nothing defines '{missing[0]}' in the size '{size}'",
                     notes=["a symbol is defined where it is a size of an input, or by relax.match_cast"],
                 )
             self._require_fit(size)
@@ -65,33 +77,39 @@ class Sizes:
         terms = terms_of(size)
         if list(terms.values()) == [1] and len(next(iter(terms))) == 1:
             return
-        total = scalar.constant(0.0, ir.F64Type.get())
+        total = constant(0.0, "f64")
         for monomial, coefficient in terms.items():
-            term = scalar.constant(float(abs(coefficient)), ir.F64Type.get())
+            term = constant(float(abs(coefficient)), "f64")
             for atom in monomial:
-                number = as_float(self._atom(atom))
-                positive = scalar.maximum(number, scalar.create("arith.negf", number), "f64")
-                term = scalar.multiply(term, positive, "f64")
-            total = scalar.add(total, term, "f64")
+                number = as_float(self._atom(atom, size))
+                term = term * maximum(number, -number)
+            total = total + term
+        self._require_below(total, size)
+
+    def _require_below(self, total: Any, size: SymExpr) -> None:
         require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
+
+    def _divisor(self, value: Any, size: int | SymExpr) -> Any:
+        """What a size is divided by: by 0 gives 0."""
+        return value
 
     def require_each_natural(self, extents: Sequence[Extent]) -> None:
         """Code that raises where a size is negative, naming the first dimension that is."""
         unproven = [(axis, extent) for axis, extent in enumerate(extents) if not self._is_natural(extent)]
         if not unproven:
             return
-        axes = [scalar.constant(axis, ir.IntegerType.get_signless(64)) for axis, _ in unproven]
+        axes = [constant(axis, "i64") for axis, _ in unproven]
         which, size = axes[-1], unproven[-1][1]
         for axis, (_, extent) in reversed(list(zip(axes[:-1], unproven[:-1], strict=True))):
-            is_negative = scalar.compare("<", extent, linalg.constant_index(0), "index")
-            which, size = scalar.select(is_negative, axis, which), scalar.select(is_negative, extent, size)
+            is_negative = as_index(extent) < 0
+            which, size = select(is_negative, axis, which), select(is_negative, extent, size)
         self._require_positive(size, "the size of dimension {} is negative: {}", which)
         self._natural.update(extent for _, extent in unproven)
 
     def _require_natural(self, extents: Sequence[Any], shape: str) -> None:
         unproven = [extent for extent in extents if not self._is_natural(extent)]
         if unproven:
-            lowest = functools.reduce(lambda one, other: scalar.minimum(one, other, "index"), unproven)
+            lowest = functools.reduce(minimum, unproven)
             self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
             self._natural.update(unproven)
 
@@ -99,8 +117,7 @@ class Sizes:
         return isinstance(extent, int) or extent in self._natural or defining_op(extent, "memref.dim") is not None
 
     def _require_positive(self, size: Any, message: str, *shown: Any) -> None:
-        positive = scalar.compare(">=", size, linalg.constant_index(0), "index")
-        tir.ops["assert"](positive, [*shown, linalg.as_i64(size)], kind="ValueError", message=message)
+        tir.ops["assert"](as_index(size) >= 0, [*shown, as_i64(size)], kind="ValueError", message=message)
 
     def require_room(self, extents: Sequence[Extent], element: Any, shape: str, most: int = MOST_BYTES) -> None:
         """Code that raises where a size is negative, or the bytes are that many: memory is not asked for such."""
@@ -111,9 +128,7 @@ class Sizes:
         if not dynamic or bytes_ / most <= self._room.get(key, 0.0):
             return
         self._room[key] = bytes_ / most
-        total = scalar.constant(float(bytes_), ir.F64Type.get())
-        for extent in dynamic:
-            total = scalar.multiply(total, as_float(extent), "f64")
+        total = math.prod(map(as_float, dynamic), start=constant(float(bytes_), "f64"))
         require_below(total, most, "MemoryError", f"a tensor of the shape ({shape}) needs {{}} bytes or more")
 
     def _sum(self, size: int | SymExpr) -> Extent:
@@ -123,36 +138,27 @@ class Sizes:
         for monomial, coefficient in terms_of(size).items():
             term: Extent = coefficient
             for atom in monomial:
-                term = times(term, self._atom(atom))
+                term = times(term, self._atom(atom, size))
             total = term if isinstance(total, int) and total == 0 else plus(total, term)
         return total
 
-    def _atom(self, atom: Any) -> Any:
+    def _atom(self, atom: Any, size: int | SymExpr) -> Any:
         if atom.kind == "variable":
             return self._values[str(atom)]
-        values = [as_value(self._sum(arg)) for arg in atom.args]
+        values = [as_index(self._sum(arg)) for arg in atom.args]
         if atom.kind in ("min", "max"):
-            pick = scalar.minimum if atom.kind == "min" else scalar.maximum
-            result = values[0]
-            for value in values[1:]:
-                result = pick(result, value, "index")
-            return result
-        divide = scalar.floor_remainder if atom.kind == "%" else _floor_divide
-        return divide(values[0], values[1], "index")
-
-
-def _floor_divide(left: Any, right: Any, dtype: str) -> Any:
-    return scalar.floor_divide(left, right, dtype)
+            return functools.reduce(minimum if atom.kind == "min" else maximum, values).value
+        divide = floor_remainder if atom.kind == "%" else floor_divide
+        return divide(values[0], self._divisor(values[1], size)).value
 
 
 def plus(left: Extent, right: Extent) -> Extent:
     if isinstance(left, int) and isinstance(right, int):
         return left + right
-    return scalar.add(as_value(left), as_value(right), "index")
+    return (as_index(left) + as_index(right)).value
 
 
 def round_up(size: Extent, multiple: int) -> Extent:
     if isinstance(size, int):
         return -(-size // multiple) * multiple
-    more = scalar.add(size, linalg.constant_index(multiple - 1), "index")
-    return scalar.create("arith.andi", more, linalg.constant_index(-multiple))
+    return ((as_index(size) + (multiple - 1)) & -multiple).value

@@ -13,7 +13,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr, equal, product
 from ...dialects.tir import dialect as tir
-from ...emit import linalg, scalar
+from ...emit.numbers import as_i64, as_index
 from . import memrefs
 from .function import FunctionLowering
 from .memrefs import Extent, as_value
@@ -74,8 +74,8 @@ def _require_same_count(
     into.sizes.require_room(extents, memref.type.element_type, shape)
     there = as_value(memrefs.count(own))
     shown = as_value(memrefs.count(extents))
-    same = scalar.compare("==", there, shown, "index")
-    numbers = [linalg.as_i64(there), linalg.as_i64(shown)]
+    same = as_index(there) == as_index(shown)
+    numbers = [as_i64(there), as_i64(shown)]
     message = f"{{}} elements cannot take the shape ({shape}), which has {{}}"
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)
 
@@ -137,7 +137,7 @@ def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent]
 def require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None:
     if extent == expected:
         return
-    same = scalar.compare("==", as_value(extent), expected, "index")
-    numbers = [linalg.as_i64(expected), linalg.as_i64(as_value(extent))]
+    same = as_index(extent) == as_index(expected)
+    numbers = [as_i64(expected), as_i64(as_value(extent))]
     message = f"the size of dimension {axis}: expected {wanted}, got {{}}"
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)

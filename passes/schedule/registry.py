@@ -3,13 +3,15 @@
 
     @register_schedule("comm_reduce", target="llvm")
     def reduction(function, context):
-        ...rewrites the PrimFunc in place, or `return context.decline("reason")`: then the next one is tried.
+        ...gives the PrimFunc's operations plans, or rewrites it in place, or `return context.decline("reason")`: then
+        the next one is tried.
 
 What no schedule takes stays as it is and becomes plain loops.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -18,7 +20,10 @@ from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
 from ...support.errors import RelaxError
 from ...support.places import place_of
-from ...targets.core.registry import all_targets, fallback_chain, find_target, load_schedules
+from ...targets.core.backend import ChosenTarget
+from ...targets.core.code import find_backend
+from ...targets.core.machine import Machine
+from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
 
 ScheduleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ScheduleFunction)
@@ -30,8 +35,13 @@ class ScheduleContext:
 
     #: The target that is compiled for; a schedule of one of its parents may be running.
     target: str
-    #: The size of a vector register that was asked for; 0 leaves it to the target.
-    vector_bytes: int = 0
+    #: The target whose machine runs the code, with its options.
+    chosen: ChosenTarget
+
+    @functools.cached_property
+    def machine(self) -> Machine:
+        """The processor that the code is for."""
+        return find_backend(self.chosen.name).machine(self.chosen)
 
     def decline(self, reason: str) -> Decline:
         """`return context.decline("only ...")`, before anything is changed: the next schedule is tried."""
@@ -83,7 +93,7 @@ def _pattern_names(pattern: str | OpPattern | Sequence[str | OpPattern]) -> list
 
 def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
     """The schedules to try for a pattern on a target, the target's own first, the default's last."""
-    chain = fallback_chain(target)
+    chain = schedules_chain(target)
     load_schedules(chain)
     keys = [(pattern.attribute_text, step.name) for step in chain]
     return [_SCHEDULES[key] for key in keys if key in _SCHEDULES]

@@ -3,28 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...passes.core.options import option_name, quoted, split_options
+from ...passes.core.options import option_name, split_options
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .registry import TargetOption, fallback_chain, find_target
-
-
-@dataclass(frozen=True)
-class ChosenTarget:
-    """A target's name and the options given with it, in the order of their names."""
-
-    name: str
-    options: tuple[tuple[str, str], ...] = ()
-
-    def option(self, name: str) -> str:
-        """An option's value, empty where it is not given."""
-        return dict(self.options).get(name, "")
-
-    def __str__(self) -> str:
-        shown = " ".join(f"{name}={quoted(value)}" for name, value in self.options)
-        return f"{self.name}{{{shown}}}" if shown else self.name
+from .backend import ChosenTarget
+from .registry import TargetOption, find_target, host_chain
 
 
 def parse_target(text: str) -> ChosenTarget:
@@ -49,8 +32,8 @@ def parse_target(text: str) -> ChosenTarget:
 
 
 def options_of(target: str) -> list[TargetOption]:
-    """The options that a target and its parents know, in their order."""
-    known = {option.name: option for step in reversed(fallback_chain(target)) for option in step.options}
+    """The options that a target and its hosts know, in their order."""
+    known = {option.name: option for step in reversed(host_chain(target)) for option in step.options}
     return list(known.values())
 
 

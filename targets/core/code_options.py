@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a target makes native code: by how many processes, with which cache. None of it changes the code."""
+"""How a target makes code: at which level, by how many processes, with which cache."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from ...support.errors import RelaxError
 
 @dataclass(frozen=True)
 class CodeOptions:
-    """Given to a target's `build`."""
+    """Given to a target's backend. Only the level and `one_object` change the code."""
 
+    #: From 0, fast to compile, to 3, fast to run.
+    opt_level: int = 2
     #: How many processes may work at once; 1: this one alone.
     jobs: int = 1
     #: Where code is found again; None: nowhere.
@@ -27,6 +29,7 @@ class CodeOptions:
 
 
 def code_options(
+    opt_level: int,
     jobs: int | None,
     cache: DiskCache | str | os.PathLike[str] | bool | None,
     instruments: Iterable[Instrument] = (),
@@ -37,7 +40,7 @@ def code_options(
 
     Raises RelaxError for what is neither.
     """
-    return CodeOptions(_checked_jobs(jobs), _cache(cache), tuple(instruments), one_object)
+    return CodeOptions(opt_level, _checked_jobs(jobs), _cache(cache), tuple(instruments), one_object)
 
 
 def _checked_jobs(jobs: int | None) -> int:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets by name, and whose rules each falls back on: `mynpu -> llvm -> default`."""
+"""Targets by name, and whose rules, schedules and host code each falls back on: `mynpu -> llvm -> default`."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,13 +14,14 @@ from ...passes.core.stages import Stages
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.suggest import suggest
+from .backend import Backend, check_backend
 
 #: Every target falls back on this one in the end.
 DEFAULT = "default"
 
 
 class TargetOption(NamedTuple):
-    """What can be told of a target beside its name: `llvm{cpu=haswell}`; see target_options.py."""
+    """What can be told of a target beside its name: `llvm{cpu=haswell}`; see chosen.py."""
 
     name: str
     doc: str
@@ -26,10 +29,13 @@ class TargetOption(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """A machine, or a family of them. Rules registered for a target hold for it and for its children only."""
+    """A machine, or a family of them. Rules registered for a target hold for it and for its children only.
+
+    What it takes from others is said once, `parents=("llvm",)`, or apart: `rules=`, `schedules=`, `host=`.
+    """
 
     name: str
-    #: Whose rules are tried next, in this order; each with its own parents. The default comes last by itself.
+    #: Whose rules and schedules are tried next, in this order, and whose host code is used: short for the three below.
     parents: tuple[str, ...] = ()
     #: Operators and intrinsics that stay as they are, because the target (or a stage of its own) takes them.
     legal: frozenset[str] = frozenset()
@@ -38,34 +44,72 @@ class Target:
     #: Modules that register the target's schedules; imported when something is scheduled for it.
     schedule_modules: tuple[str, ...] = ()
     doc: str = ""
-    #: The module that says how code is made for it: stages(), and build(); see targets/llvm/. Absent: its parents'.
-    code_module: str = ""
-    #: What can be told of it beside its name; its parents' options hold too.
+    #: What can be told of it beside its name; its host's options hold too.
     options: tuple[TargetOption, ...] = ()
-    #: Its stages, made of its parents': `stages=lambda stages: stages.insert_after("fuse", "tile", "mynpu-tile")`.
+    #: Its stages, made of its host's: `stages=lambda stages: stages.insert_after("fuse", "tile", "mynpu-tile")`.
     stages: Callable[[Stages], Stages] | None = None
+    #: Whose legalization and intrinsic rules come after its own, each with those after them, at last the default's.
+    rules: tuple[str, ...] | None = None
+    #: Whose schedules come after its own, likewise.
+    schedules: tuple[str, ...] | None = None
+    #: Whose host code runs graph functions, checks arguments and owns memory; whose stages and options it has.
+    host: str | None = None
+    #: How code is made for it. Absent: as for its host.
+    backend: type[Backend] | None = None
 
     def __repr__(self) -> str:
-        whose = f", after {', '.join(self.parents)}" if self.parents else ""
-        return f"<target {self.name}{whose}: {self.doc}>" if self.doc else f"<target {self.name}{whose}>"
+        after = {"after": self.parents, "rules after": self.rules, "schedules after": self.schedules}
+        whose = "".join(f", {words} {', '.join(names)}" for words, names in after.items() if names)
+        host = f", host {self.host}" if self.host else ""
+        return f"<target {self.name}{whose}{host}{f': {self.doc}' if self.doc else ''}>"
 
 
 _TARGETS: dict[str, Target] = {}
 _SOURCES: list[Callable[[str | None], Iterable[Target]]] = []
 _loaded_modules: set[str] = set()
+#: Targets that are being registered, each because the one before names it.
+_asked_for: ContextVar[tuple[str, ...]] = ContextVar("_asked_for", default=())
 
 
 def register_target(target: Target) -> Target:
-    """Makes a target known. Refuses a taken name and parents that nobody knows."""
+    """Makes a target known. Refuses a taken name, parents that nobody knows, and what is no backend."""
     if not target.name.replace("_", "").replace("-", "").isalnum():
         raise RelaxError(f"'{target.name}' is no target name: letters, digits, '-' and '_' only")
     taken = _TARGETS.get(target.name)
     if taken is not None and taken != target:
         raise RelaxError(f"target '{target.name}' is registered twice")
-    for parent in target.parents:
-        find_target(parent)
+    token = _asked_for.set((*_asked_for.get(), target.name))
+    try:
+        _check(target)
+    finally:
+        _asked_for.reset(token)
     _TARGETS[target.name] = target
     return target
+
+
+def _check(target: Target) -> None:
+    for field in ("parents", "legal", "rule_modules", "schedule_modules", "rules", "schedules"):
+        names = getattr(target, field)
+        if names is not None and (isinstance(names, str) or not all(isinstance(name, str) for name in names)):
+            raise RelaxError(f"target '{target.name}': {field}={names!r}: expected names, like ('llvm',)")
+    if target.host is not None and not isinstance(target.host, str):
+        raise RelaxError(f"target '{target.name}': host={target.host!r}: expected one name")
+    if target.backend is not None:
+        with _told_of(f"target '{target.name}'"):
+            check_backend(target.backend)
+    whose = {"parents": target.parents, "rules": target.rules, "schedules": target.schedules}
+    for field, names in {**whose, "host": (target.host,) if target.host else ()}.items():
+        for name in names or ():
+            with _told_of(f"target '{target.name}', {field}"):
+                find_target(name)
+
+
+@contextmanager
+def _told_of(where: str) -> Iterator[None]:
+    try:
+        yield
+    except RelaxError as error:
+        raise RelaxError(f"{where}: {error.message}", notes=error.notes) from None
 
 
 def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:
@@ -76,6 +120,10 @@ def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:
 def find_target(name: str) -> Target:
     """The target of a name. Raises RelaxError with the nearest one."""
     if name not in _TARGETS:
+        asked_for = _asked_for.get()
+        if name in asked_for:
+            circle = " -> ".join((*asked_for[asked_for.index(name) :], name))
+            raise RelaxError(f"targets name each other in a circle: {circle}")
         _load(name)
     if name not in _TARGETS:
         known = [target.name for target in all_targets()]
@@ -96,24 +144,42 @@ def _load(name: str | None) -> None:
     load_plugins("target", name)
 
 
-def fallback_chain(name: str) -> list[Target]:
-    """The target, its parents depth first, then the default; each once."""
+def rules_chain(name: str) -> list[Target]:
+    """The target, those whose rules come after its own, depth first, then the default; each once."""
+    return _with_default(_chain(name, lambda target: target.parents if target.rules is None else target.rules))
+
+
+def schedules_chain(name: str) -> list[Target]:
+    """The same of schedules."""
+    return _with_default(_chain(name, lambda target: target.parents if target.schedules is None else target.schedules))
+
+
+def host_chain(name: str) -> list[Target]:
+    """The target, its host and that one's, the nearest first; each once."""
+    return list(_chain(name, lambda target: target.parents if target.host is None else (target.host,)).values())
+
+
+def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[str, Target]:
     chain: dict[str, Target] = {}
 
     def visit(target: Target) -> None:
         if target.name not in chain:
             chain[target.name] = target
-            for parent in target.parents:
-                visit(find_target(parent))
+            for other in following(target):
+                visit(find_target(other))
 
     visit(find_target(name))
+    return chain
+
+
+def _with_default(chain: dict[str, Target]) -> list[Target]:
     default = chain.pop(DEFAULT, None) or find_target(DEFAULT)
     return [*chain.values(), default]
 
 
 def legal_operators(name: str) -> list[str]:
-    """The operators that a target or one of its parents takes as they are."""
-    return sorted({operator for target in fallback_chain(name) for operator in target.legal})
+    """The operators that a target or one of its hosts takes as they are: the stages are theirs."""
+    return sorted({operator for target in host_chain(name) for operator in target.legal})
 
 
 def load_rules(targets: Iterable[Target]) -> None:

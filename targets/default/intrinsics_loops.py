@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bindings.conversion import Decline
 from ...bindings.mlir import ir
+from ...emit.loops import repeat_while
 from ...emit.numbers import Number, convert, element_type, numbers, operation, select
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 from .intrinsics_integer import absolute, integer_rule
@@ -28,17 +29,7 @@ def _on_each_element(function: Callable[..., Number], x: Number, y: Number) -> N
 
 def _euclid(x: Number, y: Number) -> Number:
     """while y: x, y = y, x % y"""
-    types = [x.type, y.type]
-    loop = ir.Operation.create("scf.while", results=types, operands=[x.value, y.value], regions=2)
-    before, after = (region.blocks.append(*types) for region in loop.regions)
-    with ir.InsertionPoint(before):
-        goes_on = Number(before.arguments[1]) != 0
-        ir.Operation.create("scf.condition", operands=[goes_on.value, *before.arguments])
-    with ir.InsertionPoint(after):
-        larger, smaller = (Number(argument) for argument in after.arguments)
-        rest = operation("arith.remui", [larger, smaller], x.type)
-        ir.Operation.create("scf.yield", operands=[smaller.value, rest.value])
-    return Number(loop.results[0])
+    return repeat_while([x, y], lambda x, y: y != 0, lambda x, y: [y, x % y])[0]
 
 
 @integer_rule("tir.gcd")
@@ -51,7 +42,7 @@ def lcm(is_unsigned: bool, x: Number, y: Number) -> Number:
     x, y = absolute(is_unsigned, x), absolute(is_unsigned, y)
     divisor = _on_each_element(_euclid, x, y)
     divisor = select(divisor == 0, 1, divisor)
-    return operation("arith.divui", [x, divisor], x.type) * y
+    return x // divisor * y
 
 
 # ---- fixed point ----

@@ -11,7 +11,7 @@ from ...emit.numbers import (
     Number,
     bits_of,
     convert,
-    float_type,
+    element,
     from_bits,
     numbers,
     operation,
@@ -153,7 +153,7 @@ def ldexp_f64(op: Any) -> Any:
 
 def _power_of_two(n: Number, dtype: str, like: Number) -> Number:
     layout = _LAYOUTS[dtype]
-    return from_bits((n + layout.bias) << layout.mantissa, float_type(dtype))
+    return from_bits((n + layout.bias) << layout.mantissa, element(dtype))
 
 
 def _exponent_i64(op: Any, bound: int) -> Number:

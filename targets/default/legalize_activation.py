@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...dialects.core.infos import TensorInfo, is_float
-from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar
+from ...emit import linalg, loops
 from ...emit.broadcast import AT_ZERO, broadcast_generic, broadcast_plan, require_broadcast
 from ...emit.conversions import rounded, widened
-from ...emit.numbers import Number, fma, number, select
+from ...emit.numbers import Number, fma, intrinsic, maximum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -26,27 +25,18 @@ _ROOT_HALF = {
 }
 
 
-def _intrinsic(name: str, x: Number) -> Number:
-    return number(tir.ops[name](x.value))
-
-
-def _in_f32(function: _Function, dtype: str) -> Callable[[Any], Any]:
-    """The function on scalars of a float type; those narrower than f32 go through it."""
-    return lambda value: rounded(function(widened(value)), dtype).value
-
-
 def _apply(builder: RuleBuilder, function: _Function) -> Any:
+    """The function of each element; those narrower than f32 go through it."""
     dtype = str(builder.operands[0].type.element_type)
     if not is_float(dtype):
         return builder.decline("only floats are legalized; convert with relax.astype")
-    return builder.elementwise(_in_f32(function, dtype), builder.operands[:1])
+    return builder.elementwise(lambda x: rounded(function(widened(x)), dtype), builder.operands[:1])
 
 
 @register_legalize("relax.nn.relu")
 def relu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """max(x, 0); NaN stays NaN."""
-    dtype = builder.dtype(operands[0])
-    return builder.elementwise(lambda x: scalar.maximum(x, scalar.constant(0, x.type), dtype))
+    return builder.elementwise(lambda x: maximum(x, 0))
 
 
 @register_legalize("relax.nn.leakyrelu")
@@ -72,19 +62,19 @@ def _gelu(x: Number) -> Number:
     t = x * -high
     excess = fma(x, low, fma(x, high, t))
     half = x * 0.5
-    return select(t < 0.0, half, fma(half * (t + t), excess, half)) * _intrinsic("erfc", t)
+    return select(t < 0.0, half, fma(half * (t + t), excess, half)) * intrinsic("erfc", t)
 
 
 @register_legalize("relax.nn.gelu_tanh")
 def gelu_tanh(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scale = 2 * math.sqrt(2 / math.pi)
     # (1 + tanh(y)) / 2 is sigmoid(2 * y), which keeps its digits for y far below 0.
-    return _apply(builder, lambda x: x * _intrinsic("sigmoid", (x * x * x * 0.044715 + x) * scale))
+    return _apply(builder, lambda x: x * intrinsic("sigmoid", (x * x * x * 0.044715 + x) * scale))
 
 
 @register_legalize("relax.nn.silu")
 def silu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    return _apply(builder, lambda x: x * _intrinsic("sigmoid", x))
+    return _apply(builder, lambda x: x * intrinsic("sigmoid", x))
 
 
 @register_legalize("relax.nn.selu")
@@ -92,7 +82,7 @@ def selu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     alpha, scale = 1.6732632423543772, 1.0507009873554805
 
     def function(x: Number) -> Number:
-        return select(x > 0.0, x, _intrinsic("expm1", x) * alpha) * scale
+        return select(x > 0.0, x, intrinsic("expm1", x) * alpha) * scale
 
     return _apply(builder, function)
 
@@ -103,7 +93,7 @@ def softplus(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def function(x: Number) -> Number:
         scaled = x * beta
-        return select(scaled > threshold, x, _intrinsic("log1p", _intrinsic("exp", scaled)) / beta)
+        return select(scaled > threshold, x, intrinsic("log1p", intrinsic("exp", scaled)) / beta)
 
     return _apply(builder, function)
 
@@ -119,7 +109,8 @@ def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def body(x: Any, alpha: Any, output: Any) -> Any:
         require_broadcast(alpha, loops.sizes(x)[axis : axis + 1])
-        return broadcast_generic([x, alpha], output, [list(range(rank)), plan], _sloped)
+        sloped = lambda x, alpha: select(x > 0.0, x, x * alpha)  # noqa: E731
+        return broadcast_generic([x, alpha], output, [list(range(rank)), plan], sloped)
 
     return builder.prim(body, pattern=OpPattern.BROADCAST)
 
@@ -131,17 +122,9 @@ def _moved(place: Any, axis: int) -> Any:
     return place if place is AT_ZERO else axis
 
 
-def _sloped(value: Any, alpha: Any) -> Any:
-    x = number(value)
-    return select(x > 0.0, x, x * number(alpha)).value
-
-
 @register_legalize("relax.nn.dropout")
 def dropout(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
     mask: Any = builder.result_infos[1]
-
-    def body(output: Any) -> Any:
-        return linalg.fill(scalar.constant(1, output.type.element_type), output)
-
-    return [operands[0], *builder.prim(body, [], [mask], pattern=OpPattern.ELEMWISE)]
+    ones = builder.prim(lambda output: linalg.fill(1, output), [], [mask], pattern=OpPattern.ELEMWISE)
+    return [operands[0], *ones]

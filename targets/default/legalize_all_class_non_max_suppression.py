@@ -12,13 +12,11 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
-from ...emit import scalar
 from ...emit.boxes import any_of, load_box, load_wide, overlap
 from ...emit.conversions import accumulator, widened
 from ...emit.indices import as_position
-from ...emit.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
-from ...emit.numbers import Number, number, to_float
-from ...emit.size_checks import require_same
+from ...emit.loops import for_range, load, nest, repeat_while, require_same, scratches, size, sizes, store, when
+from ...emit.numbers import Number, select
 from ...emit.sorting import Sorter, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -43,20 +41,20 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
 
         def of_class(classes: _Classes, batch: Any, class_: Any, found: Any) -> Any:
             def take(place: Any, anchor: Any, _: Number) -> None:
-                store(scalar.from_index(anchor, "i64"), taken, batch, class_, place)
+                store(anchor.to("i64"), taken, batch, class_, place)
 
-            chosen = lambda place: scalar.to_index(load(taken, batch, class_, place), "i64")  # noqa: E731
+            chosen = lambda place: load(taken, batch, class_, place).to("index")  # noqa: E731
             count = classes.select(batch, class_, take, chosen)
-            store(scalar.from_index(count, "i64"), counts, batch, class_)
-            return scalar.add(found, count, "index")
+            store(count.to("i64"), counts, batch, class_)
+            return found + count
 
         def of_all(classes: _Classes) -> None:
             def of_batch(batch: Any, found: Any) -> Any:
                 step = lambda class_, found: of_class(classes, batch, class_, found)  # noqa: E731
                 return for_range(0, size(scores, 1), step, found)[0]
 
-            found = for_range(0, size(scores, 0), of_batch, index(0))[0]
-            store(scalar.from_index(found, "i64"), total, 0)
+            found = for_range(0, size(scores, 0), of_batch, 0)[0]
+            store(found.to("i64"), total, 0)
 
         _with_classes(boxes, scores, attributes, limit_dtype, of_all)
 
@@ -66,21 +64,21 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
 
     def list_rows(taken: Any, counts: Any, out: Any) -> None:
         def of_class(batch: Any, class_: Any, first: Any) -> Any:
-            count = scalar.to_index(load(counts, batch, class_), "i64")
+            count = load(counts, batch, class_).to("index")
 
             def write(place: Any) -> None:
-                row = scalar.add(first, place, "index")
-                values = [scalar.from_index(batch, "i64"), scalar.from_index(class_, "i64")]
+                row = first + place
+                values = [batch.to("i64"), class_.to("i64")]
                 for column, value in enumerate([*values, load(taken, batch, class_, place)]):
                     store(value, out, row, column)
 
             for_range(0, count, write)
-            return scalar.add(first, count, "index")
+            return first + count
 
         def of_batch(batch: Any, first: Any) -> Any:
             return for_range(0, size(taken, 1), lambda class_, first: of_class(batch, class_, first), first)[0]
 
-        for_range(0, size(taken, 0), of_batch, index(0))
+        for_range(0, size(taken, 0), of_batch, 0)
 
     listed = builder.loops(list_rows, [taken, counts], [TensorInfo((rows, 3), "i64")], name="list_boxes")
     return [builder.cast(listed[0], builder.result_infos[0]), total]
@@ -91,33 +89,33 @@ def _as_tensorflow(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
 
     def body(boxes: Any, scores: Any, *rest: Any) -> None:
         *attributes, pairs, pair_scores, totals = rest
-        room = scalar.multiply(size(scores, 1), size(scores, 2), "index")
+        room = size(scores, 1) * size(scores, 2)
         for result in (pairs, pair_scores):
             require_same(size(result, 0), size(scores, 0), "batches of results and scores")
             require_same(size(result, 1), room, "number of results and of scores in a batch")
 
         def clear(batch: Any, row: Any) -> None:
             for column in range(2):
-                store(scalar.constant(0, pairs.type.element_type), pairs, batch, row, column)
-            store(scalar.constant(0, pair_scores.type.element_type), pair_scores, batch, row)
+                store(0, pairs, batch, row, column)
+            store(0, pair_scores, batch, row)
 
         def of_class(classes: _Classes, batch: Any, class_: Any, first: Any) -> Any:
             def take(place: Any, anchor: Any, score: Number) -> None:
-                row = scalar.add(first, place, "index")
+                row = first + place
                 for column, value in enumerate([class_, anchor]):
-                    store(scalar.from_index(value, "i64"), pairs, batch, row, column)
-                store(to_float(score, "f32").value, pair_scores, batch, row)
+                    store(value.to("i64"), pairs, batch, row, column)
+                store(score.to("f32"), pair_scores, batch, row)
 
             def chosen(place: Any) -> Any:
-                return scalar.to_index(load(pairs, batch, scalar.add(first, place, "index"), 1), "i64")
+                return load(pairs, batch, first + place, 1).to("index")
 
-            return scalar.add(first, classes.select(batch, class_, take, chosen), "index")
+            return first + classes.select(batch, class_, take, chosen)
 
         def of_all(classes: _Classes) -> None:
             def of_batch(batch: Any) -> None:
                 step = lambda class_, first: of_class(classes, batch, class_, first)  # noqa: E731
-                found = for_range(0, size(scores, 1), step, index(0))[0]
-                store(scalar.from_index(found, "i64"), totals, batch)
+                found = for_range(0, size(scores, 1), step, 0)[0]
+                store(found.to("i64"), totals, batch)
 
             for_range(0, size(scores, 0), of_batch)
 
@@ -149,31 +147,30 @@ class _Classes:
         best_first = self._sorter.sort(count, record, lambda a, b: precedes(a[1], b[1], dtype, descending=True))
 
         def goes_on(place: Any, taken: Any) -> Any:
-            is_left = scalar.compare("<", place, count, "index")
-            return scalar.create("arith.andi", is_left, scalar.compare("<", taken, self._most, "index"))
+            return (place < count) & (taken < self._most)
 
         def step(place: Any, taken: Any) -> list[Any]:
             anchor, score = best_first(place)
             box = load_box(self._boxes, batch, anchor)
 
             def covers(before: Any) -> Any:
-                return (overlap(load_box(self._boxes, batch, chosen(before)), box) >= self._iou_threshold).value
+                return overlap(load_box(self._boxes, batch, chosen(before)), box) >= self._iou_threshold
 
-            is_taken = scalar.inverted(any_of(taken, covers))
+            is_taken = ~any_of(taken, covers)
             when(is_taken, lambda: take(taken, anchor, widened(score)))
-            return [scalar.add(place, index(1), "index"), scalar.incremented_if(is_taken, taken)]
+            return [place + 1, taken + is_taken.to("index")]
 
-        return repeat_while([index(0), index(0)], goes_on, step)[1]
+        return repeat_while([0, 0], goes_on, step)[1]
 
     def _collect(self, batch: Any, class_: Any) -> Any:
         """Puts the boxes that score above the threshold among the candidates; how many these are."""
 
         def step(anchor: Any, count: Any) -> Any:
-            is_candidate = (load_wide(self._scores, batch, class_, anchor) > self._score_threshold).value
+            is_candidate = load_wide(self._scores, batch, class_, anchor) > self._score_threshold
             when(is_candidate, lambda: store(anchor, self._candidates, count))
-            return scalar.incremented_if(is_candidate, count)
+            return count + is_candidate.to("index")
 
-        return for_range(0, size(self._scores, 2), step, index(0))[0]
+        return for_range(0, size(self._scores, 2), step, 0)[0]
 
 
 def _with_classes(
@@ -185,8 +182,8 @@ def _with_classes(
     require_same(of_boxes[2], 4, "coordinates of a box")
     most, iou_threshold, score_threshold = (_only(buffer) for buffer in attributes)
     computed = accumulator(str(boxes.type.element_type))
-    iou, score = (to_float(number(value), computed) for value in (iou_threshold, score_threshold))
-    limit = scalar.select((iou > 0.0).value, as_position(most, limit_dtype), index(0))
+    iou, score = (value.to(computed) for value in (iou_threshold, score_threshold))
+    limit = select(iou > 0.0, as_position(most, limit_dtype), 0)
     anchors, place = size(scores, 2), ir.IndexType.get()
 
     def with_candidates(candidates: Any) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from ...dialects.core.infos import is_bool, signless
 from ...dialects.relax import dialect as relax
-from ...emit import scalar
-from ...emit.conversions import convert_scalar, element
+from ...emit.numbers import convert, element
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -18,7 +17,7 @@ def astype(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:
         return operands[0]
-    return builder.elementwise(lambda x: convert_scalar(x, source, target))
+    return builder.elementwise(lambda x: x.to(target))
 
 
 @register_legalize("relax.bitcast")
@@ -30,7 +29,7 @@ def bitcast(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return _by_byte(operands[0], source, target)
     if signless(source) == signless(target):
         return builder.elementwise(lambda x: x)
-    return builder.elementwise(lambda x: scalar.create("arith.bitcast", x, type_=element(target)))
+    return builder.elementwise(lambda x: convert("arith.bitcast", x, element(target)))
 
 
 def _by_byte(x: Any, source: str, target: str) -> Any:

@@ -8,19 +8,28 @@ contraction, where there is less to divide. A query that sees no key gives zeros
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import dim_mod, equal
-from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar, size_checks, tensors
+from ...emit import linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
 from ...emit.contraction import Labelled, labelled_product
-from ...emit.conversions import accumulator, convert_scalar, element
-from ...emit.movement import Size, divided
-from ...emit.numbers import Number, constant, convert, number, select
+from ...emit.conversions import accumulator
+from ...emit.numbers import (
+    Number,
+    Size,
+    as_index,
+    constant,
+    element,
+    intrinsic,
+    maximum,
+    select,
+)
 from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
@@ -98,8 +107,8 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
         of_keys = others[0] if others else of_queries
         _check_sizes(what, query, key, value)
         for tensor in (query, key, value):
-            size_checks.require_same(linalg.sizes_of(tensor)[0], 1, "batch of attention_var_len")
-        size_checks.require_same(linalg.sizes_of(of_queries)[0], linalg.sizes_of(of_keys)[0], "number of sequences")
+            loops.require_same(linalg.sizes_of(tensor)[0], 1, "batch of attention_var_len")
+        loops.require_same(linalg.sizes_of(of_queries)[0], linalg.sizes_of(of_keys)[0], "number of sequences")
         _require_sequences(of_queries, query, "queries")
         _require_sequences(of_keys, key, "keys")
 
@@ -109,8 +118,7 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
             result = _attend(what, _part(query, *queries), own_keys, own_values, None, _part(out, *queries))
             return tensors.put_slice(result, out, [0, queries[0], 0, 0])
 
-        zeros = linalg.fill(scalar.constant(0, element(what.dtype)), out)
-        return loops.for_range(0, _count(of_queries), sequence, zeros)
+        return loops.for_range(0, _count(of_queries), sequence, linalg.fill(0, out))
 
     return builder.prim(body, [given[name] for name in names if given[name] is not None])
 
@@ -118,30 +126,25 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
 # ---- sequences end to end ----
 
 
-def _count(starts: Any) -> Any:
+def _count(starts: Any) -> Number:
     """How many sequences there are: each ends where the next one starts."""
-    return scalar.subtract(linalg.dim(starts, 0), linalg.constant_index(1), "index")
+    return linalg.dim(starts, 0) - 1
 
 
-def _range(starts: Any, position: Any) -> tuple[Any, Any]:
+def _range(starts: Any, position: Number) -> tuple[Number, Number]:
     """Where a sequence starts, and its length."""
-    after = scalar.add(position, linalg.constant_index(1), "index")
-    start, end = (linalg.as_index(linalg.extract(starts, [each])) for each in (position, after))
-    return start, scalar.subtract(end, start, "index")
+    start, end = (as_index(linalg.extract(starts, [each])) for each in (position, position + 1))
+    return start, end - start
 
 
 def _require_sequences(starts: Any, tensor: Any, what: str) -> None:
     total = linalg.dim(tensor, 1)
 
-    def check(position: Any) -> None:
+    def check(position: Number) -> None:
         start, length = _range(starts, position)
-        end = scalar.add(start, length, "index")
-        zero = linalg.constant_index(0)
-        signs = ((zero, start), (start, end), (end, total))
-        in_order = [scalar.compare("<=", low, high, "index") for low, high in signs]
-        is_valid = scalar.create("arith.andi", scalar.create("arith.andi", *in_order[:2]), in_order[2])
+        end = start + length
         message = f"a sequence starts at {{}} and ends at {{}}, of {{}} {what}"
-        loops.require(is_valid, "ValueError", message, start, end, total)
+        loops.require((start >= 0) & (start <= end) & (end <= total), "ValueError", message, start, end, total)
 
     loops.for_range(0, _count(starts), check)
 
@@ -161,10 +164,10 @@ def _attend(what: _Attention, query: Any, key: Any, value: Any, bias: Any, out: 
     scores = _scores(what, query, key, scores)
     scores = _adjusted(what, scores, bias, _scale(what, query), queries, keys)
     rows = Reduction(scores, [_KEYS])
-    most = rows.extreme(scalar.maximum, -math.inf, what.wide)
+    most = rows.extreme(maximum, -math.inf, what.wide)
     weights = rows.everywhere(_exponential, [rows.whole, rows.part(most)], scores)
     rows = Reduction(weights, [_KEYS])
-    sums = rows.total(number, [rows.whole])
+    sums = rows.total(lambda weight: weight, [rows.whole])
     total = out if what.wide == what.dtype else linalg.empty(linalg.sizes_of(out), element(what.wide))
     return _divided(what, _weighted(what, weights, value, total), sums, out)
 
@@ -196,19 +199,17 @@ def _same_heads(what: _Attention, other: TensorInfo) -> bool:
 def _in_groups(tensor: Any, axis: int, other: Any) -> Any:
     """The tensor with its heads as groups, one for each head of the other, which serves several."""
     heads, groups = linalg.sizes_of(tensor)[axis], linalg.sizes_of(other)[_HEADS]
-    return tensors.split(tensor, axis, [groups, divided(heads, groups)])
+    return tensors.split(tensor, axis, [groups, heads // groups])
 
 
 def _scale(what: _Attention, query: Any) -> Number:
     """What scores are multiplied by."""
-    type_ = element(what.wide)
     size = linalg.sizes_of(query)[3]
     if what.scale is not None:
-        return constant(what.scale, type_)
+        return constant(what.scale, what.wide)
     if isinstance(size, int):
-        return constant(1 / math.sqrt(size) if size else 1.0, type_)
-    root = tir.ops["sqrt"](convert("arith.sitofp", number(linalg.as_i64(size)), type_).value)
-    return 1.0 / number(root)
+        return constant(1 / math.sqrt(size) if size else 1.0, what.wide)
+    return 1.0 / intrinsic("sqrt", size.to(what.wide))
 
 
 def _adjusted(what: _Attention, scores: Any, bias: Any, scale: Number, queries: Size, keys: Size) -> Any:
@@ -218,13 +219,11 @@ def _adjusted(what: _Attention, scores: Any, bias: Any, scale: Number, queries: 
     infos = [what.scores] if what.bias is None else [what.scores, what.bias]
     plans = [broadcast_plan(info, what.scores) for info in infos]
 
-    def body(score: Any, *added: Any) -> Any:
-        result = number(score) * scale
+    def body(score: Number, *added: Number) -> Number:
+        result = score * scale
         for each in added:
-            result = result + number(convert_scalar(each, what.bias.dtype, what.wide))  # type: ignore[union-attr]
-        if is_visible is None:
-            return result.value
-        return select(is_visible(), result, -math.inf).value
+            result = result + each.of(what.bias.dtype).to(what.wide)  # type: ignore[union-attr]
+        return result if is_visible is None else select(is_visible(), result, -math.inf)
 
     return broadcast_generic(tensors_read, scores, plans, body)
 
@@ -237,31 +236,26 @@ def _mask(what: _Attention, queries: Size, keys: Size) -> Callable[[], Number] |
     """
     if what.causal_mask is None and what.window is None:
         return None
-    offset = linalg.constant_index(0)
-    if what.causal_mask == "BottomRight":
-        offset = scalar.subtract(loops.index(keys), loops.index(queries), "index")
+    offset = as_index(keys) - as_index(queries) if what.causal_mask == "BottomRight" else 0
 
     def is_visible() -> Number:
-        distance = number(linalg.index(_KEYS)) - number(scalar.add(linalg.index(_QUERIES), offset, "index"))
+        distance = linalg.index(_KEYS) - (linalg.index(_QUERIES) + offset)
         conditions = [distance <= 0] if what.causal_mask is not None else []
         if what.window is not None:
             conditions.append(distance > -what.window)
-        return conditions[0] if len(conditions) == 1 else conditions[0] & conditions[1]
+        return reduce(operator.and_, conditions)
 
     return is_visible
 
 
-def _exponential(score: Any, most: Any) -> Any:
+def _exponential(score: Number, most: Number) -> Number:
     """Of the distance to the row's largest score; 0 where nothing is seen in all of the row."""
-    largest = number(most)
-    shift = select(largest == -math.inf, 0.0, largest)
-    return tir.ops["exp"]((number(score) - shift).value)
+    return intrinsic("exp", score - select(most == -math.inf, 0.0, most))
 
 
 def _divided(what: _Attention, totals: Any, sums: Any, out: Any) -> Any:
-    def body(total: Any, divisor: Any) -> Any:
-        quotient = select(number(divisor) == 0.0, 0.0, number(total) / number(divisor))
-        return convert_scalar(quotient.value, what.wide, what.dtype)
+    def body(total: Number, divisor: Number) -> Number:
+        return select(divisor == 0.0, 0.0, total / divisor).to(what.dtype)
 
     # What is wide enough has been summed in the result's place.
     place = totals if what.wide == what.dtype else out
@@ -281,7 +275,7 @@ def _check_sizes(what: _Attention, query: Any, key: Any, value: Any) -> None:
     for name, one, other in shared:
         if not _is_equal(one, other):
             left, right = (linalg.sizes_of(tensor)[axis] for tensor, _, axis in (one, other))
-            size_checks.require_same(left, right, name)
+            loops.require_same(left, right, name)
     for tensor, info in ((key, what.key), (value, what.value)):
         _check_heads(what, query, tensor, info)
 
@@ -295,10 +289,9 @@ def _check_heads(what: _Attention, query: Any, other: Any, info: TensorInfo) -> 
     """A head of key and value may serve several of query."""
     if equal(dim_mod(what.query.shape[_HEADS], info.shape[_HEADS]), 0) is True:  # type: ignore[index]
         return
-    heads, own = (loops.index(linalg.sizes_of(tensor)[_HEADS]) for tensor in (query, other))
-    zero = linalg.constant_index(0)
-    is_some = scalar.compare(">", own, zero, "index")
+    heads, own = (as_index(linalg.sizes_of(tensor)[_HEADS]) for tensor in (query, other))
+    is_some = own > 0
     loops.require(is_some, "ValueError", "key and value have no heads")
-    rest = scalar.create("arith.remui", heads, scalar.select(is_some, own, linalg.constant_index(1)))
-    divides = scalar.compare("==", rest, zero, "index")
+    rest = heads % select(is_some, own, 1)
+    divides = rest == 0
     loops.require(divides, "ValueError", "{} heads of query are no multiple of {}", heads, own)

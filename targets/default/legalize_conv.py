@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.mlir import ir
+from ...dialects.relax.infer.windows import Padding
 from ...dialects.tir.prim_func import OpPattern
+from ...emit import linalg, loops, tensors
+from ...emit.linalg import copy
+from ...emit.numbers import Number, Size
+from ...emit.windows import Window
 from ...passes.legalize.builder import RuleBuilder
-from ...passes.legalize.convolution import Convolution, check_channels, convolve, in_plain_layouts
+from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
 from ...passes.legalize.rules import register_legalize
 
 
@@ -24,3 +31,95 @@ def convolution(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return convolve(conv, data, weight, conv.of_result(out), conv.windows(weight.sizes))
 
     return builder.prim(body, [operands[0], weight_operand], pattern=OpPattern.OUT_EWISE_FUSABLE)
+
+
+# ---- transposed ----
+
+
+@register_legalize(["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"])
+def transposed_convolution(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    conv = Convolution(op, operands, builder)
+    if not conv.has_fitting_blocks:
+        return in_plain_layouts(op, operands, conv, builder)
+    extra = conv.per_dimension(op.output_padding)
+
+    def body(data_value: Any, weight_value: Any, out_value: Any) -> Any:
+        data, weight, out = conv.of_data(data_value), conv.of_weight(weight_value), conv.of_result(out_value)
+        check_channels(conv, data, weight)
+        _require_taps(conv, weight)
+        spread, kernel = _spread(conv, data, weight, out, extra), _reversed(weight, conv.spatial)
+        windows = {
+            letter: Window(kernel.sizes[letter], 1, gap)  # type: ignore[arg-type]
+            for letter, gap in zip(conv.spatial, conv.dilation, strict=True)
+        }
+        return convolve(conv, spread, kernel, out, windows)
+
+    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+
+
+def _require_taps(conv: Convolution, weight: Lettered) -> None:
+    for letter in conv.spatial:
+        size = weight.sizes[letter]
+        if not isinstance(size, int):
+            loops.require(size > 0, "ValueError", f"the weight is empty along {letter}")
+
+
+def _spread(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, extra: Sequence[int]) -> Lettered:
+    """The data with stride - 1 zeros between, and with the zeros around that the kernel reaches."""
+    sizes, strides = data.sizes, dict.fromkeys(data.letters, 1)
+    offsets: dict[str, Size] = dict.fromkeys(data.letters, 0)
+    starts, ends = dict(offsets), dict(sizes)
+    for position, letter in enumerate(conv.spatial):
+        reach = (weight.sizes[letter] - 1) * conv.dilation[position]
+        padding = conv.padding[position]
+        cut = _cut(reach, padding, extra[position])
+        ends[letter] = out.sizes[letter] + reach
+        sizes[letter] = ends[letter] + sum(cut)
+        offsets[letter] = reach + (cut.before - padding.before)
+        strides[letter] = conv.strides[position]
+        starts[letter] = cut.before
+    spread = _placed(data.value, list(sizes.values()), list(offsets.values()), list(strides.values()))
+    if any(starts.values()):
+        spread = tensors.slice_of(spread, list(starts.values()), list(ends.values()))
+    return data.replaced(spread)
+
+
+def _placed(tensor: Any, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Any:
+    """The tensor's elements among zeros."""
+    element = tensor.type.element_type
+    zeros = linalg.fill(0, linalg.empty(sizes, element))
+    place = tensors.slice_of(zeros, offsets, linalg.sizes_of(tensor), strides)
+    return tensors.put_slice(copy(tensor, place), zeros, offsets, strides)
+
+
+def _cut(reach: Size, padding: Padding, extra: int) -> Padding:
+    """What is laid out although no window reads it: padding takes away more than the kernel adds, or may do so."""
+    is_less = isinstance(reach, int) and reach >= max(padding.before, padding.after - extra)
+    return Padding(0, 0) if is_less else padding
+
+
+def _reversed(weight: Lettered, spatial: str) -> Lettered:
+    """A copy of the weight with its taps in the opposite order."""
+    sizes = list(weight.sizes.values())
+    axes = [weight.letters.index(letter) for letter in spatial]
+    axes = [axis for axis in axes if not isinstance(sizes[axis], int) or sizes[axis] != 1]
+    if not axes:
+        return weight
+    rank, out = len(sizes), linalg.empty(sizes, weight.value.type.element_type)
+    lasts = {axis: sizes[axis] - 1 for axis in axes}
+    if all(isinstance(last, int) for last in lasts.values()):
+        places = [ir.AffineExpr.get_dim(axis) for axis in range(rank)]
+        for axis, last in lasts.items():
+            places[axis] = last - places[axis]
+        maps = [ir.AffineMap.get(rank, 0, places), linalg.identity(rank)]
+        return weight.replaced(
+            linalg.generic([weight.value], [out], maps, [linalg.PARALLEL] * rank, lambda value, _: value)[0]
+        )
+
+    def opposite() -> Number:
+        indices = [linalg.index(axis) for axis in range(rank)]
+        for axis, last in lasts.items():
+            indices[axis] = last - indices[axis]
+        return linalg.extract(weight.value, indices)
+
+    return weight.replaced(linalg.parallel([], out, opposite))

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import math
+import operator
+from math import prod
 from typing import Any
 
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.relax import dialect as relax
-from ...dialects.tir import dialect as tir
-from ...emit import linalg, loops, movement, scalar
-from ...emit.conversions import convert_scalar, element
-from ...emit.numbers import number
-from ...emit.ranges import step_count
+from ...emit import linalg
+from ...emit.indices import step_count
+from ...emit.numbers import Number, as_i64, constant, intrinsic, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
@@ -27,13 +27,13 @@ def full(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     value = op.fill_value
     if builder.dtype(value) != info.dtype:
         value = relax.ops["astype"](value, dtype=info.dtype)
-    return builder.prim(lambda x, output: movement.copy(x, output, []), [value], pattern="broadcast")
+    return builder.prim(lambda x, output: linalg.copy(x, output, []), [value], pattern="broadcast")
 
 
 @register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
 def filled(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     number = int(op.definition.name.startswith("ones"))
-    write = lambda output: linalg.fill(scalar.constant(number, output.type.element_type), output)  # noqa: E731
+    write = lambda output: linalg.fill(number, output)  # noqa: E731
     return builder.prim(write, [], pattern="elemwise")
 
 
@@ -52,9 +52,9 @@ def scalar_to_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 # ---- matrices ----
 
 
-def _diagonal_distance(rank: int) -> Any:
+def _diagonal_distance(rank: int) -> Number:
     """Inside of a loop: how far right of the main diagonal the place in the matrix is."""
-    return linalg.as_i64(scalar.subtract(linalg.index(rank - 1), linalg.index(rank - 2), "index"))
+    return as_i64(linalg.index(rank - 1) - linalg.index(rank - 2))
 
 
 @register_legalize("relax.eye_like")
@@ -78,15 +78,8 @@ def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
-        k = scalars.read(inputs, "i64")[0]
-        type_ = output.type.element_type
-
-        def body(_: Any) -> Any:
-            is_on = scalar.compare("==", _diagonal_distance(2), k, "i64")
-            return scalar.select(is_on, scalar.constant(1, type_), scalar.constant(0, type_))
-
-        maps, parallel = [linalg.identity(2)], [linalg.PARALLEL] * 2
-        return linalg.generic([], [output], maps, parallel, body)[0]
+        k, one = scalars.read(inputs, "i64")[0], constant(1, output.type.element_type)
+        return linalg.parallel([], output, lambda: select(_diagonal_distance(2) == k, one, 0))
 
     return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes)
 
@@ -94,19 +87,13 @@ def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
 @register_legalize(["relax.tril", "relax.triu"])
 def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k])
-    sign = "<=" if op.definition.name == "tril" else ">="
+    holds = operator.le if op.definition.name == "tril" else operator.ge
     rank = len(builder.result_shape())
 
     def write(x: Any, *parameters: Any) -> Any:
         *inputs, output = parameters
         k = scalars.read(inputs, "i64")[0]
-
-        def body(value: Any, _: Any) -> Any:
-            is_kept = scalar.compare(sign, _diagonal_distance(rank), k, "i64")
-            return scalar.select(is_kept, value, scalar.constant(0, value.type))
-
-        maps, parallel = [linalg.identity(rank)] * 2, [linalg.PARALLEL] * rank
-        return linalg.generic([x], [output], maps, parallel, body)[0]
+        return linalg.parallel([x], output, lambda value: select(holds(_diagonal_distance(rank), k), value, 0))
 
     return builder.prim(write, [op.x, *scalars.inputs], pattern="elemwise")
 
@@ -122,13 +109,12 @@ def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         *inputs, output = parameters
         on, off = scalars.read(inputs, dtype)
 
-        def body(value: Any, _: Any) -> Any:
+        def body(value: Number) -> Number:
             # No index of a dimension is negative, so what does not fit matches none.
-            wanted = convert_scalar(value, indices_dtype, "i64")
-            return scalar.select(scalar.compare("==", linalg.as_i64(linalg.index(new)), wanted, "i64"), on, off)
+            wanted = value.of(indices_dtype).to("i64")
+            return select(as_i64(linalg.index(new)) == wanted, on, off)
 
-        maps = [linalg.select_dims(rank, [axis for axis in range(rank) if axis != new]), linalg.identity(rank)]
-        return linalg.generic([indices], [output], maps, [linalg.PARALLEL] * rank, body)[0]
+        return linalg.parallel([indices], output, body, [[axis for axis in range(rank) if axis != new]])
 
     return builder.prim(write, [op.indices, *scalars.inputs], pattern="injective")
 
@@ -150,17 +136,10 @@ def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         start, _, step = scalars.read(inputs, wide)
-
-        def body(_: Any) -> Any:
-            place = scalar.from_index(linalg.index(0), wide)
-            value = scalar.add(start, scalar.multiply(place, step, wide), wide)
-            return convert_scalar(value, wide, dtype)
-
-        return linalg.generic([], [output], [linalg.identity(1)], [linalg.PARALLEL], body)[0]
+        return linalg.parallel([], output, lambda: (start + linalg.index(0).to(wide) * step).to(dtype))
 
     def sizes(*inputs: Any) -> list[Any]:
-        start, end, step = scalars.read(inputs, wide)
-        return [step_count(start, end, step, wide)]
+        return [step_count(*scalars.read(inputs, wide))]
 
     return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if info.shape[0] is None else None)
 
@@ -184,19 +163,16 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         _, is_periodic, alpha, beta = scalars.read(inputs, "i64", "i1", "f64", "f64")
-        length = linalg.as_i64(linalg.dim(output, 0))
-        one = scalar.constant(1, length.type)
-        period = scalar.select(is_periodic, length, scalar.subtract(length, one, "i64"))
-        step = number(scalar.constant(2 * math.pi, element("f64"))) / number(convert_scalar(period, "i64", "f64"))
-        is_only = scalar.compare("==", length, one, "i64")
+        length = as_i64(linalg.dim(output, 0))
+        step = 2 * math.pi / select(is_periodic, length, length - 1).to("f64")
+        is_only = length == 1
 
-        def body(_: Any) -> Any:
-            angle = number(scalar.from_index(linalg.index(0), "f64")) * step
-            value = number(alpha) - number(beta) * number(tir.ops["cos"](angle.value))
+        def body() -> Number:
+            value = alpha - beta * intrinsic("cos", linalg.index(0).to("f64") * step)
             # A window of one element is that of every other library: 1.
-            return convert_scalar(scalar.select(is_only, scalar.constant(1, element("f64")), value.value), "f64", dtype)
+            return select(is_only, 1.0, value).to(dtype)
 
-        return linalg.generic([], [output], [linalg.identity(1)], [linalg.PARALLEL], body)[0]
+        return linalg.parallel([], output, body)
 
     def sizes(*inputs: Any) -> list[Any]:
         return [require_size(scalars.read(inputs, "i64", "i1", "f64", "f64")[0], "window_size")]
@@ -210,7 +186,6 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.size")
 def size(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(x: Any, output: Any) -> Any:
-        count = loops.index(movement.product(linalg.sizes_of(x)))
-        return linalg.insert(linalg.as_i64(count), output, [])
+        return linalg.insert(as_i64(prod(linalg.sizes_of(x))), output, [])
 
     return builder.prim(write)

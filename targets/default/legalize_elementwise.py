@@ -3,104 +3,86 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from ...bindings.rewriting import Decline
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
-from ...dialects.tir import dialect as tir
-from ...emit import scalar
-from ...emit.conversions import convert_scalar, element
+from ...dialects.tir.prim_func import OpPattern
+from ...emit import linalg
 from ...emit.loops import repeat_while
-from ...emit.numbers import number
+from ...emit.numbers import (
+    Number,
+    constant,
+    divide,
+    floor_divide,
+    floor_remainder,
+    intrinsic,
+    maximum,
+    minimum,
+    operation,
+    remainder,
+    select,
+)
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
+from ...passes.legalize.scalar_inputs import ScalarInputs
 
 # relax's operators on floats that are an intrinsic of tir, by name.
-_INTRINSICS = {
-    **{name: name for name in "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf".split()},
-    **{name: name for name in "sigmoid sqrt rsqrt".split()},
-}
+_INTRINSICS = "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf sigmoid sqrt rsqrt".split()
 # Rounding: integers are round already. relax rounds halves to even.
 _ROUNDINGS = {"ceil": "ceil", "floor": "floor", "trunc": "trunc", "round": "roundeven"}
 _PREDICATES = ("isfinite", "isinf", "isnan")
-_ARITHMETIC: dict[str, Callable[[Any, Any, str], Any]] = {
-    "add": scalar.add,
-    "subtract": scalar.subtract,
-    "multiply": scalar.multiply,
-    "divide": scalar.divide,
-    "floor_divide": scalar.floor_divide,
-    "mod": scalar.remainder,
-    "floor_mod": scalar.floor_remainder,
-    "maximum": scalar.maximum,
-    "minimum": scalar.minimum,
+_OPERATORS: dict[str, Callable[..., Number]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": divide,
+    "floor_divide": floor_divide,
+    "mod": remainder,
+    "floor_mod": floor_remainder,
+    "maximum": maximum,
+    "minimum": minimum,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "bitwise_not": operator.invert,
+    "logical_not": operator.invert,
+    "negative": operator.neg,
+    "square": lambda x: x * x,
+    **{f"{kind}_and": operator.and_ for kind in ("logical", "bitwise")},
+    **{f"{kind}_or": operator.or_ for kind in ("logical", "bitwise")},
+    **{f"{kind}_xor": operator.xor for kind in ("logical", "bitwise")},
 }
-_COMPARISONS = {
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-}
-_BITS = {
-    **{f"{kind}_{name}": f"arith.{name}i" for kind in ("logical", "bitwise") for name in ("and", "or", "xor")},
-}
+
+
+@register_legalize([f"relax.{name}" for name in _OPERATORS])
+def arithmetic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    return builder.elementwise(_OPERATORS[op.definition.name])
 
 
 @register_legalize([f"relax.{name}" for name in _INTRINSICS])
-def intrinsic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    name = _INTRINSICS[op.definition.name]
-    return builder.elementwise(tir.ops[name])
+def intrinsics(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    return builder.elementwise(partial(intrinsic, op.definition.name))
 
 
 @register_legalize([f"relax.{name}" for name in _ROUNDINGS])
 def rounding(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     name = _ROUNDINGS[op.definition.name]
-    return builder.elementwise(tir.ops[name]) if is_float(builder.dtype(operands[0])) else operands[0]
+    return builder.elementwise(partial(intrinsic, name)) if is_float(builder.dtype(operands[0])) else operands[0]
 
 
 @register_legalize([f"relax.{name}" for name in _PREDICATES])
 def predicate(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if is_float(builder.dtype(operands[0])):
-        return builder.elementwise(tir.ops[op.definition.name])
-    always = op.definition.name == "isfinite"
-    return builder.elementwise(lambda x: scalar.constant(always, element(builder.result_dtype())))
-
-
-@register_legalize([f"relax.{name}" for name in _ARITHMETIC])
-def arithmetic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    compute, dtype = _ARITHMETIC[op.definition.name], builder.dtype(operands[0])
-    return builder.elementwise(lambda x, y: compute(x, y, dtype))
-
-
-@register_legalize([f"relax.{name}" for name in _COMPARISONS])
-def comparison(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    sign, dtype = _COMPARISONS[op.definition.name], builder.dtype(operands[0])
-    return builder.elementwise(lambda x, y: scalar.compare(sign, x, y, dtype))
-
-
-@register_legalize([f"relax.{name}" for name in _BITS])
-def bits(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    name = _BITS[op.definition.name]
-    return builder.elementwise(lambda x, y: scalar.create(name, x, y))
-
-
-@register_legalize(["relax.bitwise_not", "relax.logical_not"])
-def inverted(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    return builder.elementwise(lambda x: scalar.create("arith.xori", x, scalar.constant(-1, x.type)))
-
-
-@register_legalize("relax.negative")
-def negative(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    if is_float(builder.dtype(operands[0])):
-        return builder.elementwise(lambda x: scalar.create("arith.negf", x))
-    return builder.elementwise(lambda x: scalar.create("arith.subi", scalar.constant(0, x.type), x))
-
-
-@register_legalize("relax.square")
-def square(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dtype = builder.dtype(operands[0])
-    return builder.elementwise(lambda x: scalar.multiply(x, x, dtype))
+        return builder.elementwise(partial(intrinsic, op.definition.name))
+    return builder.elementwise(lambda x: constant(op.definition.name == "isfinite", builder.result_dtype()))
 
 
 @register_legalize("relax.abs")
@@ -108,44 +90,33 @@ def absolute(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     if is_unsigned(dtype):
         return operands[0]
-    if is_float(dtype):
-        return builder.elementwise(tir.ops["fabs"])
-    zero = lambda x: scalar.constant(0, x.type)  # noqa: E731
-    return builder.elementwise(lambda x: scalar.maximum(x, scalar.create("arith.subi", zero(x), x), dtype))
+    return builder.elementwise(partial(intrinsic, "fabs") if is_float(dtype) else lambda x: maximum(x, -x))
 
 
 @register_legalize("relax.ewise_fma")
 def fused_multiply_add(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dtype = builder.dtype(operands[0])
-    if is_float(dtype):
-        return builder.elementwise(tir.ops["fma"])
-    return builder.elementwise(lambda x, y, z: scalar.add(scalar.multiply(x, y, dtype), z, dtype))
+    is_fused = is_float(builder.dtype(operands[0]))
+    return builder.elementwise(partial(intrinsic, "fma") if is_fused else lambda x, y, z: x * y + z)
 
 
 @register_legalize("relax.sign")
 def sign(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    if not is_unsigned(builder.dtype(operands[0])):
-        return builder.elementwise(tir.ops["sign"])
-    one = lambda x: scalar.constant(1, x.type)  # noqa: E731
-    return builder.elementwise(lambda x: scalar.create("arith.minui", x, one(x)))
+    is_natural = is_unsigned(builder.dtype(operands[0]))
+    return builder.elementwise(lambda x: minimum(x, 1) if is_natural else intrinsic("sign", x))
 
 
 @register_legalize(["relax.left_shift", "relax.right_shift"])
 def shift(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
-    dtype = builder.dtype(operands[0])
-    leftward = op.definition.name == "left_shift"
-    name = "arith.shli" if leftward else "arith.shrui" if is_unsigned(dtype) else "arith.shrsi"
+    is_leftward = op.definition.name == "left_shift"
 
-    def body(x: Any, amount: Any) -> Any:
-        most = scalar.constant(bit_width(dtype) - 1, x.type)
+    def body(x: Number, amount: Number) -> Number:
         # Without sign, for which negative amounts are large.
-        inside = scalar.create("arith.minui", amount, most)
-        moved = scalar.create(name, x, inside)
-        if name == "arith.shrsi":
-            return moved
-        is_within = number(amount).unsigned("<=", number(most)).value
-        return scalar.select(is_within, moved, scalar.constant(0, x.type))
+        inside = operation("arith.minui", [amount, x.constant(x.bits - 1)], x.type)
+        if not is_leftward and not x.is_unsigned:
+            return x >> inside
+        moved = x << inside if is_leftward else x >> inside
+        return select(amount.unsigned("<=", x.bits - 1), moved, 0)
 
     return builder.elementwise(body)
 
@@ -155,33 +126,25 @@ def power(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Integers wrap around. An integer to a negative power, which numpy refuses, is 1 / x**-n rounded towards zero:
     0 but for 1 and -1, and for 0 too, as any integer divided by 0 is."""
     dtype = builder.dtype(operands[0])
-    if is_float(dtype):
-        return builder.elementwise(tir.ops["pow"])
-    return builder.elementwise(lambda x, n: _integer_power(x, n, dtype))
+    return builder.elementwise(partial(intrinsic, "pow") if is_float(dtype) else _integer_power)
 
 
-def _integer_power(x: Any, n: Any, dtype: str) -> Any:
-    zero, one = scalar.constant(0, x.type), scalar.constant(1, x.type)
-    if is_unsigned(dtype):
+def _integer_power(x: Number, n: Number) -> Number:
+    if x.is_unsigned:
         return _power_by_squaring(x, n)
-    is_negative = scalar.compare("<", n, zero, dtype)
+    is_negative = n < 0
     # Of 1 and -1 only the last bit matters.
-    exponent = scalar.select(is_negative, scalar.create("arith.andi", n, one), n)
-    units = [scalar.compare("==", x, scalar.constant(value, x.type), dtype) for value in (1, -1)]
-    is_fraction = scalar.create("arith.andi", is_negative, scalar.inverted(scalar.create("arith.ori", *units)))
-    return scalar.select(is_fraction, zero, _power_by_squaring(x, exponent))
+    exponent = select(is_negative, n & 1, n)
+    is_fraction = is_negative & ~((x == 1) | (x == -1))
+    return select(is_fraction, 0, _power_by_squaring(x, exponent))
 
 
-def _power_by_squaring(x: Any, n: Any) -> Any:
-    zero, one = scalar.constant(0, x.type), scalar.constant(1, x.type)
+def _power_by_squaring(x: Number, n: Number) -> Number:
+    def step(result: Number, square: Number, left: Number) -> list[Number]:
+        result = select((left & 1) != 0, result * square, result)
+        return [result, square * square, left.shift_right_unsigned(1)]
 
-    def step(result: Any, square: Any, left: Any) -> list[Any]:
-        is_odd = scalar.compare("!=", scalar.create("arith.andi", left, one), zero, "i64")
-        result = scalar.select(is_odd, scalar.create("arith.muli", result, square), result)
-        return [result, scalar.create("arith.muli", square, square), scalar.create("arith.shrui", left, one)]
-
-    is_left = lambda result, square, left: scalar.compare("!=", left, zero, "i64")  # noqa: E731
-    return repeat_while([one, x, n], is_left, step)[0]
+    return repeat_while([x.constant(1), x, n], lambda result, square, left: left != 0, step)[0]
 
 
 _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
@@ -190,12 +153,64 @@ _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}
 @register_legalize([f"relax.{name}" for name in _FLOAT_FUNCTIONS])
 def float_function(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Of integers the result in f64, towards zero."""
-    dtype, function = builder.dtype(operands[0]), tir.ops[_FLOAT_FUNCTIONS[op.definition.name]]
+    dtype, function = builder.dtype(operands[0]), partial(intrinsic, _FLOAT_FUNCTIONS[op.definition.name])
     if is_float(dtype):
         return builder.elementwise(function)
+    return builder.elementwise(lambda x, y: function(x.to("f64"), y.to("f64")).to(dtype))
 
-    def body(x: Any, y: Any) -> Any:
-        result = function(*(convert_scalar(value, dtype, "f64") for value in (x, y)))
-        return convert_scalar(result, "f64", dtype)
 
-    return builder.elementwise(body)
+# ---- choices ----
+
+
+@register_legalize("relax.where")
+def where(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    return builder.elementwise(select)
+
+
+@register_legalize("relax.clip")
+def clip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
+
+    Bounds are converted to x's type first: of integers towards zero, and to the limits of the type.
+    """
+    x, *bounds = operands
+    dtype = builder.dtype(x)
+    scalars = ScalarInputs(builder, bounds)
+    known = [None if number is None else _constant_bound(number, dtype) for number in scalars.known]
+    sources = [source for source, number in zip(scalars.dtypes, scalars.known, strict=True) if number is None]
+
+    def body(x: Any, *others: Any) -> Any:
+        *given, output = others
+        values = iter([_bound(value, source, dtype) for value, source in zip(given, sources, strict=True)])
+        low, high = (next(values) if bound is None else constant(bound, dtype) for bound in known)
+        return linalg.parallel([x], output, lambda value: minimum(maximum(value.of(dtype), low), high))
+
+    return builder.prim(body, [x, *scalars.inputs], pattern=OpPattern.ELEMWISE)
+
+
+def _constant_bound(number: float, dtype: str) -> float:
+    if not is_float(dtype):
+        if isinstance(number, float) and math.isnan(number):
+            raise Decline("a bound is NaN, which no integer is")
+        low, high = _limits(dtype)
+        return int(max(low, min(high, number)))
+    return number
+
+
+def _limits(dtype: str) -> tuple[int, int]:
+    width = bit_width(dtype)
+    return (0, 2**width - 1) if is_unsigned(dtype) else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+
+
+def _bound(value: Number, source: str, dtype: str) -> Number:
+    """A bound known at run time, in the type of the elements; the nearest number of it."""
+    value = value.of(source)
+    if is_float(source) or is_float(dtype):
+        return value.to(dtype)
+    # An integer that the conversion to another type does not change.
+    (low, high), (lowest, highest) = _limits(dtype), _limits(source)
+    if low > lowest:
+        value = maximum(value, low)
+    if high < highest:
+        value = minimum(value, high)
+    return value.to(dtype)

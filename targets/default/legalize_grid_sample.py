@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -10,22 +11,18 @@ from typing import Any, NamedTuple
 from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar, size_checks
-from ...emit.conversions import convert_scalar
+from ...emit import linalg, loops
 from ...emit.interpolation import (
     Tap,
-    as_index,
     cubic_weights,
-    floor,
     inside,
     is_empty,
     limited,
     linear_weights,
     require_elements,
-    round_half_even,
     weighted,
 )
-from ...emit.numbers import Number, number, select
+from ...emit.numbers import Number, as_index, intrinsic, select
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
@@ -63,9 +60,9 @@ class _Sampling(NamedTuple):
         """Mirrored at the ends of the image as often as it takes."""
         start, span = (0.0, size - 1.0) if self.align_corners else (-0.5, size)
         distance = _magnitude(x - start)
-        times = floor(distance / span)
+        times = intrinsic("floor", distance / span)
         rest = distance - times * span
-        is_odd = times - floor(times * 0.5) * 2.0 == 1.0
+        is_odd = times - intrinsic("floor", times * 0.5) * 2.0 == 1.0
         mirrored = select(is_odd, span - rest, rest) + start
         return select(span == 0.0, 0.0, mirrored)
 
@@ -73,19 +70,19 @@ class _Sampling(NamedTuple):
         """The elements along a dimension; their indices may be outside."""
         x = self.coordinate(position, size)
         if self.method == "nearest":
-            return [Tap(as_index(round_half_even(self.moved_inside(x, size))))]
+            return [Tap(intrinsic("roundeven", self.moved_inside(x, size)).to("index"))]
         if self.method == "bilinear":
             x = self.moved_inside(x, size)
-            base = floor(x)
-            first = as_index(base)
+            base = intrinsic("floor", x)
+            first = base.to("index")
             weights = linear_weights(x - base)
             return [Tap(first + step, weight) for step, weight in enumerate(weights)]
         # The elements around are moved each, not the place between them.
         x = x if self.padding == "reflection" else limited(x, -4.0, size + 3.0)
-        base = floor(x)
+        base = intrinsic("floor", x)
         weights = cubic_weights(x - base, _ALPHA)
         return [
-            Tap(as_index(self.moved_inside(base + float(step), size)), weight)
+            Tap(self.moved_inside(base + float(step), size).to("index"), weight)
             for step, weight in enumerate(weights, -1)
         ]
 
@@ -125,41 +122,33 @@ def _sampled(data: Any, grid: Any, output: Any, layout: Layout, sampling: _Sampl
     batch, axes = _axis(layout, "N"), [_axis(layout, letter) for letter in spatial]
     sizes, grid_sizes, rank = linalg.sizes_of(data), linalg.sizes_of(grid), linalg.rank_of(output)
     require_blocks(data, layout)
-    size_checks.require_same(sizes[batch], grid_sizes[0], "batches of data and grid")
-    size_checks.require_same(grid_sizes[1], len(spatial), "coordinates of the grid")
+    loops.require_same(sizes[batch], grid_sizes[0], "batches of data and grid")
+    loops.require_same(grid_sizes[1], len(spatial), "coordinates of the grid")
     require_elements([sizes[axis] for axis in axes], linalg.sizes_of(output))
-    known = [number(loops.index(sizes[axis])) for axis in axes]
+    known = [as_index(sizes[axis]) for axis in axes]
     # The grid's first coordinate belongs to the last dimension.
     parts = [
         slice_of(grid, [0, coordinate, *[0] * len(axes)], [grid_sizes[0], 1, *grid_sizes[2:]])
         for coordinate in reversed(range(len(axes)))
     ]
-    grid_map = linalg.select_dims(rank, [batch, None, *axes])
 
-    def sample(*scalars: Any) -> Any:
-        places = [number(linalg.index(axis)) for axis in range(rank)]
-        positions = [number(convert_scalar(each, grid_dtype, sampling.wide)) for each in scalars[:-1]]
-        taps = [
-            sampling.taps(position, _as_float(size, sampling.wide))
-            for position, size in zip(positions, known, strict=True)
-        ]
+    def sample(*scalars: Number) -> Number:
+        places = [linalg.index(axis) for axis in range(rank)]
+        positions = [each.of(grid_dtype).to(sampling.wide) for each in scalars]
+        pairs = zip(positions, known, strict=True)
+        taps = [sampling.taps(position, size.to(sampling.wide)) for position, size in pairs]
 
         def read(indices: Sequence[Number]) -> Number:
             at, is_inside = list(places), []
             for axis, index, size in zip(axes, indices, known, strict=True):
                 at[axis], is_there = inside(index, size)
                 is_inside.append(is_there)
-            value = convert_scalar(linalg.extract(data, [index.value for index in at]), dtype, sampling.wide)
-            return select(reduce(lambda left, right: left & right, is_inside), number(value), 0.0)
+            value = linalg.extract(data, at).of(dtype).to(sampling.wide)
+            return select(reduce(operator.and_, is_inside), value, 0.0)
 
-        return convert_scalar(weighted(taps, read).value, sampling.wide, dtype)
+        return weighted(taps, read).to(dtype)
 
-    maps = [*[grid_map] * len(parts), linalg.identity(rank)]
-    return linalg.generic(parts, [output], maps, [linalg.PARALLEL] * rank, sample)[0]
-
-
-def _as_float(index: Number, dtype: str) -> Number:
-    return number(scalar.from_index(index.value, dtype))
+    return linalg.parallel(parts, output, sample, [[batch, None, *axes]] * len(parts))
 
 
 @register_legalize("relax.image.affine_grid")
@@ -170,25 +159,22 @@ def affine_grid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def gridded(data: Any, output: Any) -> Any:
         batch, rows, columns = linalg.sizes_of(data)
         _, _, *sizes = linalg.sizes_of(output)
-        count, rank = len(sizes), len(sizes) + 2
-        size_checks.require_same(rows, count, "rows of the matrices")
-        size_checks.require_same(columns, count + 1, "columns of the matrices")
+        count = len(sizes)
+        loops.require_same(rows, count, "rows of the matrices")
+        loops.require_same(columns, count + 1, "columns of the matrices")
         # The first column belongs to the last dimension; the column behind them is the translation.
         parts = [slice_of(data, [0, 0, column], [batch, count, 1]) for column in (*reversed(range(count)), count)]
 
         def position(axis: int) -> Number:
-            size = number(scalar.from_index(loops.index(sizes[axis]), wide))
-            place = number(scalar.from_index(linalg.index(axis + 2), wide))
-            return _position(place, size, align_corners)
+            return _position(linalg.index(axis + 2).to(wide), as_index(sizes[axis]).to(wide), align_corners)
 
-        def made(*scalars: Any) -> Any:
-            *factors, total = [number(convert_scalar(each, dtype, wide)) for each in scalars[:-1]]
+        def made(*scalars: Number) -> Number:
+            *factors, total = [each.of(dtype).to(wide) for each in scalars]
             for axis, factor in enumerate(factors):
                 total = total + factor * position(axis)
-            return convert_scalar(total.value, wide, dtype)
+            return total.to(dtype)
 
-        maps = [linalg.select_dims(rank, [0, 1, None])] * len(parts) + [linalg.identity(rank)]
-        return linalg.generic(parts, [output], maps, [linalg.PARALLEL] * rank, made)[0]
+        return linalg.parallel(parts, output, made, [[0, 1, None]] * len(parts))
 
     return builder.prim(gridded, operands[:1], pattern=OpPattern.INJECTIVE)
 

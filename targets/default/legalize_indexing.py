@@ -14,24 +14,20 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, movement, scalar
+from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_plan, broadcast_size, broadcast_sizes, load_broadcast
-from ...emit.indices import as_position, checked_position, extremes, require_indices
-from ...emit.ranges import slice_range
-from ...emit.size_checks import require_at_most, require_same
+from ...emit.indices import as_position, checked_position, extremes, require_indices, slice_range
+from ...emit.loops import require_at_most, require_same
+from ...emit.numbers import Number, as_index, constant, floor_remainder, maximum, minimum, remainder, select
 from ...emit.tensors import slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-def _read(inputs: Sequence[Any], maps: Sequence[Any], output: Any, element: Callable[..., Any]) -> Any:
-    """The output with each element `element(at, *scalars)`, where `at` are the indices of the loops."""
-    rank = linalg.rank_of(output)
-
-    def body(*scalars: Any) -> Any:
-        return element([linalg.index(axis) for axis in range(rank)], *scalars[:-1])
-
-    return linalg.generic(inputs, [output], [*maps, linalg.identity(rank)], [linalg.PARALLEL] * rank, body)[0]
+def _read(inputs: Sequence[Any], dims: Sequence[Any], output: Any, element: Callable[..., Number]) -> Any:
+    """The output with each element `element(at, *numbers)`, where `at` are the indices of the loops."""
+    axes = range(linalg.rank_of(output))
+    return linalg.parallel(inputs, output, lambda *given: element([linalg.index(axis) for axis in axes], *given), dims)
 
 
 # ---- take ----
@@ -54,51 +50,50 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         size = linalg.dim(x, axis)
         _check_taken(mode, given, dtype, axis, linalg.sizes_of(x)[axis])
 
-        def element(at: list[Any], *scalars: Any) -> Any:
+        def element(at: list[Number], *scalars: Number) -> Number:
             index = scalars[0] if scalars else given
             read = lambda place: linalg.extract(x, [*at[:axis], place, *at[axis + count :]])  # noqa: E731
             if mode == "nan":
                 return _or_nan(read, as_position(index, dtype), size, x.type.element_type)
             return read(_place(mode, index, dtype, size))
 
-        maps = [linalg.select_dims(rank - 1 + count, range(axis, axis + count))]
-        return _read([] if is_scalar else [given], [] if is_scalar else maps, output, element)
+        return (
+            _read([], [], output, element)
+            if is_scalar
+            else _read([given], [range(axis, axis + count)], output, element)
+        )
 
     return builder.prim(body, pattern=OpPattern.INJECTIVE)
 
 
 def _check_taken(mode: str, indices: Any, dtype: str, axis: int, size: Any) -> None:
     if mode == "fast":
-        require_indices(indices, dtype, axis, loops.index(size))
+        require_indices(indices, dtype, axis, as_index(size))
     if mode not in ("clip", "wrap"):
         return
     # An empty axis has no place for them to go.
     if isinstance(size, int) and size > 0:
         return
-    one = linalg.constant_index(1)
-    can_read = scalar.compare(">=", loops.index(size), one, "index")
+    can_read = as_index(size) >= 1
     for count in loops.sizes(indices) if isinstance(indices.type, ir.RankedTensorType) else []:
-        is_empty = scalar.compare("<", loops.index(count), one, "index")
-        can_read = scalar.create("arith.ori", can_read, is_empty)
+        can_read = can_read | (as_index(count) < 1)
     loops.require(can_read, "IndexError", f"cannot take elements along axis {axis}, which has none")
 
 
-def _place(mode: str, index: Any, dtype: str, size: Any) -> Any:
+def _place(mode: str, index: Number, dtype: str, size: Number) -> Number:
     if mode == "fast":
         return checked_position(index, dtype, size)
     if mode == "wrap" and is_unsigned(dtype):
-        return scalar.remainder(scalar.to_index(index, dtype), size, "ui64")
+        return remainder(index.of(dtype).to("index").of("ui64"), size)
     place = as_position(index, dtype)
     if mode == "wrap":
-        return scalar.floor_remainder(place, size, "index")
-    last = scalar.subtract(size, linalg.constant_index(1), "index")
-    return scalar.minimum(scalar.maximum(place, linalg.constant_index(0), "index"), last, "index")
+        return floor_remainder(place, size)
+    return minimum(maximum(place, 0), size - 1)
 
 
-def _or_nan(read: Callable[[Any], Any], place: Any, size: Any, element: Any) -> Any:
+def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, element: Any) -> Number:
     # Without sign, for which numbers below 0 are large.
-    is_inside = scalar.compare("<", place, size, "ui64")
-    return loops.when(is_inside, lambda: read(place), lambda: scalar.constant(math.nan, element), [element])[0]
+    return loops.when(place.unsigned("<", size), lambda: read(place), lambda: constant(math.nan, element), [element])[0]
 
 
 # ---- slices ----
@@ -115,7 +110,7 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def ranges(x: Any, given: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
         """For each axis that is cut where it starts and how many elements it takes."""
-        known = dict(zip(expressions, map(linalg.as_index, given), strict=True))
+        known = dict(zip(expressions, map(as_index, given), strict=True))
         return {
             axis: slice_range(known.get(begin, begin), known.get(end, end), stride, loops.sizes(x)[axis])
             for axis, (begin, end, stride) in bounds.items()
@@ -128,7 +123,7 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def body(x: Any, *parameters: Any) -> Any:
         *given, output = parameters
         sizes = loops.sizes(output)
-        if 0 in sizes:
+        if linalg.is_nothing(sizes):
             return output
         starts: list[Any] = [0] * rank
         for axis, (start, count) in ranges(x, given).items():
@@ -137,7 +132,7 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             if op.assume_inbound:
                 require_same(count, sizes[axis], f"the slice of axis {axis} leaves the tensor")
         if min(steps, default=1) > 0:
-            return movement.copy(slice_of(x, starts, sizes, steps), output)
+            return linalg.copy(slice_of(x, starts, sizes, steps), output)
         return _strided(x, starts, steps, output)
 
     inputs = [operands[0], *map(builder.symbol, expressions)]
@@ -146,12 +141,10 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any) -> Any:
     """Elements of x from the starts on by strides of either sign; numbers or indices."""
-    first = [loops.index(each) for each in starts]
-    steps = [loops.index(each) for each in strides]
+    lines = list(zip(starts, strides, strict=True))
 
-    def element(at: list[Any]) -> Any:
-        moved = [scalar.multiply(index, step, "index") for index, step in zip(at, steps, strict=True)]
-        return linalg.extract(x, [scalar.add(a, b, "index") for a, b in zip(first, moved, strict=True)])
+    def element(at: list[Number]) -> Number:
+        return linalg.extract(x, [index * step + start for index, (start, step) in zip(at, lines, strict=True)])
 
     return _read([], [], output, element)
 
@@ -171,8 +164,7 @@ def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) ->
             begin, end, stride = (
                 as_position(loops.load(values, axis), dtype) for values, dtype in zip(lists, dtypes, strict=True)
             )
-            is_stride = scalar.compare("!=", stride, linalg.constant_index(0), "index")
-            loops.require(is_stride, "ValueError", f"the stride of axis {axis} is 0")
+            loops.require(stride != 0, "ValueError", f"the stride of axis {axis} is 0")
             found.append((*slice_range(begin, end, stride, size), stride))
         return found
 
@@ -201,10 +193,10 @@ def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         size = linalg.dim(data, axis)
         require_indices(indices, dtype, axis, size)
 
-        def element(at: list[Any], index: Any) -> Any:
+        def element(at: list[Number], index: Number) -> Number:
             return linalg.extract(data, [*at[:axis], checked_position(index, dtype, size), *at[axis + 1 :]])
 
-        return _read([indices], [linalg.identity(rank)], output, element)
+        return _read([indices], [None], output, element)
 
     return builder.prim(body, pattern=OpPattern.INJECTIVE)
 
@@ -217,23 +209,22 @@ def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return builder.decline(f"the last dimension of the indices ({depth}) must be a number")
 
     def body(data: Any, indices: Any, output: Any) -> Any:
-        rank, places = linalg.rank_of(output), linalg.rank_of(indices) - 1
+        places = linalg.rank_of(indices) - 1
         for axis in range(batch):
             require_same(loops.sizes(data)[axis], loops.sizes(indices)[axis], f"batch dimension {axis}")
-        if 0 in loops.sizes(indices)[:-1]:
+        if linalg.is_nothing(loops.sizes(indices)[:-1]):
             return output
         limits = [linalg.dim(data, batch + each) for each in range(depth)]
         columns = [_column(indices, each) for each in range(depth)]
         for each, (column, limit) in enumerate(zip(columns, limits, strict=True)):
             require_indices(column, dtype, batch + each, limit)
 
-        def element(at: list[Any], *scalars: Any) -> Any:
+        def element(at: list[Number], *scalars: Number) -> Number:
             pairs = zip(scalars, limits, strict=True)
             found = [checked_position(index, dtype, limit) for index, limit in pairs]
             return linalg.extract(data, [*at[:batch], *found, *at[places:]])
 
-        map_ = linalg.select_dims(rank, [*range(places), None])
-        return _read(columns, [map_] * depth, output, element)
+        return _read(columns, [[*range(places), None]] * depth, output, element)
 
     return builder.prim(body, pattern=OpPattern.INJECTIVE)
 
@@ -266,9 +257,9 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         # Where the types do not tell what is broadcast, the loops ask for each element.
         asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
         direct = [tensor for tensor, ask in zip(indices, asked, strict=True) if not ask]
-        maps = [linalg.select_dims(rank, plan) for plan, ask in zip(plans, asked, strict=True) if not ask]
+        dims = [plan for plan, ask in zip(plans, asked, strict=True) if not ask]
 
-        def element(at: list[Any], *scalars: Any) -> Any:
+        def element(at: list[Number], *scalars: Number) -> Number:
             read = iter(scalars)
             found = [
                 checked_position(load_broadcast(tensor, at[:common]) if ask else next(read), dtype, limit)
@@ -276,7 +267,7 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             ]
             return linalg.extract(data, [*found, *at[common:]])
 
-        return _read(direct, maps, output, element)
+        return _read(direct, dims, output, element)
 
     def sizes(data: Any, *indices: Any) -> list[Any]:
         return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(result.shape or ()) if dim is None]
@@ -295,17 +286,15 @@ def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         size = linalg.dim(data, sequence)
         require_same(loops.sizes(lengths)[0], loops.sizes(data)[batch], "lengths and batches")
         _, longest = extremes(lengths, dtype)
-        fits = scalar.compare("<=", longest, size, "index")
-        loops.require(fits, "ValueError", "length {} is larger than the sequence, which has {}", longest, size)
+        loops.require(
+            longest <= size, "ValueError", "length {} is larger than the sequence, which has {}", longest, size
+        )
 
-        def element(at: list[Any], given: Any) -> Any:
+        def element(at: list[Number], given: Number) -> Number:
             length = as_position(given, dtype)
-            last = scalar.subtract(length, linalg.constant_index(1), "index")
-            is_inside = scalar.compare("<", at[sequence], length, "index")
-            mirrored = scalar.subtract(last, at[sequence], "index")
-            place = scalar.select(is_inside, mirrored, at[sequence])
+            place = select(at[sequence] < length, length - 1 - at[sequence], at[sequence])
             return linalg.extract(data, [*at[:sequence], place, *at[sequence + 1 :]])
 
-        return _read([lengths], [linalg.select_dims(rank, [batch])], output, element)
+        return _read([lengths], [[batch]], output, element)
 
     return builder.prim(body, pattern=OpPattern.INJECTIVE)

@@ -10,7 +10,8 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
-from ...emit import linalg, movement, size_checks, tensors
+from ...emit import linalg, loops, tensors
+from ...emit.numbers import Size
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -26,7 +27,7 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: 
         for own, axis in enumerate(axes):
             if axis is not None and equal(known[own], shape[axis]) is not True:
                 sizes = linalg.dim(part, own), linalg.dim(output, axis)
-                size_checks.require_same(*sizes, f"dimension {own} of tensor #{index}")
+                loops.require_same(*sizes, f"dimension {own} of tensor #{index}")
 
 
 @register_legalize("relax.concat")
@@ -43,16 +44,16 @@ def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         *parts, output = parameters
         _check_sizes(builder, parts, output, [None if axis == joined else axis for axis in range(rank)])
         # Here and below: MLIR has no slice that begins at a tensor's end.
-        if 0 in linalg.sizes_of(output):
+        if linalg.is_nothing(linalg.sizes_of(output)):
             return output
-        offset: movement.Size = 0
+        offset: Size = 0
         for part in parts:
             sizes = linalg.sizes_of(part)
-            if 0 in sizes:
+            if linalg.is_nothing(sizes):
                 continue
             offsets = [offset if axis == joined else 0 for axis in range(rank)]
-            output = tensors.put_slice(movement.copy(part, tensors.slice_of(output, offsets, sizes)), output, offsets)
-            offset = movement.plus(offset, sizes[joined])
+            output = tensors.put_slice(linalg.copy(part, tensors.slice_of(output, offsets, sizes)), output, offsets)
+            offset += sizes[joined]
         return output
 
     return builder.prim(write, pattern="injective")
@@ -97,13 +98,13 @@ def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         *parts, output = parameters
         _check_sizes(builder, parts, output, old)
         sizes = linalg.sizes_of(output)
-        if 0 in sizes:
+        if linalg.is_nothing(sizes):
             return output
         sizes[new] = 1
         for index, part in enumerate(parts):
             offsets = [index if axis == new else 0 for axis in range(rank)]
             place = tensors.slice_of(output, offsets, sizes)
-            output = tensors.put_slice(movement.copy(part, place, old), output, offsets)
+            output = tensors.put_slice(linalg.copy(part, place, old), output, offsets)
         return output
 
     return builder.prim(write, pattern="injective")
@@ -117,14 +118,16 @@ def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axis = op.axis % rank
 
     def write(x: Any, *outputs: Any) -> list[Any]:
-        offset: movement.Size = 0
+        offset: Size = 0
         copies = []
         for output in outputs:
             sizes = linalg.sizes_of(output)
             offsets = [offset if each == axis else 0 for each in range(rank)]
-            copies.append(output if 0 in sizes else movement.copy(tensors.slice_of(x, offsets, sizes), output))
+            copies.append(
+                output if linalg.is_nothing(sizes) else linalg.copy(tensors.slice_of(x, offsets, sizes), output)
+            )
             # The parts are as long as they can be: together they are x.
-            offset = movement.plus(offset, sizes[axis])
+            offset += sizes[axis]
         return copies
 
     return builder.prim(write, pattern="injective")
@@ -139,7 +142,7 @@ def meshgrid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(*parameters: Any) -> list[Any]:
         inputs, outputs = parameters[: len(axes)], parameters[len(axes) :]
         return [
-            movement.copy(x, output, [axis] if linalg.rank_of(x) else [])
+            linalg.copy(x, output, [axis] if linalg.rank_of(x) else [])
             for x, output, axis in zip(inputs, outputs, axes, strict=True)
         ]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, dim_mod, equal
-from ...emit import linalg, loops, movement, scalar
-from ...emit.affine_values import affine_value
+from ...emit import linalg, loops, tensors
+from ...emit.numbers import Size, constant
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -35,12 +35,12 @@ def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return builder.prim(lambda x, output: _move_blocks(x, output, found), pattern="injective")
 
     def write(x: Any, output: Any) -> None:
-        pad = scalar.constant(pad_value, output.type.element_type)
+        pad = constant(pad_value, output.type.element_type)
         loops.nest(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
         loops.nest(
             loops.sizes(x),
             lambda *place: loops.store(
-                loops.load(x, *place), output, *(affine_value(each, place.__getitem__) for each in expressions)
+                loops.load(x, *place), output, *(linalg.affine_value(each, place.__getitem__) for each in expressions)
             ),
         )
 
@@ -53,21 +53,21 @@ def _move_blocks(x: Any, output: Any, blocks: Sequence[Sequence[_Block]]) -> Any
     old = [block for _, own in parts for block in own]
     new = [block for each in blocks for block in each]
     sizes = dict(zip(old, [size for own, _ in parts for size in own], strict=True))
-    split = movement.split(output, [[sizes[block] for block in each] for each in blocks])
-    moved = movement.copy(movement.split(x, [own for own, _ in parts]), split, [new.index(block) for block in old])
-    return movement.merged(moved, [len(each) for each in blocks])
+    split = tensors.split_all(output, [[sizes[block] for block in each] for each in blocks])
+    moved = linalg.copy(tensors.split_all(x, [own for own, _ in parts]), split, [new.index(block) for block in old])
+    return tensors.merge_all(moved, [len(each) for each in blocks])
 
 
-def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[movement.Size], list[_Block]]]:
+def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size], list[_Block]]]:
     """For each dimension of x the sizes of its blocks, and these, the outer one first."""
     divisors = {block.axis: block.divisor for each in blocks for block in each if block.kind != "whole"}
-    parts: list[tuple[list[movement.Size], list[_Block]]] = []
+    parts: list[tuple[list[Size], list[_Block]]] = []
     for axis, size in enumerate(linalg.sizes_of(x)):
         divisor = divisors.get(axis)
         if divisor is None:
             parts.append(([size], [_Block(axis)]))
             continue
-        sizes = [movement.divided(size, divisor), divisor]
+        sizes = [size // divisor, divisor]
         parts.append((sizes, [_Block(axis, "outer", divisor), _Block(axis, "inner", divisor)]))
     return parts
 

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
-from ...emit import contraction, linalg, loops, movement, scalar
+from ...dialects.tir.prim_func import OpPattern
+from ...emit import contraction, linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
-from ...emit.conversions import convert_scalar, element
+from ...emit.linalg import copy
+from ...emit.numbers import Number, Size, constant, select
+from ...emit.tensors import merge_all as merged
+from ...emit.tensors import split_all as split
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -62,14 +67,11 @@ def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
     require_broadcast(output, sizes)
 
     def write(*place: Any) -> None:
-        first, one = linalg.constant_index(0), linalg.constant_index(1)
-        ranges = [(first, size) for size in sizes[:offset]]
+        ranges: list[tuple[Size, Size]] = [(0, size) for size in sizes[:offset]]
         for index, target, size in zip(place, targets, sizes[offset:], strict=True):
-            is_one = scalar.compare("==", target, one, "index")
-            after = scalar.add(index, one, "index")
-            ranges.append((scalar.select(is_one, first, index), scalar.select(is_one, size, after)))
-        zero = scalar.constant(0, element(wide))
-        loops.store(convert_scalar(_nested_sum(x, ranges, [], zero, dtype, wide), wide, dtype), output, *place)
+            is_one = target == 1
+            ranges.append((select(is_one, 0, index), select(is_one, size, index + 1)))
+        loops.store(_nested_sum(x, ranges, [], constant(0, wide), dtype, wide).of(wide).to(dtype), output, *place)
 
     loops.nest(targets, write)
 
@@ -78,7 +80,7 @@ def _nested_sum(
     x: Any, ranges: Sequence[tuple[Any, Any]], place: Sequence[Any], total: Any, dtype: str, wide: str
 ) -> Any:
     if not ranges:
-        return contraction.add(total, convert_scalar(loops.load(x, *place), dtype, wide), wide)
+        return contraction.add(total, loops.load(x, *place).of(dtype).to(wide))
     (start, stop), *inner = ranges
     step = lambda i, so_far: _nested_sum(x, inner, [*place, i], so_far, dtype, wide)  # noqa: E731
     return loops.for_range(start, stop, step, total)[0]
@@ -98,7 +100,7 @@ def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if moved == sorted(moved):
         return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](new))
     places = [axes.index(axis) for axis in range(rank)]
-    return builder.prim(lambda x, output: movement.copy(x, output, places), pattern="injective")
+    return builder.prim(lambda x, output: linalg.copy(x, output, places), pattern="injective")
 
 
 @register_legalize("relax.flip")
@@ -107,14 +109,14 @@ def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     flipped = op.axis % rank
 
     def write(x: Any, output: Any) -> Any:
-        last = scalar.subtract(linalg.dim(x, flipped), linalg.constant_index(1), "index")
+        last = linalg.dim(x, flipped) - 1
 
-        def read(*_: Any) -> Any:
+        def read() -> Number:
             places = [linalg.index(axis) for axis in range(rank)]
-            places[flipped] = scalar.subtract(last, places[flipped], "index")
+            places[flipped] = last - places[flipped]
             return linalg.extract(x, places)
 
-        return linalg.generic([], [output], [linalg.identity(rank)], [linalg.PARALLEL] * rank, read)[0]
+        return linalg.parallel([], output, read)
 
     return builder.prim(write, pattern="injective")
 
@@ -163,11 +165,33 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         sizes = linalg.sizes_of(x)
         # What has one element needs no dimension of its own beside another.
         kept = [[part for part in each if part.axis is not None or part.times > 1] or [_Part(None)] for each in parts]
-        split = movement.split(
+        split = tensors.split_all(
             output, [[part.times if part.axis is None else sizes[part.axis] for part in each] for each in kept]
         )
         order = [part.axis for each in kept for part in each]
-        copied = movement.copy(x, split, [order.index(axis) for axis in range(len(old))])
-        return movement.merged(copied, [len(each) for each in kept])
+        copied = linalg.copy(x, split, [order.index(axis) for axis in range(len(old))])
+        return tensors.merge_all(copied, [len(each) for each in kept])
 
     return builder.prim(write, pattern="injective")
+
+
+# ---- blocks of pixels ----
+
+
+@register_legalize("relax.nn.pixel_shuffle")
+def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
+    factor = op.upscale_factor
+
+    def shuffled(data: Any, output: Any) -> Any:
+        *batch, all_channels, height, width = linalg.sizes_of(data)
+        channels = linalg.sizes_of(output)[-3]
+        loops.require_same(all_channels, prod([channels, factor, factor]), "channels to shuffle")
+        outer = [[size] for size in batch]
+        source = split(data, [*outer, [channels, factor, factor], [height], [width]])
+        target = split(output, [*outer, [channels], [height, factor], [width, factor]])
+        first = len(batch)
+        order = [*range(first), *(first + step for step in (0, 2, 4, 1, 3))]
+        return merged(copy(source, target, order), [*(1 for _ in batch), 1, 2, 2])
+
+    return builder.prim(shuffled, pattern=OpPattern.INJECTIVE)

@@ -11,13 +11,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...dialects.tir import dialect as tir
-from ...emit import scalar
 from ...emit.boxes import any_of, load_box, load_wide, overlap
-from ...emit.conversions import accumulator, element
-from ...emit.loops import for_range, index, load, nest, repeat_while, scratches, size, sizes, store, when
-from ...emit.numbers import Number, number, to_float
-from ...emit.size_checks import require_at_most, require_same
+from ...emit.conversions import accumulator
+from ...emit.loops import (
+    for_range,
+    load,
+    nest,
+    repeat_while,
+    require_at_most,
+    require_same,
+    scratches,
+    size,
+    sizes,
+    store,
+    when,
+)
+from ...emit.numbers import Number, constant, element, intrinsic, maximum, minimum, select
 from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -49,9 +58,9 @@ def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> A
             return precedes(left[1], right[1], dtype, descending=True)
 
         def of_image(image: _Image, sorter: Any, batch: Any) -> None:
-            valid = _between_0_and(anchors, scalar.to_index(load(valid_count, batch), "i32"))
+            valid = maximum(minimum(load(valid_count, batch).to("index"), anchors), 0)
             in_order = sorter.sort(valid, lambda i: [i, load(data, batch, i, op.score_index)], order)
-            looked_at = scalar.minimum(valid, index(op.top_k), "index") if op.top_k > 0 else valid
+            looked_at = minimum(valid, op.top_k) if op.top_k > 0 else valid
             image.start(looked_at, in_order)
             count = image.lower(batch, looked_at) if is_soft else image.suppress(batch, looked_at)
             _write(op, image, batch, count, indices, outs)
@@ -80,10 +89,6 @@ def _check(data: Any, valid_count: Any, indices: Any, op: Any, outs: Sequence[An
     require_at_most(last + 1, values, "values of a box that attributes name")
 
 
-def _between_0_and(limit: Any, value: Any) -> Any:
-    return scalar.maximum(scalar.minimum(value, limit, "index"), index(0), "index")
-
-
 class _Image:
     """Which of the boxes of one image stay."""
 
@@ -97,13 +102,13 @@ class _Image:
         def step(place: Any) -> None:
             box, score = in_order(place)
             store(box, self.stays.order, place)
-            store(to_float(number(score), self._type).value, self.stays.scores, place)
-            store(_flag(True), self.stays.is_alive, place)
+            store(score.to(self._type), self.stays.scores, place)
+            store(constant(True, "i1"), self.stays.is_alive, place)
 
         for_range(0, count, step)
 
     def _score(self, place: Any) -> Number:
-        return number(load(self.stays.scores, place))
+        return load(self.stays.scores, place)
 
     def _shared(self, batch: Any, one: Any, other: Any) -> Number:
         """How far the boxes at two places overlap."""
@@ -117,13 +122,13 @@ class _Image:
         """Whether boxes are of one class, or classes do not matter."""
         class_ = self._op.id_index
         if self._op.force_suppress or class_ < 0:
-            return _flag(True)
+            return constant(True, "i1")
         first, second = (load_wide(self.data, batch, self._box(each), class_) for each in (one, other))
-        return (first == second).value
+        return first == second
 
     def _has_room(self, count: Any) -> Any:
         most = self._op.max_output_size
-        return scalar.compare("<", count, index(most), "index") if most > 0 else _flag(True)
+        return count < most if most > 0 else constant(True, "i1")
 
     # ---- boxes that overlap go ----
 
@@ -131,19 +136,19 @@ class _Image:
         """How many boxes stay; their places go up."""
 
         def goes_on(place: Any, count: Any) -> Any:
-            return _both(scalar.compare("<", place, looked_at, "index"), self._has_room(count))
+            return (place < looked_at) & self._has_room(count)
 
         def step(place: Any, count: Any) -> list[Any]:
-            stays = _both((self._score(place) > 0.0).value, scalar.inverted(any_of(count, lambda i: covers(i, place))))
+            stays = (self._score(place) > 0.0) & ~any_of(count, lambda i: covers(i, place))
             when(stays, lambda: store(place, self.stays.places, count))
-            return [scalar.add(place, index(1), "index"), scalar.incremented_if(stays, count)]
+            return [place + 1, count + stays.to("index")]
 
         def covers(before: Any, place: Any) -> Any:
             earlier = load(self.stays.places, before)
-            overlaps = (self._shared(batch, earlier, place) >= self._op.iou_threshold).value
-            return _both(self._are_rivals(batch, earlier, place), overlaps)
+            overlaps = self._shared(batch, earlier, place) >= self._op.iou_threshold
+            return self._are_rivals(batch, earlier, place) & overlaps
 
-        return repeat_while([index(0), index(0)], goes_on, step)[1]
+        return repeat_while([0, 0], goes_on, step)[1]
 
     # ---- overlap lowers scores ----
 
@@ -151,32 +156,31 @@ class _Image:
         """How many boxes stay; they have been moved to the first places."""
 
         def goes_on(count: Any, goes: Any) -> Any:
-            return _both(goes, _both(scalar.compare("<", count, looked_at, "index"), self._has_room(count)))
+            return goes & (count < looked_at) & self._has_room(count)
 
         def step(count: Any, _: Any) -> list[Any]:
             best = self._best(count, looked_at)
-            found = scalar.compare(">=", best, index(0), "index")
+            found = best >= 0
             when(found, lambda: take(count, best))
-            return [scalar.incremented_if(found, count), found]
+            return [count + found.to("index"), found]
 
         def take(count: Any, best: Any) -> None:
             self._swap(count, best)
             store(count, self.stays.places, count)
-            following = scalar.add(count, index(1), "index")
-            for_range(following, looked_at, lambda other: self._lower_one(batch, count, other))
+            for_range(count + 1, looked_at, lambda other: self._lower_one(batch, count, other))
 
-        return repeat_while([index(0), _flag(True)], goes_on, step)[0]
+        return repeat_while([0, constant(True, "i1")], goes_on, step)[0]
 
     def _best(self, start: Any, end: Any) -> Any:
         """The first place of the best score above the threshold; -1 where there is none."""
 
         def step(place: Any, best: Any, best_score: Any) -> list[Any]:
             score = self._score(place)
-            is_better = _both(load(self.stays.is_alive, place), (score > number(best_score)).value)
-            return [scalar.select(is_better, place, best), scalar.select(is_better, score.value, best_score)]
+            is_better = load(self.stays.is_alive, place) & (score > best_score)
+            return [select(is_better, place, best), select(is_better, score, best_score)]
 
-        threshold = scalar.constant(self._op.score_threshold, element(self._type))
-        return for_range(start, end, step, index(-1), threshold)[0]
+        threshold = constant(self._op.score_threshold, self._type)
+        return for_range(start, end, step, -1, threshold)[0]
 
     def _swap(self, one: Any, other: Any) -> None:
         for memory in (self.stays.order, self.stays.scores, self.stays.is_alive):
@@ -189,17 +193,15 @@ class _Image:
 
         def lower() -> None:
             shared, score = self._shared(batch, taken, other), self._score(other)
-            factor = number(tir.ops["exp"]((shared * shared * (-0.5 / op.soft_nms_sigma)).value))
+            factor = intrinsic("exp", shared * shared * (-0.5 / op.soft_nms_sigma))
             # Comparisons with NaN are false: such an overlap changes nothing.
-            lowered = scalar.select((shared < op.iou_threshold).value, (score * factor).value, score.value)
-            goes = scalar.create(
-                "arith.ori", (shared >= op.iou_threshold).value, (number(lowered) <= op.score_threshold).value
-            )
+            lowered = select(shared < op.iou_threshold, score * factor, score)
+            goes = (shared >= op.iou_threshold) | (lowered <= op.score_threshold)
             store(lowered, self.stays.scores, other)
-            store(scalar.inverted(goes), self.stays.is_alive, other)
+            store(~goes, self.stays.is_alive, other)
 
-        is_left = _both(load(self.stays.is_alive, other), (self._score(other) > op.score_threshold).value)
-        when(_both(is_left, self._are_rivals(batch, taken, other)), lower)
+        is_left = load(self.stays.is_alive, other) & (self._score(other) > op.score_threshold)
+        when(is_left & self._are_rivals(batch, taken, other), lower)
 
 
 # ---- results ----
@@ -213,10 +215,9 @@ def _write(op: Any, image: _Image, batch: Any, count: Any, indices: Any, outs: S
     *data, places, counts = outs
     for out in data:
         _write_data(op, image, batch, count, out, are_moved=True)
-    minus_one = scalar.constant(-1, places.type.element_type)
-    for_range(0, size(places, 1), lambda i: store(minus_one, places, batch, i))
+    for_range(0, size(places, 1), lambda i: store(-1, places, batch, i))
     for_range(0, count, lambda i: store(load(indices, batch, _box_at(image, i)), places, batch, i))
-    store(scalar.from_index(count, "i32"), counts, batch, 0)
+    store(count.to("i32"), counts, batch, 0)
 
 
 def _box_at(image: _Image, number: Any) -> Any:
@@ -225,24 +226,14 @@ def _box_at(image: _Image, number: Any) -> Any:
 
 def _write_data(op: Any, image: _Image, batch: Any, count: Any, out: Any, *, are_moved: bool) -> None:
     """The boxes that stay, with their scores; `are_moved`: at the front."""
-    type_ = out.type.element_type
-    values = size(image.data, 2)
-    nest([size(out, 1), values], lambda row, value: store(scalar.constant(-1, type_), out, batch, row, value))
+    dtype, values = str(out.type.element_type), size(image.data, 2)
+    nest([size(out, 1), values], lambda row, value: store(-1, out, batch, row, value))
 
     def write(number_: Any) -> None:
         place = load(image.stays.places, number_)
         row = number_ if are_moved else place
         box = load(image.stays.order, place)
         for_range(0, values, lambda i: store(load(image.data, batch, box, i), out, batch, row, i))
-        score = number(load(image.stays.scores, place))
-        store(to_float(score, str(type_)).value, out, batch, row, op.score_index)
+        store(load(image.stays.scores, place).to(dtype), out, batch, row, op.score_index)
 
     for_range(0, count, write)
-
-
-def _flag(value: bool) -> Any:
-    return scalar.constant(value, ir.IntegerType.get_signless(1))
-
-
-def _both(one: Any, other: Any) -> Any:
-    return scalar.create("arith.andi", one, other)

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...dialects.core.symbols import equal
-from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, size_checks, tensors
+from ...emit import linalg, loops, tensors
 from ...emit.conversions import rounded, widened
-from ...emit.movement import divided, times
-from ...emit.numbers import number
+from ...emit.numbers import Number, intrinsic
 from ...emit.reduction import Read, Reduction
 from ...passes.legalize.builder import Body, RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -42,7 +40,7 @@ def _norm(
         for parameter, position, axis in unproven:
             name = builder.op.definition.operands[parameter].name
             sizes = loops.size(values[parameter], position), loops.size(values[0], axis)
-            size_checks.require_same(*sizes, f"{name} and the data along axis {axis}")
+            loops.require_same(*sizes, f"{name} and the data along axis {axis}")
         return body(*values)
 
     return builder.prim(write, outputs=outputs, pattern=pattern)
@@ -50,22 +48,18 @@ def _norm(
 
 def _inverse_deviation(rows: Reduction, variance: Any, epsilon: float) -> Any:
     """1 / sqrt(variance + epsilon), over the kept axes."""
-
-    def body(variance: Any) -> Any:
-        return tir.ops["rsqrt"]((widened(variance) + epsilon).value)
-
-    return rows.over_kept(body, [variance], rows.empty(rows.dtype))
+    return rows.over_kept(lambda x: intrinsic("rsqrt", widened(x) + epsilon), [variance], rows.empty(rows.dtype))
 
 
 def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], output: Any) -> Any:
     """The data after some steps, each an operator and what it is about; those about nothing are left out."""
     taken = [(apply, read) for apply, read in steps if read is not None]
 
-    def body(x: Any, *scalars: Any) -> Any:
+    def body(x: Number, *scalars: Number) -> Number:
         result = widened(x)
         for (apply, _), value in zip(taken, scalars, strict=True):
             result = apply(result, widened(value))
-        return rounded(result, str(output.type.element_type)).value
+        return rounded(result, str(output.type.element_type))
 
     return rows.everywhere(body, [rows.whole, *(read for _, read in taken)], output)
 
@@ -117,7 +111,7 @@ def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
         channels = linalg.sizes_of(data)[channel]
-        size_checks.require_same(times(divided(channels, groups), groups), channels, f"{groups} groups of channels")
+        loops.require_same(channels // groups * groups, channels, f"{groups} groups of channels")
         rows, whole = Reduction(_in_groups(data, channel, groups), axes), _in_groups(output, channel, groups)
         scale, shift = ((_in_groups(each, 0, groups), [channel, inner]) for each in (gamma, beta))
         return tensors.merge(_centered(op, rows, scale, shift, whole), channel, 2)
@@ -128,7 +122,7 @@ def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 def _in_groups(tensor: Any, axis: int, groups: int) -> Any:
     """The tensor with the groups and the channels of each as dimensions."""
     # Of its own sizes: what is a number of one tensor may be told by the run of another.
-    return tensors.split(tensor, axis, [groups, divided(linalg.sizes_of(tensor)[axis], groups)])
+    return tensors.split(tensor, axis, [groups, linalg.sizes_of(tensor)[axis] // groups])
 
 
 @register_legalize("relax.nn.rms_norm")
@@ -176,7 +170,6 @@ def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return [*normalized, *(old if builder.info(old) == info else builder.cast(old, info) for old, info in pairs)]
 
 
-def _moved(old: Any, new: Any, momentum: float) -> Any:
+def _moved(old: Number, new: Number, momentum: float) -> Number:
     """A moving value with a new one weighed in."""
-    result = widened(old) * (1 - momentum) + number(new) * momentum
-    return rounded(result, str(old.type)).value
+    return rounded(widened(old) * (1 - momentum) + new * momentum, old.dtype)

@@ -12,10 +12,9 @@ from typing import Any
 
 from ...dialects.core.infos import is_bool, is_float
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar
-from ...emit.conversions import element
-from ...emit.movement import copy, plus
-from ...emit.numbers import Number, number, operation, select
+from ...emit import linalg, loops
+from ...emit.linalg import copy
+from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum, operation, select
 from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -33,7 +32,7 @@ def pad(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     value = bool(value) if is_bool(dtype) else value
 
     def surrounded(data: Any, output: Any) -> Any:
-        return _surrounded(data, output, scalar.constant(value, element(dtype)), before, after)
+        return _surrounded(data, output, constant(value, dtype), before, after)
 
     return builder.prim(surrounded, pattern=OpPattern.INJECTIVE)
 
@@ -48,22 +47,16 @@ def _surrounded(data: Any, output: Any, value: Any, before: Sequence[int], after
         sources.append(_at_most(max(-low, 0), size))
         targets.append(_at_most(max(low, 0), space))
         is_whole = low >= 0 and high >= 0
-        sizes.append(size if is_whole else _not_negative(plus(space, -max(low, 0) - max(high, 0))))
-    if 0 in sizes:
+        sizes.append(size if is_whole else maximum(space + (-max(low, 0) - max(high, 0)), 0))
+    if linalg.is_nothing(sizes):
         return filled
     part = slice_of(data, sources, sizes)
     return put_slice(copy(part, slice_of(filled, targets, sizes)), filled, targets, sizes=sizes)
 
 
-def _at_most(offset: int, size: Any) -> Any:
+def _at_most(offset: int, size: Size) -> Size:
     """An offset within a dimension, whose end it may be."""
-    if isinstance(size, int):
-        return min(offset, size)
-    return scalar.minimum(linalg.constant_index(offset), size, "index") if offset else 0
-
-
-def _not_negative(size: Any) -> Any:
-    return max(size, 0) if isinstance(size, int) else scalar.maximum(size, linalg.constant_index(0), "index")
+    return minimum(offset, size) if offset else 0
 
 
 # ---- by elements of the data ----
@@ -73,19 +66,17 @@ def _repeated(
     sizes = linalg.sizes_of(data)
     for axis, size in enumerate(sizes):
         if not isinstance(size, int) and max(before[axis], after[axis]) > 0:
-            is_there = scalar.compare(">", size, linalg.constant_index(0), "index")
-            loops.require(is_there, "ValueError", f"axis {axis} is empty: there is nothing to pad it with")
-    known = [number(loops.index(size)) for size in sizes]
+            loops.require(size > 0, "ValueError", f"axis {axis} is empty: there is nothing to pad it with")
+    known = [as_index(size) for size in sizes]
 
-    def read(*_: Any) -> Any:
-        indices = [number(linalg.index(axis)) for axis in range(len(sizes))]
+    def read() -> Number:
+        indices = [linalg.index(axis) for axis in range(len(sizes))]
         for axis, (low, high) in enumerate(zip(before, after, strict=True)):
             if low or high:
                 indices[axis] = place(indices[axis] - low, known[axis])
-        return linalg.extract(data, [index.value for index in indices])
+        return linalg.extract(data, indices)
 
-    rank = len(sizes)
-    return linalg.generic([], [output], [linalg.identity(rank)], [linalg.PARALLEL] * rank, read)[0]
+    return linalg.parallel([], output, read)
 
 
 def _nearest(index: Number, size: Number) -> Number:

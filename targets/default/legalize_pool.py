@@ -6,6 +6,7 @@ Maxima begin at -inf: a window of padding only has none. Means of integers round
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
@@ -16,10 +17,11 @@ from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
+from ...dialects.relax.infer.windows import each_dimension, padding_of
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, scalar
-from ...emit.conversions import convert_scalar, element, rounded
-from ...emit.numbers import Number, number
+from ...emit import linalg
+from ...emit.conversions import rounded
+from ...emit.numbers import Number, constant, divide, element, maximum, minimum, select
 from ...emit.reduction import lowest
 from ...emit.small_floats import is_small_float
 from ...emit.windows import Window, padded
@@ -80,15 +82,10 @@ def _is_direct(layout: Layout, out_layout: Layout, spatial: str) -> bool:
     return is_permutation(layout, out_layout) and not blocked_dimensions(layout) & set(spatial)
 
 
-def _per_dimension(values: Sequence[int], count: int) -> list[int]:
-    return list(values) * count if len(values) == 1 else list(values)
-
-
 def _windows(op: Any) -> list[Window]:
     count = len(_spatial(op))
-    padding = _per_dimension(op.padding, count)
-    columns = [_per_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
-    return [Window(*each) for each in zip(*columns, padding[:count], padding[-count:], strict=True)]
+    columns = [each_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
+    return [Window(*each, *padding) for *each, padding in zip(*columns, padding_of(op.padding, count), strict=True)]
 
 
 def _pooled(op: Any, operands: list[Any], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
@@ -113,11 +110,9 @@ def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return _through_f32(op, operands[0], dtype)
 
     def compute(data: Any, output: Any, places: _Places) -> Any:
-        least = scalar.constant(lowest(dtype), element(dtype))
-        start = linalg.fill(least, output)
-        return _over_windows(
-            data, start, places, windows, is_ceiled, least, lambda x, best: scalar.maximum(x, best, dtype)
-        )
+        start = linalg.fill(lowest(dtype), output)
+        pick = lambda x, best: maximum(x.of(dtype), best)  # noqa: E731
+        return _over_windows(data, start, places, windows, is_ceiled, lowest(dtype), pick)
 
     return _pooled(op, operands, builder, compute)
 
@@ -141,7 +136,7 @@ def avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}" for rank in _SPATIAL])
 def adaptive_avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
-    wanted = op.output_size and _per_dimension(op.output_size, len(_spatial(op)))
+    wanted = op.output_size and each_dimension(op.output_size, len(_spatial(op)))
 
     def compute(data: Any, output: Any, places: _Places) -> Any:
         shape = [data.type.shape[axis] for axis in places.axes]
@@ -168,7 +163,7 @@ def _over_windows(
     places: _Places,
     windows: Sequence[Window],
     is_ceiled: bool,
-    padding: Any,
+    padding: float,
     combine: Callable[[Any, Any], Any],
 ) -> Any:
     """`total = combine(element, total)` over each window, from `start`. `padding` is what is around the data."""
@@ -213,55 +208,52 @@ def _mean(
     """The sum of each window, divided by its taps, or by `count(position)`, an index."""
     taps = prod(window.taps for window in windows)
     wide = _sum_dtype(dtype, taps)
-    zero = scalar.constant(0, element(dtype))
-    combine = lambda x, total: scalar.add(convert_scalar(x, dtype, wide), total, wide)  # noqa: E731
-    total = _over_windows(data, _zeros(output, wide), places, windows, is_ceiled, zero, combine)
+    combine = lambda x, total: x.of(dtype).to(wide) + total  # noqa: E731
+    total = _over_windows(data, _zeros(output, wide), places, windows, is_ceiled, 0, combine)
     if count is None:
-        return _quotient(total, output, lambda: scalar.constant(taps, element(wide)), wide, dtype)
+        return _quotient(total, output, lambda: constant(taps, wide), wide, dtype)
     at = lambda: count([linalg.index(loop) for loop in places.windowed])  # noqa: E731
-    return _quotient(total, output, lambda: scalar.from_index(at(), wide), wide, dtype)
+    return _quotient(total, output, lambda: at().to(wide), wide, dtype)
 
 
 def _zeros(output: Any, dtype: str) -> Any:
     """Sums to begin with: in the result itself where it has their type."""
-    zero = scalar.constant(0, element(dtype))
-    is_own = output.type.element_type == zero.type
-    return linalg.fill(zero, output if is_own else linalg.empty(linalg.sizes_of(output), zero.type))
+    is_own = output.type.element_type == element(dtype)
+    return linalg.fill(0, output if is_own else linalg.empty(linalg.sizes_of(output), element(dtype)))
 
 
 def _quotient(total: Any, output: Any, count: Callable[[], Any], wide: str, dtype: str) -> Any:
     """The sums divided; `count()` gives each divisor inside of the loop."""
-    rank = linalg.rank_of(output)
-    kinds, place = [linalg.PARALLEL] * rank, linalg.identity(rank)
 
-    def divided(x: Any, *_: Any) -> Any:
-        mean = scalar.divide(x, count(), wide)
-        return rounded(number(mean), dtype).value if is_float(dtype) else convert_scalar(mean, wide, dtype)
+    def divided(x: Number, *_: Number) -> Number:
+        mean = divide(x.of(wide), count())
+        return rounded(mean, dtype) if is_float(dtype) else mean.of(wide).to(dtype)
 
-    if wide == dtype:
-        return linalg.generic([], [total], [place], kinds, divided)[0]
-    return linalg.generic([total], [output], [place, place], kinds, divided)[0]
+    if wide != dtype:
+        return linalg.parallel([total], output, divided)
+    rank = linalg.rank_of(total)
+    return linalg.generic([], [total], [linalg.identity(rank)], [linalg.PARALLEL] * rank, divided)[0]
 
 
 def _covered(windows: Sequence[Window], at: Sequence[Any], sizes: Sequence[Any], counts_padding: bool) -> Any:
     """How many taps of the window at a position are inside of the data, or of its padding; 1 where none is."""
     counts = []
     for window, position, size in zip(windows, at, sizes, strict=True):
-        start = number(position) * window.stride
-        end = number(size) + window.before
+        start = position * window.stride
+        end = size + window.before
         if counts_padding:
             counts.append(_taps_below(window, end + window.after - start))
         else:
             counts.append(_taps_below(window, end - start) - _taps_below(window, window.before - start))
-    return scalar.larger(reduce(lambda left, right: left * right, counts), 1).value
+    return maximum(reduce(operator.mul, counts), 1)
 
 
 def _taps_below(window: Window, distance: Number) -> Number:
     """How many taps are less than a distance behind a window's start."""
-    count = scalar.larger(distance, 0)
+    count = maximum(distance, 0)
     if window.gap > 1:
         count = (count + (window.gap - 1)) / window.gap
-    return scalar.smaller(count, window.taps)
+    return minimum(count, window.taps)
 
 
 # ---- windows of different widths ----
@@ -270,36 +262,31 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
     wide = _sum_dtype(dtype, None)
     sizes = [linalg.dim(data, axis) for axis in places.axes]
     shape_of_window = linalg.empty(
-        [_widest(size, linalg.constant_index(count)) for size, count in zip(sizes, wanted, strict=True)],
+        [_widest(size, count) for size, count in zip(sizes, wanted, strict=True)],
         data.type.element_type,
     )
 
     def bounds(along: int) -> tuple[Number, Number]:
-        position, count, size = number(linalg.index(places.windowed[along])), wanted[along], number(sizes[along])
+        position, count, size = linalg.index(places.windowed[along]), wanted[along], sizes[along]
         return position * size / count, ((position + 1) * size + (count - 1)) / count
 
-    def step(_: Any, total: Any) -> Any:
-        at = [number(linalg.index(loop)) for loop in places.loops]
-        is_inside = None
+    def step(_: Number, total: Number) -> Number:
+        at, conditions = [linalg.index(loop) for loop in places.loops], []
         for along, (axis, tap) in enumerate(zip(places.axes, places.taps, strict=True)):
             start, end = bounds(along)
-            at[axis] = start + number(linalg.index(tap))
-            is_here = at[axis] < end
-            is_inside = is_here if is_inside is None else is_inside & is_here
-            at[axis] = scalar.smaller(at[axis], end - 1)
-        x = convert_scalar(linalg.extract(data, [index.value for index in at]), dtype, wide)
-        zero = scalar.constant(0, element(wide))
-        return scalar.add(total, scalar.select(is_inside, x, zero), wide)
+            at[axis] = start + linalg.index(tap)
+            conditions.append(at[axis] < end)
+            at[axis] = minimum(at[axis], end - 1)
+        return total + select(reduce(operator.and_, conditions), linalg.extract(data, at).of(dtype).to(wide), 0)
 
     def count() -> Any:
         lengths = [end - start for start, end in map(bounds, range(len(wanted)))]
-        return scalar.from_index(reduce(lambda left, right: left * right, lengths).value, wide)
+        return reduce(operator.mul, lengths).to(wide)
 
     total = linalg.generic([shape_of_window], [_zeros(output, wide)], places.maps(()), places.kinds, step)[0]
     return _quotient(total, output, count, wide, dtype)
 
 
-def _widest(size: Any, count: Any) -> Any:
+def _widest(size: Number, count: int) -> Number:
     """No window is wider than this, nor than the data."""
-    widest = (number(size) + (number(count) - 1)) / number(count) + 1
-    return scalar.smaller(widest, number(size)).value
+    return minimum((size + (count - 1)) / count + 1, size)

@@ -12,11 +12,10 @@ from typing import Any, cast
 
 from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import Dim, equal
-from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import loops, scalar
+from ...emit import loops
 from ...emit.broadcast import AT_ZERO, MAYBE, broadcast_generic, require_broadcast
-from ...emit.conversions import convert_scalar
+from ...emit.numbers import Number, intrinsic
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -26,16 +25,13 @@ def quantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()
 
-    def body(x: Any, s: Any, z: Any) -> Any:
-        quotient = scalar.divide(_f32(x, data), _f32(s, scale), "f32")
+    def body(x: Number, s: Number, z: Number) -> Number:
+        quotient = _f32(x, data) / _f32(s, scale)
         if is_float(target):
-            total = scalar.add(quotient, _f32(z, zero_point), "f32")
-            return convert_scalar(total, "f32", target, saturate=True)
+            return (quotient + _f32(z, zero_point)).to(target, saturate=True)
         # f32 has every sum in the range of 16 bits; a larger zero point needs more digits.
         wide = "f64" if bit_width(zero_point) > 16 else "f32"
-        whole = convert_scalar(tir.ops["roundeven"](quotient), "f32", wide)
-        total = scalar.add(whole, convert_scalar(z, zero_point, wide), wide)
-        return convert_scalar(total, wide, target)
+        return (intrinsic("roundeven", quotient).to(wide) + z.of(zero_point).to(wide)).to(target)
 
     return _along_axis(op, operands, builder, body)
 
@@ -45,24 +41,22 @@ def dequantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()
 
-    def body(x: Any, s: Any, z: Any) -> Any:
-        difference = _difference(x, data, z, zero_point)
-        return convert_scalar(scalar.multiply(difference, _f32(s, scale), "f32"), "f32", target)
+    def body(x: Number, s: Number, z: Number) -> Number:
+        return (_difference(x, data, z, zero_point) * _f32(s, scale)).to(target)
 
     return _along_axis(op, operands, builder, body)
 
 
-def _f32(value: Any, dtype: str) -> Any:
-    return convert_scalar(value, dtype, "f32")
+def _f32(value: Number, dtype: str) -> Number:
+    return value.of(dtype).to("f32")
 
 
-def _difference(x: Any, data: str, z: Any, zero_point: str) -> Any:
+def _difference(x: Number, data: str, z: Number, zero_point: str) -> Number:
     """x - z as f32; integers' is exact before."""
     if is_float(data) or is_float(zero_point):
-        return scalar.subtract(_f32(x, data), _f32(z, zero_point), "f32")
+        return _f32(x, data) - _f32(z, zero_point)
     wide = "i32" if max(bit_width(data), bit_width(zero_point)) <= 16 else "i64"
-    left, right = convert_scalar(x, data, wide), convert_scalar(z, zero_point, wide)
-    return convert_scalar(scalar.subtract(left, right, wide), wide, "f32")
+    return (x.of(data).to(wide) - z.of(zero_point).to(wide)).to("f32")
 
 
 def _along_axis(op: Any, operands: list[Any], builder: RuleBuilder, body: Callable[..., Any]) -> Any:

@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes. What floats are added up in stands in emit/reduction.py."""
+"""Reductions over axes and running totals. What floats are added up in stands in emit/reduction.py."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...dialects.tir import dialect as tir
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, scalar
-from ...emit.conversions import convert_scalar, element, rounded, widened
-from ...emit.loops import for_range
-from ...emit.numbers import Number, bits_of, from_bits, number, select, to_float
+from ...emit import linalg
+from ...emit.conversions import accumulator, rounded, widened
+from ...emit.loops import for_range, load, nest, size, store
+from ...emit.numbers import (
+    Number,
+    bits_of,
+    constant,
+    divide,
+    element,
+    from_bits,
+    intrinsic,
+    maximum,
+    minimum,
+    select,
+    to_float,
+)
 from ...emit.reduction import Reduction, highest, lowest
 from ...passes.legalize.builder import Body, RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -36,11 +48,11 @@ def _axes(op: Any, rank: int) -> list[int]:
 
 
 # ---- one combination ----
-_COMBINATIONS: dict[str, tuple[Callable[[Any, Any, str], Any], Callable[[str], float | int]]] = {
-    "sum": (scalar.add, lambda _: 0),
-    "prod": (scalar.multiply, lambda _: 1),
-    "max": (scalar.maximum, lowest),
-    "min": (scalar.minimum, highest),
+_COMBINATIONS: dict[str, tuple[Callable[..., Number], Callable[[str], float | int]]] = {
+    "sum": (operator.add, lambda _: 0),
+    "prod": (operator.mul, lambda _: 1),
+    "max": (maximum, lowest),
+    "min": (minimum, highest),
 }
 # The sum of booleans is whether any is true, their product whether all are.
 _OF_BOOLEANS = {"sum": "max", "prod": "min"}
@@ -56,44 +68,36 @@ def combination(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         # What is combined in the result's own type needs no memory in between.
         is_direct = wide == str(output.type.element_type) and not op.keepdims
 
-        def step(x: Any, total: Any) -> Any:
-            return combine(to_float(widened(x), wide).value if is_float(dtype) else x, total, dtype)
+        def step(x: Number, total: Number) -> Number:
+            return combine(to_float(widened(x), wide) if x.is_float else x.of(dtype), total)
 
         totals = output if is_direct else reduction.empty(wide)
         totals = reduction.fold(step, [reduction.whole], start(dtype), totals)
-        return totals if is_direct else reduction.over_kept(lambda x: _narrowed(x, output), [totals], output)
+        return (
+            totals
+            if is_direct
+            else reduction.over_kept(lambda x: rounded(x, str(output.type.element_type)), [totals], output)
+        )
 
     return _reduce(op, builder, body)
-
-
-def _narrowed(value: Any, output: Any) -> Any:
-    """A float in the type of a result; integers have that type already."""
-    x = number(value)
-    return rounded(x, str(output.type.element_type)).value if x.is_float else value
 
 
 # ---- means ----
 @register_legalize("relax.mean")
 def mean(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
-    return _reduce(op, builder, _float_mean if is_float(dtype) else lambda *values: _integer_mean(dtype, *values))
-
-
-def _float_mean(reduction: Reduction, output: Any) -> Any:
-    return reduction.mean(widened, [reduction.whole], output)
+    if not is_float(dtype):
+        return _reduce(op, builder, lambda rows, output: _integer_mean(dtype, rows, output))
+    return _reduce(op, builder, lambda rows, output: rows.mean(widened, [rows.whole], output))
 
 
 def _integer_mean(dtype: str, reduction: Reduction, output: Any) -> Any:
     """Added up in 64 bits, and rounded towards zero as every division of integers; 0 of no elements."""
     wide = "ui64" if is_unsigned(dtype) else "i64"
     count = reduction.count()
-    totals = reduction.fold(
-        lambda x, total: scalar.add(convert_scalar(x, dtype, wide), total, wide),
-        [reduction.whole],
-        0,
-        reduction.empty(wide),
-    )
-    return reduction.over_kept(lambda x: convert_scalar(scalar.divide(x, count, wide), wide, dtype), [totals], output)
+    add = lambda x, total: x.of(dtype).to(wide) + total  # noqa: E731
+    totals = reduction.fold(add, [reduction.whole], 0, reduction.empty(wide))
+    return reduction.over_kept(lambda x: divide(x.of(wide), count).of(wide).to(dtype), [totals], output)
 
 
 @register_legalize(["relax.variance", "relax.std"])
@@ -107,7 +111,9 @@ def spread(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         if not is_root:
             return reduction.variance(mean, output)
         variance = reduction.variance(mean)
-        return reduction.over_kept(lambda x: _narrowed(tir.ops["sqrt"](x), output), [variance], output)
+        return reduction.over_kept(
+            lambda x: rounded(intrinsic("sqrt", x), str(output.type.element_type)), [variance], output
+        )
 
     return _reduce(op, builder, body)
 
@@ -126,11 +132,11 @@ def position(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     The extreme first, then where it is: two reductions of one value each become vectors, one of pairs does not.
     """
     dtype = builder.dtype(operands[0])
-    pick, start = (scalar.maximum, lowest) if op.definition.name == "argmax" else (scalar.minimum, highest)
+    pick, start = (maximum, lowest) if op.definition.name == "argmax" else (minimum, highest)
 
     def body(reduction: Reduction, output: Any) -> Any:
         best = reduction.extreme(pick, start(dtype), dtype)
-        return _first_place(reduction, lambda x, best: _is_same(widened(x), number(best)), best, output, op.keepdims)
+        return _first_place(reduction, lambda x, best: _is_same(widened(x), best), best, output, op.keepdims)
 
     return _reduce(op, builder, body)
 
@@ -144,10 +150,8 @@ def _first_place(
 ) -> Any:
     """The lowest position of an element with `is_found(element, wanted)`, `wanted` being over the kept axes."""
 
-    def step(x: Any, wanted: Any, first: Any) -> Any:
-        nowhere = scalar.constant(NOWHERE, first.type)
-        place = scalar.select(is_found(x, wanted).value, reduction.position(), nowhere)
-        return scalar.minimum(place, first, "ui64")
+    def step(x: Number, wanted: Number, first: Number) -> Number:
+        return minimum(select(is_found(x, wanted), reduction.position(), NOWHERE).of("ui64"), first)
 
     reads = [reduction.whole, reduction.part(wanted)]
     if not keepdims:
@@ -168,13 +172,11 @@ def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def body(reduction: Reduction, *outputs: Any) -> Any:
         key, result = _median_key(reduction, dtype), str(outputs[0].type.element_type)
-        values = reduction.over_kept(lambda x: _from_key(number(x), dtype, result), [key], outputs[0])
+        values = reduction.over_kept(lambda x: _from_key(x, dtype, result), [key], outputs[0])
         if len(outputs) == 1:
             return values
-        return [
-            values,
-            _first_place(reduction, lambda x, key: _key(x, dtype) == number(key), key, outputs[1], op.keepdims),
-        ]
+        is_median = lambda x, key: _key(x, dtype) == key  # noqa: E731
+        return [values, _first_place(reduction, is_median, key, outputs[1], op.keepdims)]
 
     return _reduce(op, builder, body, OpPattern.OPAQUE)
 
@@ -185,38 +187,31 @@ def _median_key(reduction: Reduction, dtype: str) -> Any:
     ranks = _median_ranks(reduction)
 
     def with_next_bit(step: Any, known: Any) -> Any:
-        shift = scalar.subtract(linalg.constant_index(width - 1), step, "index")
-        bit = scalar.constant(1, element(f"i{width}"))
-        bit = scalar.create("arith.shli", bit, scalar.from_index(shift, f"i{width}"))
+        bit = constant(1, f"i{width}") << (width - 1 - step).to(f"i{width}")
 
-        def count(x: Any, known: Any, total: Any) -> Any:
-            is_below = _key(x, dtype).unsigned("<", number(known) | number(bit))
-            return scalar.add(total, convert_scalar(is_below.value, "i1", "i64"), "i64")
+        def count(x: Number, known: Number, total: Number) -> Number:
+            return total + _key(x, dtype).unsigned("<", known | bit).to("i64")
 
-        def decide(known: Any, below: Any, rank: Any) -> Any:
-            return scalar.select(
-                scalar.compare("<=", below, rank, "i64"), scalar.create("arith.ori", known, bit), known
-            )
+        def decide(known: Number, below: Number, rank: Number) -> Number:
+            return select(below <= rank, known | bit, known)
 
         below = reduction.fold(count, [reduction.whole, reduction.part(known)], 0, reduction.empty("i64"))
         return reduction.over_kept(decide, [known, below, ranks], known)
 
-    nothing = linalg.fill(scalar.constant(0, element(f"i{width}")), reduction.empty(f"i{width}"))
+    nothing = linalg.fill(0, reduction.empty(f"i{width}"))
     (key,) = for_range(0, width, with_next_bit, nothing)
     return key
 
 
 def _median_ranks(reduction: Reduction) -> Any:
     """How many elements stand before the median: none where there is a NaN, whose key is the lowest; -1 of none."""
-    rank = ((number(reduction.count()) - 1) >> 1).value
+    rank = (reduction.count() - 1) >> 1
     ranks = linalg.fill(rank, reduction.empty("i64"))
     if not is_float(reduction.dtype):
         return ranks
 
-    def step(x: Any, lowest_rank: Any) -> Any:
-        is_nan = (widened(x) != widened(x)).value
-        own = scalar.select(is_nan, scalar.constant(0, rank.type), rank)
-        return scalar.minimum(own, lowest_rank, "i64")
+    def step(x: Number, lowest_rank: Number) -> Number:
+        return minimum(select(widened(x) != widened(x), 0, rank), lowest_rank)
 
     return reduction.fold_into(step, [reduction.whole], ranks)
 
@@ -234,11 +229,46 @@ def _key(value: Any, dtype: str) -> Number:
 def _from_key(key: Number, dtype: str, result: str) -> Any:
     """The element with a key, NaN for 0."""
     if not is_float(dtype):
-        return (key if is_unsigned(dtype) else key ^ _sign(key)).value
+        return key if is_unsigned(dtype) else key ^ _sign(key)
     bits = select(key < 0, key ^ _sign(key), key ^ -1)
-    return to_float(from_bits(bits, element(f"f{key.bits}")), result).value
+    return to_float(from_bits(bits, element(f"f{key.bits}")), result)
 
 
 def _sign(x: Number) -> int:
     """The bit that says whether an integer is negative."""
     return -(1 << (x.bits - 1))
+
+
+# ---- running totals ----
+
+
+_STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
+    "cumsum": (operator.add, 0),
+    "cumprod": (operator.mul, 1),
+}
+
+
+@register_legalize([f"relax.{name}" for name in _STEPS])
+def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    (data,) = operands
+    name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
+    if op.axis is None:
+        flat = relax.ops["flatten"](data)
+        return relax.ops[name](flat, axis=0, dtype=op.dtype, exclusive=op.exclusive)
+    rank = linalg.rank_of(data)
+    axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
+    step, start = _STEPS[name]
+
+    def body(x: Any, output: Any) -> None:
+        def along_axis(*others: Any) -> None:
+            def advance(place: Any, total: Any) -> Any:
+                indices = [*others[:axis], place, *others[axis:]]
+                following = step(total, load(x, *indices).of(source).to(wide))
+                store((total if is_exclusive else following).of(wide).to(result), output, *indices)
+                return following
+
+            for_range(0, size(x, axis), advance, constant(start, wide))
+
+        nest([size(x, other) for other in range(rank) if other != axis], along_axis)
+
+    return builder.loops(body)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, equal, product
 from ...dialects.relax import dialect as relax
-from ...emit import linalg, movement, size_checks
+from ...emit import linalg, loops, tensors
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -23,8 +24,8 @@ def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def write(x: Any, output: Any) -> Any:
         if equal(product(old.shape or ()), product(new.shape or ())) is not True:
-            have, want = (movement.product(linalg.sizes_of(each)) for each in (x, output))
-            size_checks.require_same(have, want, "numbers of elements")
+            have, want = (prod(linalg.sizes_of(each)) for each in (x, output))
+            loops.require_same(have, want, "numbers of elements")
         return _copy(x, output, old, new)
 
     return builder.prim(write, operands[:1], pattern="injective")
@@ -42,7 +43,7 @@ def squeeze(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(x: Any, output: Any) -> Any:
         for axis in dropped:
             if equal(sizes[axis], 1) is not True:
-                size_checks.require_same(linalg.dim(x, axis), 1, f"dimension {axis}, which is to go")
+                loops.require_same(linalg.dim(x, axis), 1, f"dimension {axis}, which is to go")
         return _copy(x, output, old, new)
 
     return builder.prim(write, pattern="injective")
@@ -61,11 +62,11 @@ def _copy(x: Any, output: Any, old: TensorInfo, new: TensorInfo) -> Any:
     if 0 in new.shape:
         return output
     if not old.shape or not new.shape:
-        return movement.copy(x, output, [None] * len(old.shape))
+        return linalg.copy(x, output, [None] * len(old.shape))
     groups = _matching_groups(old.shape, new.shape)
-    flat = movement.merged(x, [len(axes) for axes, _ in groups])
+    flat = tensors.merge_all(x, [len(axes) for axes, _ in groups])
     sizes = linalg.sizes_of(output)
-    return movement.copy(movement.split(flat, [[sizes[axis] for axis in axes] for _, axes in groups]), output)
+    return linalg.copy(tensors.split_all(flat, [[sizes[axis] for axis in axes] for _, axes in groups]), output)
 
 
 def _matching_groups(old: Sequence[Dim], new: Sequence[Dim]) -> _Groups:

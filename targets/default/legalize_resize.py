@@ -6,30 +6,27 @@ Coordinates are fractions of whole numbers, divided once in f64: exact where rou
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.relax.infer.layouts import parse_layout
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar
-from ...emit.conversions import convert_scalar, element
+from ...emit import linalg
 from ...emit.interpolation import (
     Tap,
-    as_index,
-    ceil,
     cubic_weights,
-    floor,
     inside,
     is_empty,
     limited,
     linear_weights,
     require_elements,
-    round_half_even,
     weighted,
 )
-from ...emit.numbers import Number, number, select, to_float
+from ...emit.numbers import Number, as_index, constant, element, intrinsic, select, to_float
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize
@@ -97,31 +94,29 @@ class _Settings:
 
     def table(self, data: Any, output: Any, axis: int, position: int) -> _Table:
         size, count = linalg.sizes_of(data)[axis], linalg.sizes_of(output)[axis]
-        known = (number(loops.index(size)), number(loops.index(count)))
+        known = (as_index(size), as_index(count))
         taps = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}[self.method]
         weights = taps if taps > 1 else 0
         types = [ir.IndexType.get()] * taps + [element(self.wide)] * weights
         types += [element("i1")] * self.is_cropped
 
-        def row(*_: Any) -> list[Any]:
-            return [value.value for value in self._row(number(linalg.index(0)), *known, self.regions[position])]
-
+        row = lambda *_: self._row(linalg.index(0), *known, self.regions[position])  # noqa: E731
         outputs = [linalg.empty([count], type_) for type_ in types]
         columns = linalg.generic([], outputs, [linalg.identity(1)] * len(types), [linalg.PARALLEL], row)
         return _Table(columns[:taps], columns[taps : taps + weights], columns[taps + weights :])
 
     def _row(self, place: Number, size: Number, count: Number, region: _Region) -> list[Number]:
-        x = self._coordinate(_as_f64(place), _as_f64(size), _as_f64(count), region)
-        last = _as_f64(size) - 1.0
+        x = self._coordinate(place.to("f64"), size.to("f64"), count.to("f64"), region)
+        last = size.to("f64") - 1.0
         is_inside = [(x >= 0.0) & (x <= last)] if self.is_cropped else []
         if self.method == "nearest_neighbor":
-            index, _ = inside(as_index(self._rounded(x)), size)
+            index, _ = inside(self._rounded(x).to("index"), size)
             return [index, *is_inside]
         # What is farther away than any element is made of the same ones.
         x = limited(x, -4.0, last + 4.0)
-        base = floor(x)
+        base = intrinsic("floor", x)
         fraction = to_float(x - base, self.wide)
-        first = as_index(base)
+        first = base.to("index")
         if self.method == "linear":
             places = [inside(first + step, size) for step in range(2)]
             return [*(index for index, _ in places), *linear_weights(fraction), *is_inside]
@@ -152,54 +147,44 @@ class _Settings:
     def _rounded(self, x: Number) -> Number:
         rounding = self.rounding or ("round" if self.mode == "align_corners" else "floor")
         if rounding == "round":
-            return round_half_even(x)
+            return intrinsic("roundeven", x)
         if rounding == "round_prefer_ceil":
-            return floor(x + 0.5)
+            return intrinsic("floor", x + 0.5)
         if rounding == "round_prefer_floor":
-            return ceil(x - 0.5)
-        return floor(x + _EPSILON) if rounding == "floor" else ceil(x - _EPSILON)
-
-
-def _as_f64(index: Number) -> Number:
-    return number(scalar.from_index(index.value, "f64"))
+            return intrinsic("ceil", x - 0.5)
+        return intrinsic("floor", x + _EPSILON) if rounding == "floor" else intrinsic("ceil", x - _EPSILON)
 
 
 def _combined(data: Any, output: Any, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Any:
     """The output, each element made of those of the data that the tables tell."""
     rank = linalg.rank_of(output)
     inputs = [tensor for table in tables for tensor in table.tensors]
-    read_at = [axis for axis, table in zip(axes, tables, strict=True) for _ in table.tensors]
-    maps = [*(linalg.select_dims(rank, [axis]) for axis in read_at), linalg.identity(rank)]
+    read_at = [[axis] for axis, table in zip(axes, tables, strict=True) for _ in table.tensors]
 
-    def made(*scalars: Any) -> Any:
-        given = iter([number(each) for each in scalars[:-1]])
+    def made(*scalars: Number) -> Number:
+        given = iter(scalars)
         rows = [_Table(*([next(given) for _ in column] for column in table)) for table in tables]
-        places = [number(linalg.index(axis)) for axis in range(rank)]
+        places = [linalg.index(axis) for axis in range(rank)]
 
-        def read(indices: Sequence[Number]) -> Any:
+        def read(indices: Sequence[Number]) -> Number:
             at = list(places)
             for axis, index in zip(axes, indices, strict=True):
                 at[axis] = index
-            return linalg.extract(data, [index.value for index in at])
+            return linalg.extract(data, at)
 
         value = _value(rows, read, settings)
         if not settings.is_cropped:
             return value
-        flags = [flag for row in rows for flag in row.is_inside]
-        is_inside = flags[0]
-        for flag in flags[1:]:
-            is_inside = is_inside & flag
-        beyond = scalar.constant(settings.extrapolated, element("f64"))
-        return scalar.select(is_inside.value, value, convert_scalar(beyond, "f64", settings.out_dtype))
+        is_inside = reduce(operator.and_, [flag for row in rows for flag in row.is_inside])
+        return select(is_inside, value, constant(settings.extrapolated, "f64").to(settings.out_dtype))
 
-    return linalg.generic(inputs, [output], maps, [linalg.PARALLEL] * rank, made)[0]
+    return linalg.parallel(inputs, output, made, read_at)
 
 
-def _value(rows: Sequence[_Table], read: Callable[[Sequence[Number]], Any], settings: _Settings) -> Any:
+def _value(rows: Sequence[_Table], read: Callable[[Sequence[Number]], Number], settings: _Settings) -> Number:
     """An element of the result; one that is only copied is not computed with."""
     dtype, wide, out_dtype = settings.dtype, settings.wide, settings.out_dtype
     if settings.method == "nearest_neighbor":
-        return convert_scalar(read([row.indices[0] for row in rows]), dtype, out_dtype)
+        return read([row.indices[0] for row in rows]).of(dtype).to(out_dtype)
     taps = [[Tap(*each) for each in zip(row.indices, row.weights, strict=True)] for row in rows]
-    total = weighted(taps, lambda indices: number(convert_scalar(read(indices), dtype, wide)))
-    return convert_scalar(total.value, wide, out_dtype)
+    return weighted(taps, lambda indices: read(indices).of(dtype).to(wide)).to(out_dtype)

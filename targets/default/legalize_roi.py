@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...emit import scalar
 from ...emit.boxes import load_wide
-from ...emit.conversions import accumulator, element, float_to_int
-from ...emit.interpolation import ceil, floor
-from ...emit.loops import for_range, index, load, nest, require, scratch, size, sizes, store, when
-from ...emit.numbers import Number, number, select, to_float
-from ...emit.size_checks import require_same
+from ...emit.conversions import accumulator
+from ...emit.loops import for_range, load, nest, require, require_same, scratch, size, sizes, store, when
+from ...emit.numbers import Number, as_index, constant, element, intrinsic, maximum, minimum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -37,11 +35,11 @@ _LAYOUTS = {"NCHW": _Layout(1, 2, 3), "NHWC": _Layout(3, 1, 2)}
 def _image(data: Any, rois: Any, region: Any) -> Any:
     """The image that a region is of, checked."""
     given, images = load_wide(rois, region, 0), size(data, 0)
-    place = float_to_int(given, "i64")
+    place = given.to("i64")
     # Fractions go, as in a conversion; NaN is in no image.
-    is_there = (given > -1.0) & (place < number(scalar.from_index(images, "i64")))
-    require(is_there.value, "IndexError", "region {} is in image {}, but there are {}", region, place.value, images)
-    return index(place.value)
+    is_there = (given > -1.0) & (place < images.to("i64"))
+    require(is_there, "IndexError", "region {} is in image {}, but there are {}", region, place, images)
+    return as_index(place)
 
 
 def _check(data: Any, rois: Any, out: Any, layout: _Layout) -> None:
@@ -52,7 +50,7 @@ def _check(data: Any, rois: Any, out: Any, layout: _Layout) -> None:
 
 def _limited(place: Number, size_: Any) -> Any:
     """An i64 as an index from 0 to the size."""
-    return scalar.maximum(scalar.minimum(index(place.value), size_, "index"), index(0), "index")
+    return maximum(minimum(as_index(place), size_), 0)
 
 
 # ---- interpolation ----
@@ -71,7 +69,7 @@ class _Bins(NamedTuple):
 
 
 def _as_float(place: Any, like: Number) -> Number:
-    return number(scalar.from_index(place, like.dtype))
+    return place.to(like.dtype)
 
 
 @register_legalize("relax.vision.roi_align")
@@ -79,31 +77,28 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Bilinear samples on a grid in each bin; 0 where there are none."""
     layout = _LAYOUTS[op.layout]
     is_mean = op.mode == "avg"
-    mix = scalar.larger if op.mode == "max_share" else operator.add
+    mix = maximum if op.mode == "max_share" else operator.add
 
     def bins(rois: Any, region: Any, axis: int, count: int) -> _Bins:
         start, end = (load_wide(rois, region, place) * op.spatial_scale for place in (1 + axis, 3 + axis))
-        whole = end - start if op.aligned else scalar.larger(end - start, 1.0)
+        whole = end - start if op.aligned else maximum(end - start, 1.0)
         length = whole / float(count)
         if op.sample_ratio > 0:
-            return _Bins(start, length, index(op.sample_ratio))
+            return _Bins(start, length, as_index(op.sample_ratio))
         # Regions without end have no sample inside of the image.
-        samples = float_to_int(ceil(select(length - length == 0.0, length, 0.0)), "i32")
-        at_least_none = select(samples > 0, samples, 0)
-        return _Bins(start, length, index(at_least_none.value))
+        samples = intrinsic("ceil", select(length - length == 0.0, length, 0.0)).to("i32")
+        return _Bins(start, length, select(samples > 0, samples, 0).to("index"))
 
     def body(data: Any, rois: Any, out: Any) -> None:
         _check(data, rois, out, layout)
         channels, computed = size(data, layout.channel), accumulator(str(data.type.element_type))
-        rows, columns = (sizes(out)[axis] for axis in (layout.row, layout.column))
+        rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
 
         def of_region(sums: Any, region: Any) -> None:
             image = _image(data, rois, region)
             vertical, horizontal = bins(rois, region, 1, rows), bins(rois, region, 0, columns)
-            samples = scalar.multiply(vertical.samples, horizontal.samples, "index")
-            no_samples = scalar.compare("==", samples, index(0), "index")
-            lowest = number(scalar.constant(0 if is_mean else float("-inf"), element(computed)))
-            start = select(number(no_samples), lowest.constant(0), lowest).value
+            samples = vertical.samples * horizontal.samples
+            start = select(samples == 0, 0.0, constant(0 if is_mean else -math.inf, computed))
 
             def of_bin(row: Any, column: Any) -> None:
                 for_range(0, channels, lambda c: store(start, sums, c))
@@ -113,18 +108,17 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
                     _sample(data, layout, image, y, x, mix, lambda c, value: put(c, value))
 
                 def put(channel: Any, value: Number) -> None:
-                    before = number(load(sums, channel))
-                    store((before + value if is_mean else scalar.larger(before, value)).value, sums, channel)
+                    before = load(sums, channel)
+                    store(before + value if is_mean else maximum(before, value), sums, channel)
 
                 nest([vertical.samples, horizontal.samples], add)
                 for_range(0, channels, lambda c: finish(row, column, c))
 
             def finish(row: Any, column: Any, channel: Any) -> None:
-                result = number(load(sums, channel))
+                result = load(sums, channel)
                 if is_mean:
-                    result = result / _as_float(scalar.maximum(samples, index(1), "index"), result)
-                value = to_float(result, str(out.type.element_type)).value
-                store(value, out, *layout.at(region, channel, row, column))
+                    result = result / _as_float(maximum(samples, 1), result)
+                store(result.to(str(out.type.element_type)), out, *layout.at(region, channel, row, column))
 
             nest([rows, columns], of_bin)
 
@@ -153,13 +147,13 @@ def _sample(
     # NaN is outside.
     is_inside = _is_within(y, height) & _is_within(x, width)
     for extent in (height, width):
-        is_inside = is_inside & number(scalar.compare(">", extent, index(0), "index"))
+        is_inside = is_inside & (extent > 0)
 
     def inside() -> None:
         low_y, high_y, part_y = _neighbours(y, height)
         low_x, high_x, part_x = _neighbours(x, width)
         corners = [
-            (row, column, to_float(weight_y * weight_x, dtype))
+            (row, column, (weight_y * weight_x).to(dtype))
             for row, weight_y in ((low_y, 1.0 - part_y), (high_y, part_y))
             for column, weight_x in ((low_x, 1.0 - part_x), (high_x, part_x))
         ]
@@ -173,9 +167,9 @@ def _sample(
         for_range(0, channels, of_channel)
 
     def outside() -> None:
-        for_range(0, channels, lambda channel: put(channel, number(scalar.constant(0, element(dtype)))))
+        for_range(0, channels, lambda channel: put(channel, constant(0, dtype)))
 
-    when(is_inside.value, inside, outside)
+    when(is_inside, inside, outside)
 
 
 def _is_within(position: Number, extent: Any) -> Number:
@@ -184,13 +178,11 @@ def _is_within(position: Number, extent: Any) -> Number:
 
 def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
     """The elements before and after a position, and which part of the way it is; the border goes on outside."""
-    last = scalar.subtract(extent, index(1), "index")
-    limited = scalar.larger(position, 0.0)
-    limited = scalar.smaller(limited, _as_float(last, position))
-    low = floor(limited)
-    place = _limited(float_to_int(low, "i64"), last)
-    after = scalar.minimum(scalar.add(place, index(1), "index"), last, "index")
-    return place, after, limited - low
+    last = extent - 1
+    limited = minimum(maximum(position, 0.0), _as_float(last, position))
+    low = intrinsic("floor", limited)
+    place = _limited(low.to("i64"), last)
+    return place, minimum(place + 1, last), limited - low
 
 
 # ---- maxima ----
@@ -202,24 +194,22 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     layout = _LAYOUTS[op.layout]
 
     def corner(rois: Any, region: Any, place: int) -> Number:
-        return floor(load_wide(rois, region, place) * op.spatial_scale + 0.5)
+        return intrinsic("floor", load_wide(rois, region, place) * op.spatial_scale + 0.5)
 
     def bounds(rois: Any, region: Any, axis: int, count: int, bin_: Any, extent: Any) -> tuple[Any, Any]:
         """Where a bin begins and ends."""
-        start, end = (float_to_int(corner(rois, region, place), "i32") for place in (1 + axis, 3 + axis))
-        start, end = (number(scalar.create("arith.extsi", each.value, type_=element("i64"))) for each in (start, end))
-        whole = scalar.larger(end - start + 1, 1)
-        computed = accumulator(str(rois.type.element_type))
-        length = number(scalar.from_index(index(whole.value), computed)) / float(count)
-        first = floor(_as_float(bin_, length) * length)
-        last = ceil((_as_float(bin_, length) + 1.0) * length)
-        low, high = (_limited(float_to_int(each, "i64") + start, extent) for each in (first, last))
+        start, end = (corner(rois, region, place).to("i32").to("i64") for place in (1 + axis, 3 + axis))
+        whole = maximum(end - start + 1, 1)
+        length = whole.to(accumulator(str(rois.type.element_type))) / float(count)
+        first = intrinsic("floor", _as_float(bin_, length) * length)
+        last = intrinsic("ceil", (_as_float(bin_, length) + 1.0) * length)
+        low, high = (_limited(each.to("i64") + start, extent) for each in (first, last))
         return low, high
 
     def body(data: Any, rois: Any, out: Any) -> None:
         _check(data, rois, out, layout)
         height, width = size(data, layout.row), size(data, layout.column)
-        rows, columns = (sizes(out)[axis] for axis in (layout.row, layout.column))
+        rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
         dtype = str(data.type.element_type)
 
         def of_region(region: Any) -> None:
@@ -228,20 +218,18 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             def of_bin(row: Any, column: Any) -> None:
                 top, bottom = bounds(rois, region, 1, rows, row, height)
                 left, right = bounds(rois, region, 0, columns, column, width)
-                no_rows, no_columns = (scalar.compare(">=", *ends, "index") for ends in ((top, bottom), (left, right)))
-                is_empty = scalar.create("arith.ori", no_rows, no_columns)
-                lowest = number(scalar.constant(float("-inf"), element(accumulator(dtype))))
-                start = select(number(is_empty), lowest.constant(0), lowest).value
+                is_empty = (top >= bottom) | (left >= right)
+                start = select(is_empty, 0.0, constant(-math.inf, accumulator(dtype)))
 
                 def largest(channel: Any) -> None:
-                    def of_row(y: Any, best: Any) -> Any:
+                    def larger(y: Number, x: Number, best: Number) -> Number:
+                        return maximum(best, load_wide(data, *layout.at(image, channel, y, x)))
+
+                    def of_row(y: Number, best: Number) -> Number:
                         return for_range(left, right, lambda x, best: larger(y, x, best), best)[0]
 
-                    def larger(y: Any, x: Any, best: Any) -> Any:
-                        return scalar.larger(number(best), load_wide(data, *layout.at(image, channel, y, x))).value
-
-                    found = number(for_range(top, bottom, of_row, start)[0])
-                    store(to_float(found, dtype).value, out, *layout.at(region, channel, row, column))
+                    found = for_range(top, bottom, of_row, start)[0]
+                    store(found.to(dtype), out, *layout.at(region, channel, row, column))
 
                 for_range(0, size(data, layout.channel), largest)
 

@@ -6,19 +6,18 @@ An index outside is an IndexError, one below 0 counts from the end; all are chec
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...emit import linalg, loops, movement, scalar
+from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_sizes, load_broadcast, require_broadcast
-from ...emit.conversions import convert_scalar
-from ...emit.indices import as_position, checked_position, require_index, require_indices
-from ...emit.loops import load, nest, scratch, size, sizes, store
-from ...emit.ranges import slice_range
-from ...emit.size_checks import require_at_most, require_same
+from ...emit.indices import as_position, checked_position, require_index, require_indices, slice_range
+from ...emit.loops import load, nest, require_at_most, require_same, scratch, size, sizes, store
+from ...emit.numbers import Number, Size, as_index, floor_divide, maximum, minimum
 from ...emit.tensors import put_slice, slice_of
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
@@ -26,23 +25,23 @@ from ...passes.legalize.rules import register_legalize
 from ...passes.legalize.scalar_inputs import ScalarInputs
 
 #: What is at a place and what is written there -> what is there then.
-_Combine = Callable[[Any, Any], Any]
+_Combine = Callable[[Number, Number], Number]
 
-_ARITHMETIC: dict[str, Callable[[Any, Any, str], Any]] = {
-    "add": scalar.add,
-    "mul": scalar.multiply,
-    "max": scalar.maximum,
-    "min": scalar.minimum,
+_ARITHMETIC: dict[str, Callable[..., Number]] = {
+    "add": operator.add,
+    "mul": operator.mul,
+    "max": maximum,
+    "min": minimum,
 }
-_OF_BOOL = {"add": "arith.ori", "max": "arith.ori", "mul": "arith.andi", "min": "arith.andi"}
+_OF_BOOL = {"add": operator.or_, "max": operator.or_, "mul": operator.and_, "min": operator.and_}
 
 
 def _combine(reduction: str, dtype: str) -> _Combine:
     if reduction == "update":
         return lambda old, new: new
     if is_bool(dtype):
-        return lambda old, new: scalar.create(_OF_BOOL[reduction], old, new)
-    return lambda old, new: _ARITHMETIC[reduction](old, new, dtype)
+        return _OF_BOOL[reduction]
+    return lambda old, new: _ARITHMETIC[reduction](old.of(dtype), new)
 
 
 def _wide(dtype: str, reduction: str) -> str:
@@ -94,12 +93,10 @@ def scatter_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             target = [*at[:axis], place, *at[axis + 1 :]]
             _change(output, target, load(updates, *at), combine)
             if counts is not None:
-                one = scalar.constant(1, counts.type.element_type)
-                _change(counts, target, one, _combine("add", "i64"))
+                store(load(counts, *target) + 1, counts, *target)
 
         def write_means(counts: Any) -> None:
-            one = scalar.constant(1, counts.type.element_type)
-            nest(sizes(output), lambda *at: store(one, counts, *at))
+            nest(sizes(output), lambda *at: store(1, counts, *at))
             nest(sizes(indices), lambda *at: write(*at, counts=counts))
             nest(sizes(output), lambda *at: _change(output, at, load(counts, *at), _quotient(dtype)))
 
@@ -112,13 +109,8 @@ def scatter_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 def _quotient(dtype: str) -> _Combine:
-    def divided(total: Any, count: Any) -> Any:
-        divisor = convert_scalar(count, "i64", dtype)
-        if is_float(dtype):
-            return scalar.divide(total, divisor, dtype)
-        return scalar.floor_divide(total, divisor, dtype)
-
-    return divided
+    divide = operator.truediv if is_float(dtype) else floor_divide
+    return lambda total, count: divide(total.of(dtype), count.to(dtype))
 
 
 @register_legalize("relax.scatter_nd")
@@ -208,21 +200,19 @@ def slice_scatter(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         rank = linalg.rank_of(data)
         axis = op.axis % rank
         values = iter(given)
-        begin, end, step = (
-            linalg.as_index(next(values)) if number is None else int(number) for number in scalars.known
-        )
+        begin, end, step = (as_index(next(values)) if number is None else int(number) for number in scalars.known)
         if not isinstance(step, int):
-            is_positive = scalar.compare(">", step, linalg.constant_index(0), "index")
-            loops.require(is_positive, "ValueError", "the step of the slice must be positive, got {}", step)
+            loops.require(step > 0, "ValueError", "the step of the slice must be positive, got {}", step)
         start, count = slice_range(begin, end, step, sizes(data)[axis])
         for each, (one, other) in enumerate(zip(sizes(part), sizes(data), strict=True)):
             require_same(one, count if each == axis else other, f"src and the slice, axis {each}")
-        starts, strides = [0] * rank, [1] * rank
+        starts: list[Size] = [0] * rank
+        strides: list[Size] = [1] * rank
         starts[axis], strides[axis] = start, step
-        whole = movement.copy(data, output)
-        if 0 in sizes(part):
+        whole = linalg.copy(data, output)
+        if linalg.is_nothing(sizes(part)):
             return whole
-        written = movement.copy(part, slice_of(whole, starts, sizes(part), strides))
+        written = linalg.copy(part, slice_of(whole, starts, sizes(part), strides))
         return put_slice(written, whole, starts, strides)
 
     return builder.prim(body, [target, source, *scalars.inputs])

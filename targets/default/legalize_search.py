@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that look for a place in what is sorted."""
+"""Operators that look for places: in what is sorted, of elements that are not zero, of classes by probabilities."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ...dialects.core.infos import bit_width, is_float, is_unsigned
+from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is_unsigned
 from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg, loops, scalar
-from ...emit.conversions import convert_scalar
+from ...emit import linalg, loops
+from ...emit.conversions import widened
+from ...emit.indices import as_position
+from ...emit.loops import for_range, load, repeat_while, require, require_same, size, sizes, store, when
+from ...emit.numbers import Number, as_index, select
+from ...emit.reduction import Reduction
 from ...emit.sorting import precedes
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -22,36 +27,31 @@ def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     right = op.right
 
     def body(x: Any, boundaries: Any, output: Any) -> Any:
-        rank = linalg.rank_of(output)
-        count = loops.index(loops.sizes(boundaries)[0])
+        count = as_index(loops.sizes(boundaries)[0])
 
-        def is_before(position: Any, value: Any) -> Any:
+        def is_before(position: Number, value: Number) -> Number:
             """Whether the value's place is behind the boundary at a position."""
-            boundary = convert_scalar(loops.load(boundaries, position), dtypes[1], common)
-            return scalar.inverted(precedes(value, boundary, common)) if right else precedes(boundary, value, common)
+            boundary = loops.load(boundaries, position).of(dtypes[1]).to(common)
+            return ~precedes(value, boundary, common) if right else precedes(boundary, value, common)
 
-        def step(given: Any, _: Any) -> Any:
-            value = convert_scalar(given, dtypes[0], common)
-            return scalar.from_index(_first_not(count, lambda position: is_before(position, value)), result)
+        def step(given: Number) -> Number:
+            value = given.of(dtypes[0]).to(common)
+            return _first_not(count, lambda position: is_before(position, value)).to(result)
 
-        return linalg.generic([x], [output], [linalg.identity(rank)] * 2, [linalg.PARALLEL] * rank, step)[0]
+        return linalg.parallel([x], output, step)
 
     return builder.prim(body, pattern=OpPattern.INJECTIVE)
 
 
-def _first_not(count: Any, is_before: Any) -> Any:
+def _first_not(count: Number, is_before: Callable[[Number], Number]) -> Number:
     """The first position below `count` for which it is false, or `count`, by halving."""
-    one = linalg.constant_index(1)
 
-    def halve(low: Any, high: Any) -> list[Any]:
-        middle = scalar.create("arith.shrui", scalar.add(low, high, "index"), one)
+    def halve(low: Number, high: Number) -> list[Number]:
+        middle = (low + high).shift_right_unsigned(1)
         before = is_before(middle)
-        return [scalar.select(before, scalar.add(middle, one, "index"), low), scalar.select(before, high, middle)]
+        return [select(before, middle + 1, low), select(before, high, middle)]
 
-    low, _ = loops.repeat_while(
-        [linalg.constant_index(0), count], lambda low, high: scalar.compare("<", low, high, "index"), halve
-    )
-    return low
+    return loops.repeat_while([0, count], lambda low, high: low < high, halve)[0]
 
 
 def _common(one: str, other: str) -> str:
@@ -70,3 +70,81 @@ def _common(one: str, other: str) -> str:
     if bit_width(unsigned) < bit_width(signed):
         return signed
     return "i64" if bit_width(unsigned) < 64 else "f64"
+
+
+# ---- elements that are not zero ----
+
+
+@register_legalize("relax.nonzero")
+def nonzero(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    info = builder.info(operands[0])
+    if not isinstance(info, TensorInfo) or info.shape is None:
+        return builder.decline(f"the rank of the operand ({describe(info)}) is not known")
+    rank = len(info.shape)
+
+    def write(indices: list[Any], out: Any, column: Any) -> None:
+        # A scalar counts as a row of one element.
+        for row, place in enumerate(indices or [as_index(0)]):
+            store(place.to("i64"), out, row, column)
+
+    def body(data: Any, out: Any) -> None:
+        def visit(indices: list[Any], column: Any) -> Any:
+            if len(indices) < rank:
+                place = size(data, len(indices))
+                return for_range(0, place, lambda i, column: visit([*indices, i], column), column)[0]
+            found = widened(load(data, *indices)) != 0
+            when(found, lambda: write(indices, out, column))
+            return column + found.to("index")
+
+        visit([], as_index(0))
+
+    return builder.loops(body, sizes=lambda data: [_count(data)])
+
+
+def _count(data: Any) -> Number:
+    """How many elements of a tensor are set."""
+    rows = Reduction(data, range(len(data.type.shape)))
+    step = lambda value, total: total + (widened(value) != 0).to("i64")  # noqa: E731
+    return linalg.extract(rows.fold(step, [rows.whole], 0, rows.empty("i64")), [])
+
+
+# ---- classes by their probabilities ----
+
+
+@register_legalize("relax.multinomial_from_uniform")
+def multinomial_from_uniform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
+    index_dtype, result_dtype = builder.dtype(operands[2]), builder.result_dtype()
+    wide = "f64" if 64 in [bit_width(builder.dtype(operand)) for operand in operands[:2]] else "f32"
+
+    def read(buffer: Any, row: Number, column: Any) -> Number:
+        return load(buffer, row, column).to(wide)
+
+    def body(prob: Any, uniform: Any, rows: Any, out: Any) -> None:
+        batch, classes = size(prob, 0), size(prob, 1)
+        for buffer in (uniform, rows):
+            require_same(sizes(buffer)[0], sizes(out)[0], "numbers of samples and of results")
+            require_same(sizes(buffer)[1], 1, "columns of samples")
+        last = classes - 1
+
+        def draw(sample: Any) -> None:
+            row = as_position(load(rows, sample, 0), index_dtype)
+            message = "sample {} is of row {}, but there are {} rows of probabilities"
+            # Without sign, for which negative ones are large.
+            require(row.unsigned("<", batch), "IndexError", message, sample, row, batch)
+            require(classes != 0, "ValueError", "there is no class to draw")
+            threshold = read(uniform, sample, 0)
+
+            def goes_on(place: Any, total: Any) -> Any:
+                return ~(threshold < total) & (place < last)
+
+            def step(place: Any, total: Any) -> list[Any]:
+                following = place + 1
+                return [following, total + read(prob, row, following)]
+
+            place, _ = repeat_while([0, read(prob, row, 0)], goes_on, step)
+            store(place.to(result_dtype), out, sample, 0)
+
+        for_range(0, size(uniform, 0), draw)
+
+    return builder.loops(body)

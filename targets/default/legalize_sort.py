@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...emit import scalar
 from ...emit.loops import for_range, load, nest, require, size, store
 from ...emit.sorting import (
     FirstOfMany,
@@ -70,7 +69,7 @@ def argsort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         def sort_row(sorter: Sorter, at: Place) -> None:
             row = sorter.sort(count, lambda i: [load(data, *at(i)), i], order)
-            for_range(0, count, lambda i: store(scalar.from_index(row(i)[1], dtype), out, *at(i)))
+            for_range(0, count, lambda i: store(row(i)[1].to(dtype), out, *at(i)))
 
         elements = [data.type.element_type, ir.IndexType.get()]
         with_sorter(count, elements, lambda sorter: _rows(data, lambda at: sort_row(sorter, at)))
@@ -90,13 +89,13 @@ def topk(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         written = {"values": record[:1], "indices": record[1:], "both": record}[op.ret_type]
         for value, out in zip(written, outs, strict=True):
             is_position = isinstance(value.type, ir.IndexType)
-            store(scalar.from_index(value, dtype) if is_position else value, out, *place)
+            store(value.to(dtype) if is_position else value, out, *place)
 
     def body(*buffers: Any) -> None:
         data, *outs = (around_axis(buffer, axis) for buffer in buffers)
         count, wanted = size(data, 1), size(outs[0], 1)
         if is_unsure:
-            are_enough = scalar.compare("<=", wanted, count, "index")
+            are_enough = wanted <= count
             message = f"{{}} elements are asked for along axis {axis} of size {{}}"
             require(are_enough, "ValueError", message, wanted, count)
 

@@ -14,8 +14,8 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
-from ...emit import scalar
-from ...emit.loops import for_range, index, load, nest, repeat_while, scratches, size, store, when
+from ...emit.loops import and_then, for_range, load, nest, repeat_while, scratches, size, store, when
+from ...emit.numbers import Number, element, maximum
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -83,17 +83,16 @@ def _grouped(
         items = around_axis(buffer, grouping.axis)
         results = dict(zip(asked, outs, strict=False))
         if grouping.is_sorted:
-            store(_as_i64(_group(items, grouping, results)), outs[-1], 0)
+            store(_group(items, grouping, results).to("i64"), outs[-1], 0)
             return
         place, room = ir.IndexType.get(), [size(items, 1)]
 
         def renumber(firsts: Any, counts: Any, inverse: Any, numbers: Any) -> None:
             groups = {_FIRSTS: firsts, _COUNTS: counts, _INVERSE: inverse}
             _group(items, grouping, groups)
-            store(_as_i64(_by_first(groups, numbers, results)), outs[-1], 0)
+            store(_by_first(groups, numbers, results).to("i64"), outs[-1], 0)
 
-        i64 = ir.IntegerType.get_signless(64)
-        scratches(room, [i64, i64, i64, place], renumber)
+        scratches(room, [element("i64")] * 3 + [place], renumber)
 
     values = builder.loops(body, [data], outputs, name="unique_groups")
     return dict(zip([*asked, "size"], values, strict=True))
@@ -125,28 +124,25 @@ def _number(total: Any, in_order: Records, same: Order, results: Mapping[str, An
 
     def step(place: Any, groups: Any) -> Any:
         record = in_order(place)
-        previous = in_order(scalar.maximum(scalar.subtract(place, index(1), "index"), index(0), "index"))
-        is_first = scalar.compare("==", place, index(0), "index")
-        differs = scalar.inverted(same(previous, record))
-        begins = scalar.create("arith.ori", is_first, differs)
-        counted = scalar.incremented_if(begins, groups)
-        group = scalar.subtract(counted, index(1), "index")
+        previous = in_order(maximum(place - 1, 0))
+        begins = (place == 0) | ~same(previous, record)
+        counted = groups + begins.to("index")
+        group = counted - 1
         when(begins, lambda: _begin(group, record[0], results))
         if _COUNTS in results:
-            one = scalar.constant(1, results[_COUNTS].type.element_type)
-            store(scalar.add(load(results[_COUNTS], group), one, "i64"), results[_COUNTS], group)
+            store(load(results[_COUNTS], group) + 1, results[_COUNTS], group)
         if _INVERSE in results:
-            store(_as_i64(group), results[_INVERSE], record[0])
+            store(group.to("i64"), results[_INVERSE], record[0])
         return counted
 
-    return for_range(0, total, step, index(0))[0]
+    return for_range(0, total, step, 0)[0]
 
 
 def _begin(group: Any, position: Any, results: Mapping[str, Any]) -> None:
     # Sorting is stable: the first in order is the first in the tensor.
-    store(_as_i64(position), results[_FIRSTS], group)
+    store(position.to("i64"), results[_FIRSTS], group)
     if _COUNTS in results:
-        store(scalar.constant(0, results[_COUNTS].type.element_type), results[_COUNTS], group)
+        store(0, results[_COUNTS], group)
 
 
 def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any]) -> Any:
@@ -154,47 +150,42 @@ def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any
 
     def step(position: Any, found: Any) -> Any:
         group = load(groups[_INVERSE], position)
-        is_first = scalar.compare("==", load(groups[_FIRSTS], group), _as_i64(position), "i64")
+        is_first = load(groups[_FIRSTS], group) == position.to("i64")
         when(is_first, lambda: begin(group, position, found))
         if _INVERSE in results:
-            store(_as_i64(load(numbers, group)), results[_INVERSE], position)
-        return scalar.incremented_if(is_first, found)
+            store(load(numbers, group).to("i64"), results[_INVERSE], position)
+        return found + is_first.to("index")
 
     def begin(group: Any, position: Any, number: Any) -> None:
         store(number, numbers, group)
-        store(_as_i64(position), results[_FIRSTS], number)
+        store(position.to("i64"), results[_FIRSTS], number)
         if _COUNTS in results:
             store(load(groups[_COUNTS], group), results[_COUNTS], number)
 
-    return for_range(0, size(numbers, 0), step, index(0))[0]
+    return for_range(0, size(numbers, 0), step, 0)[0]
 
 
 def _slice_order(items: Any, dtype: str, before: Any, after: Any) -> tuple[Order, Order]:
     """Which of two slices comes first, by the first elements in which they differ, and whether they are the same."""
-    total = scalar.multiply(before, after, "index")
+    total = before * after
 
-    def element(record: Record, place: Any) -> Any:
-        outer, inner = scalar.create("arith.divui", place, after), scalar.create("arith.remui", place, after)
-        return load(items, outer, record[0], inner)
+    def element(record: Record, place: Number) -> Number:
+        return load(items, place // after, record[0], place % after)
 
-    def difference(left: Record, right: Record) -> Any:
+    def difference(left: Record, right: Record) -> Number:
         """The place of the first difference; their size where there is none."""
 
-        def goes_on(place: Any) -> Any:
-            is_left = scalar.compare("<", place, total, "index")
-            same = lambda: equals(element(left, place), element(right, place), dtype)  # noqa: E731
-            return when(is_left, same, lambda: scalar.constant(False, is_left.type), [is_left.type])[0]
+        def goes_on(place: Number) -> Number:
+            return and_then(place < total, lambda: equals(element(left, place), element(right, place), dtype))
 
-        return repeat_while([index(0)], goes_on, lambda place: scalar.add(place, index(1), "index"))[0]
+        return repeat_while([0], goes_on, lambda place: place + 1)[0]
 
-    def order(left: Record, right: Record) -> Any:
+    def order(left: Record, right: Record) -> Number:
         place = difference(left, right)
-        differ = scalar.compare("<", place, total, "index")
-        first = lambda: precedes(element(left, place), element(right, place), dtype)  # noqa: E731
-        return when(differ, first, lambda: scalar.constant(False, differ.type), [differ.type])[0]
+        return and_then(place < total, lambda: precedes(element(left, place), element(right, place), dtype))
 
-    def same(left: Record, right: Record) -> Any:
-        return scalar.compare("==", difference(left, right), total, "index")
+    def same(left: Record, right: Record) -> Number:
+        return difference(left, right) == total
 
     return order, same
 
@@ -225,7 +216,3 @@ def _taken(
             for_range(0, size(out, 0), lambda i, padded=padded, out=out: store(load(padded, i), out, i))
 
     return builder.loops(body, [data, *found], outputs, name="unique_take")
-
-
-def _as_i64(value: Any) -> Any:
-    return scalar.from_index(value, "i64")

@@ -1,36 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the schedules assume of a CPU."""
+"""The vector registers of the CPU that code is made for, this one or another."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Set
 
-from ...runtime.cpu import host_features
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Vector registers: how long, and how many."""
-
-    vector_bytes: int
-    registers: int
-
-    def lanes(self, bits: int) -> int:
-        """Numbers of so many bits in a register."""
-        return max(self.vector_bytes * 8 // bits, 1)
+from ..core.backend import ChosenTarget
+from ..core.machine import Machine
+from .objects.code_target import code_target
 
 
-def machine_for(vector_bytes: int = 0) -> Machine:
-    """The machine that this runs on; or one with vectors of so many bytes, whatever this one is."""
-    if vector_bytes:
-        return Machine(vector_bytes, _registers(vector_bytes))
-    features = host_features()
-    if "neon" in features:
-        return Machine(16, 32)
-    vector_bytes = 64 if "avx512f" in features else 32 if "avx2" in features else 16
-    return Machine(vector_bytes, _registers(vector_bytes))
+def machine(target: ChosenTarget) -> Machine:
+    """The machine by the target's options; without any it is this one."""
+    code = code_target(target)
+    vector_bytes = code.vector_bytes or _longest_vector(code.architecture, code.enabled)
+    return Machine(code.architecture, code.enabled, vector_bytes, _registers(code.architecture, vector_bytes))
 
 
-def _registers(vector_bytes: int) -> int:
-    """AVX-512 has 32, older x86 has 16, and what has more is not hurt by using fewer."""
-    return 32 if vector_bytes >= 64 else 16
+def _longest_vector(architecture: str, features: Set[str]) -> int:
+    if architecture == "riscv64":
+        # Without vectors pairs of numbers: 16 of them fill the registers that there are.
+        return 16 if "v" in features else 8
+    return 64 if "avx512f" in features else 32 if "avx2" in features else 16
+
+
+def _registers(architecture: str, vector_bytes: int) -> int:
+    """AVX-512 and NEON have 32, older x86 has 16, and what has more is not hurt by using fewer."""
+    return 32 if vector_bytes >= 64 or (architecture == "aarch64" and vector_bytes <= 16) else 16

@@ -6,13 +6,44 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...passes.core.stages import TARGET_PLACE, Stage
-from ..core.chosen import ChosenTarget
-from .build import assembly as assembly
-from .build import build as build
-from .build import complete as complete
-from .code_target import code_target
-from .lowering_passes import TO_LLVM
-from .native_code import prepare as prepare
+from ..core.backend import ChosenTarget
+from .objects.code_target import code_target
+
+# Function by function as far as that goes: a function stays in the cache for all of its passes, a module does not.
+_FROM_VECTORS = (
+    # Vectors first: this needs the regions of vector.mask gone, and makes loops or straight code of transfers that are
+    # no single load or store (of rank 2 and more, transposing); hence before scf and memref go.
+    "lower-vector-mask",
+    "lower-vector-multi-reduction{lowering-strategy=inner-parallel}",
+    "convert-vector-to-scf{full-unroll=1}",
+    # bf16 and float8 have no arithmetic of their own: computed in f32, converted by integer operations, because what
+    # LLVM makes of the conversions are calls into compiler-rt, which nobody links.
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    "math-extend-to-supported-types",
+    "arith-expand{include-bf16=1}",
+    # Views become arithmetic of offsets and strides, which is affine.apply: before affine goes.
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-scf-to-cf",
+    # Without an order that is asked for, LLVM sums a vector's lanes one after the other.
+    "convert-vector-to-llvm{reassociate-fp-reductions=1}",
+    # What is an LLVM intrinsic first; the rest of math is a call of the C library, lane by lane.
+    "convert-math-to-llvm",
+)
+_SCALARS = ("convert-ub-to-llvm", "convert-index-to-llvm", "convert-arith-to-llvm")
+
+#: After bufferization and convert-linalg-to-loops; right for generated, scheduled and hand-written functions alike.
+TO_LLVM: tuple[str, ...] = (
+    f"func.func({','.join(_FROM_VECTORS)})",
+    "convert-math-to-libm",
+    "finalize-memref-to-llvm",
+    f"func.func({','.join(_SCALARS)})",
+    "convert-func-to-llvm",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+    # What is taken out of descriptors that were just made: a third of a graph's operations.
+    "llvm.func(canonicalize{max-iterations=1 region-simplify=disabled})",
+)
 
 
 def _stage(name: str, passes: tuple[str, ...], doc: str) -> Stage:
@@ -30,33 +61,34 @@ STAGES = (
     _open_stage("legalize", ("relax-legalize-ops{target=@target}",), "operators become calls of PrimFuncs"),
     _stage("fuse", ("relax-fuse-tir{epilogues=true}",), "calls of PrimFuncs become fewer"),
     _open_stage("intrinsics", ("tir-lower-intrinsics{target=@target}",), "functions like exp become arithmetic"),
-    _open_stage("schedule", ("tir-schedule{target=@target}",), "loops become tiles and vectors"),
+    _open_stage("plan", ("tir-plan{target=@target}",), "how loops run is chosen: tiles, vectors, order"),
+    _stage("apply", ("tir-apply-plan{target=@target}",), "loops become tiles and vectors"),
     _stage("bufferize", ("tir-bufferize", "relax-lower-calls"), "tensors become memory, in a planned arena"),
     _stage("small-types", ("tir-store-small-types",), "elements of less than a byte and f8 become bytes"),
+    _stage("constants", ("host-place-constants",), "large constants leave the code; else they stay in it"),
+    _stage(
+        "entries",
+        ("func.func(convert-linalg-to-loops)", "host-name-functions", "host-profile-kernels", "host-add-entries"),
+        "the functions that callers see",
+    ),
     _stage(
         "errors",
-        (
-            "func.func(convert-linalg-to-loops)",
-            "llvm-name-functions",
-            "llvm-profile-kernels",
-            "llvm-lower-packed",
-            "llvm-check-memory",
-            "llvm-lower-errors",
-        ),
+        ("host-lower-packed", "host-check-memory", "host-lower-errors"),
         "what can fail returns a status",
     ),
-    _stage("memory", ("llvm-keep-arena",), "temporaries stay from call to call"),
-    _stage("constants", ("llvm-place-constants",), "large constants leave the code; else they stay in it"),
+    _stage("memory", ("host-keep-arena",), "temporaries stay from call to call"),
     _stage("calls", ("llvm-pass-pointers",), "kernels take pointers and sizes"),
     _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),
-    _stage("entries", ("llvm-add-entries",), "the functions that callers see"),
 )
 
 
 def stages(target: ChosenTarget) -> tuple[Stage, ...]:
-    """The stages for a machine: its vectors are what loops are made of."""
-    vector_bytes = code_target(target).vector_bytes
-    if vector_bytes == 0:
-        return STAGES
-    schedule = f"tir-schedule{{target={TARGET_PLACE} vector-bytes={vector_bytes}}}"
-    return tuple(replace(stage, passes=(schedule,)) if stage.name == "schedule" else stage for stage in STAGES)
+    """The stages for a machine, which those that plan loops are told: it is described by the target's options."""
+    code_target(target)
+    options = str(target).removeprefix(target.name)
+    return tuple(_told(stage, options) if stage.name in ("plan", "apply") else stage for stage in STAGES)
+
+
+def _told(stage: Stage, options: str) -> Stage:
+    passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in stage.passes]
+    return replace(stage, passes=tuple(passes))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from ...passes.lower_calls.plan import VIEWS
 from ..core.registry import Target
-from .code_target import OPTIONS
+from .backend import LLVMBackend
+from .objects.code_target import OPTIONS
 
 _FAMILIES = ("exponential", "logarithm", "trigonometric", "inverse", "hyperbolic", "special", "calls")
 
@@ -14,9 +15,9 @@ TARGET = Target(
     parents=("cpu",),
     # The same memory under another shape: no kernel.
     legal=VIEWS - {"relax.match_cast"},
-    rule_modules=tuple(f"{__package__}.intrinsics_{family}" for family in _FAMILIES),
+    rule_modules=tuple(f"{__package__}.intrinsics.{family}" for family in _FAMILIES),
     schedule_modules=(f"{__package__}.schedule",),
     doc="CPUs, by LLVM's code generators.",
-    code_module=f"{__package__}.pipeline",
     options=OPTIONS,
+    backend=LLVMBackend,
 )

@@ -224,6 +224,8 @@ def _evaluators(op: str, kinds: Any, outputs: int, opset: int, attributes: Any) 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    # On CPUs without VNNI it would add two products of bytes in 16 bits; where it cannot do better, it refuses.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     try:
         numpy_knows = all(kind is None or hasattr(numpy, kind[0]) for kind in kinds)  # onnxruntime takes numpy's types
         if numpy_knows:

@@ -20,7 +20,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 # No test depends on how busy the machine is: what an example may take, on a clock, is nobody's business.
-settings.register_profile("relax_mlir", deadline=None)
+settings.register_profile("relax_mlir", max_examples=example_counts.some(100), deadline=None)
 settings.load_profile("relax_mlir")
 
 # Where nearly every test compiles a program.
@@ -40,13 +40,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if example_counts.DRAW:
         again = f"make test DRAW={example_counts.DRAW} draws it again, make test-all runs all"
-        terminalreporter.write_line(f"a third of what compiles was drawn: {again}")
+        terminalreporter.write_line(f"a sixth of tests with many examples and of slow ones was drawn: {again}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is not drawn."""
     compiling = [item.nodeid for item in items if _is_compiling(item)]
-    left_out = set(compiling) - example_counts.drawn(compiling)
+    slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
+    left_out = {*compiling, *slow} - example_counts.drawn(each for each in compiling if each not in slow)
+    left_out -= {test for test in slow if example_counts.is_drawn(test)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much runs of what compiles a program for each example: all of it, or with RELAX_MLIR_DRAW a third.
+"""How much runs of tests with many examples, or sets of arguments: all of it, or with RELAX_MLIR_DRAW a sixth.
 
 `make test` sets it to another number each time, which tells what is drawn; `make test-all` and pytest alone do not.
 """
@@ -14,8 +14,8 @@ from typing import Any
 from hypothesis import settings
 
 DRAW = os.environ.get("RELAX_MLIR_DRAW", "")
-_SHARE = 3
-_FEWEST = 5
+_SHARE = 6
+_FEWEST = 3
 
 
 def some(count: int) -> int:
@@ -28,9 +28,14 @@ def draws(count: int, **options: Any) -> settings:
     return settings(max_examples=some(count), **options)
 
 
+def is_drawn(test: str) -> bool:
+    """Of tests that take long each: whether this one runs."""
+    return not DRAW or random.Random(f"{DRAW} {test}").random() < 1 / _SHARE
+
+
 def is_optimized(test: str) -> bool:
     """Whether LLVM optimizes what a test compiles: it takes half of the time, and the results are the same."""
-    return not DRAW or random.Random(f"{DRAW} {test}").random() < 1 / _SHARE
+    return not DRAW or random.Random(f"{DRAW} {test} optimized").random() < 1 / _SHARE
 
 
 def drawn(names: Iterable[str]) -> set[str]:

@@ -11,8 +11,7 @@ import numpy
 from relax_mlir.bindings.legality import operations_in
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.runtime import Executable
-from relax_mlir.targets.llvm.llvm_text import merge
-from relax_mlir.targets.llvm.support import define_support
+from relax_mlir.targets.host.support import Support, define_support
 
 import relax_mlir as rx
 
@@ -94,7 +93,7 @@ class CountMemory(rx.Pass):
                     name = str(inside.attributes[attribute].value) if attribute in inside.attributes else ""
                     if name in (*_TAKES, _GIVES):
                         inside.attributes[attribute] = ir.FlatSymbolRefAttr.get(f"__test_{name}")
-        merge(op, _CODE.replace("ADDRESS", str(self.address)))
+            Support(op).define(_CODE.replace("ADDRESS", str(self.address)))
 
 
 class FailingMemory:
@@ -103,7 +102,7 @@ class FailingMemory:
     def __init__(self, module: rx.Module) -> None:
         self._counters = (ctypes.c_int64 * 3)()
         counting = CountMemory(address=ctypes.addressof(self._counters))
-        stages = rx.stages("llvm").insert_after("entries", "count-memory", counting)
+        stages = rx.stages("llvm").insert_after("to-llvm", "count-memory", counting)
         self.allocations = 0
         self.executable: Executable = rx.compile(module, pipeline=stages, opt_level=0, cache=False, jobs=1)
 

@@ -6,17 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.context import load_dialects
+from relax_mlir.bindings.mlir import ir, string_value
 from relax_mlir.bindings.pass_manager import run_upstream
-from relax_mlir.dialects.core.infos import Info, TensorInfo
+from relax_mlir.dialects.context import create_context
+from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo
+from relax_mlir.passes.lower_calls import memrefs, scalars
 from relax_mlir.runtime import Artifact, Constant, Executable
 from relax_mlir.runtime.cpu import host_features, host_triple
-from relax_mlir.targets.llvm.object_file import emit_object
-from relax_mlir.targets.llvm.packed_allocate import BORROW, GIVE_BACK
-from relax_mlir.targets.llvm.packed_call import add_constant_table, add_global_call, add_raise, add_tensor_borrowing
-from relax_mlir.targets.llvm.packed_entry import add_packed_entry
-from relax_mlir.targets.llvm.signature import Result, Signature
+from relax_mlir.targets.host.entry import add_entry
+from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
+from relax_mlir.targets.host.passes.host_lower_packed import LowerPacked
+from relax_mlir.targets.host.passes.host_place_constants import constant_table
+from relax_mlir.targets.host.signature import Result, Signature
+from relax_mlir.targets.host.support import Support, symbols_of
+from relax_mlir.targets.llvm.objects.object_file import emit_object
 
 import relax_mlir
 
@@ -30,50 +34,43 @@ _TO_LLVM = [
     "reconcile-unrealized-casts",
 ]
 
-DIALECTS = ("builtin", "func", "memref", "arith", "scf", "cf", "llvm")
+DIALECTS = ("memref", "arith", "scf", "cf", "llvm")
 
 
 def signature(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[Result] = ()) -> Signature:
     return Signature(name, tuple(inputs), tuple(outputs))
 
 
+def _context() -> Any:
+    context = create_context()
+    load_dialects(context, DIALECTS)
+    return context
+
+
+def _parsed(text: str) -> Any:
+    with _context(), ir.Location.unknown():
+        return ir.Module.parse(text)
+
+
 def lowered(text: str) -> Any:
     """A module of functions over memrefs, in the LLVM dialect."""
-    context = new_context(DIALECTS)
-    with context, ir.Location.unknown():
-        module = ir.Module.parse(text)
+    module = _parsed(text)
     run_upstream(module.operation, _TO_LLVM)
     return module
 
 
-def module_for(
-    text: str,
-    signatures: Sequence[Signature],
-    *,
-    calls: Iterable[str] = (),
-    raises: Iterable[tuple[str, str]] = (),
-    borrowing: bool = False,
-    constants: int = 0,
-    alignment: int = 1,
-) -> Any:
-    """The lowered module with entries. The text declares what it calls of the functions that are added to it."""
-    module = lowered(text)
-    if borrowing:
-        _drop_declaration(module, BORROW)
-        _drop_declaration(module, GIVE_BACK)
-        add_tensor_borrowing(module)
-    for kind, message in raises:
-        _drop_declaration(module, add_raise(lowered(""), kind, message))
-        add_raise(module, kind, message)
-    for name in calls:
-        _drop_declaration(module, f"__relax_call_global.{name}")
-        add_global_call(module, name)
-    if constants:
-        _drop_declaration(module, "__relax_constants")
-        add_constant_table(module, constants)
+def module_for(text: str, signatures: Sequence[Signature], *, constants: int = 0) -> Any:
+    """The lowered module with entries, for which there is a function `<name>_impl` each."""
+    module = _parsed((constant_table(constants) if constants else "") + text)
+    operation = module.operation
+    support = Support(operation)
+    functions = {string_value(op.attributes["sym_name"]): op for op in symbols_of(operation)}
     for each in signatures:
-        add_packed_entry(module, each, alignment=alignment)
-    assert module.operation.verify()
+        add_entry(support, each, functions[f"{each.name}_impl"])
+    LowerPacked()(operation)
+    LowerErrors()(operation)
+    run_upstream(operation, _TO_LLVM)
+    assert operation.verify()
     return module
 
 
@@ -100,28 +97,15 @@ def executable(text: str, *signatures: Signature, **options: Any) -> Executable:
     return Executable(artifact_for(text, signatures, **options))
 
 
-def _drop_declaration(module: Any, name: str) -> None:
-    for view in list(module.body):
-        op = view.operation
-        if "sym_name" in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value == name:
-            op.erase()
-
-
 def ignoring(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[Result] = ()) -> str:
     """A kernel that takes what the entry passes and does nothing."""
-    types = []
-    for info in [*(info for _, info in inputs), *outputs]:
-        if isinstance(info, TensorInfo):
-            types += ["!llvm.ptr", "!llvm.ptr", "i64", *["i64"] * (2 * len(info.shape or ()))]
-        else:
-            types.append(_SCALARS.get(getattr(info, "dtype", ""), "i64") if hasattr(info, "dtype") else "!llvm.ptr")
+    with _context() as context:
+        types = [_parameter(info, context) for info in [*(info for _, info in inputs), *outputs]]
     parameters = ", ".join(f"%a{index}: {type_}" for index, type_ in enumerate(types))
-    return f"""
-llvm.func @{name}_impl({parameters}) -> i32 {{
-  %0 = llvm.mlir.constant(0 : i32) : i32
-  llvm.return %0 : i32
-}}
-"""
+    return f"func.func @{name}_impl({parameters}) {{\n  return\n}}\n"
 
 
-_SCALARS = {"f64": "f64", "f32": "f64", "f16": "f64", "bf16": "f64", "i1": "i1"}
+def _parameter(info: Info, context: Any) -> str:
+    if isinstance(info, TensorInfo) and info.shape is not None:
+        return str(memrefs.memref_type(info, context))
+    return str(scalars.passed_type(info, context)) if isinstance(info, ScalarInfo) else "!llvm.ptr"

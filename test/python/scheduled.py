@@ -14,20 +14,26 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.core.infos import tensor
+from relax_mlir.passes.tir_apply_plan import TirApplyPlan
 from relax_mlir.passes.tir_bufferize import Bufferize
-from relax_mlir.passes.tir_schedule import TirSchedule
+from relax_mlir.passes.tir_plan import TirPlan
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
-from relax_mlir.targets.llvm.lowering_passes import TO_LLVM
-from relax_mlir.targets.llvm.object_file import emit_object
-from relax_mlir.targets.llvm.packed_entry import add_packed_entry
+from relax_mlir.targets.core.machine import Machine
+from relax_mlir.targets.host.entry import add_entry
+from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
+from relax_mlir.targets.host.signature import Signature
+from relax_mlir.targets.host.support import Support
+from relax_mlir.targets.llvm.objects.object_file import emit_object
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
-from relax_mlir.targets.llvm.signature import Signature
+from relax_mlir.targets.llvm.pipeline import TO_LLVM
 
 _DIALECTS = (
     "affine", "arith", "bufferization", "builtin", "cf", "func", "linalg", "llvm", "math", "memref", "scf", "tensor",
     "transform", "vector",
 )  # fmt: skip
+
+AVX512 = Machine("x86_64", frozenset({"avx2", "avx512f"}), 64, 32)
 
 
 class Shaped(NamedTuple):
@@ -53,12 +59,19 @@ func.func @k({parameters}) -> ({results}) attributes {{tir.prim_func, tir.op_pat
 }}"""
 
 
+def schedule(module: Any, vector_bytes: int) -> None:
+    """The module's loops on vectors of a size, whatever this machine has."""
+    target = f"llvm{{vector-bytes={vector_bytes}}}"
+    TirPlan(target)(module.operation)
+    TirApplyPlan(target)(module.operation)
+
+
 def scheduled_text(text: str, vector_bytes: int = 64) -> str:
     """The function after the schedule, as text."""
     context = new_context(_DIALECTS)
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
-        TirSchedule(vector_bytes=vector_bytes)(module.operation)
+        schedule(module, vector_bytes)
         return str(module.operation.get_asm(print_generic_op_form=False))
 
 
@@ -70,17 +83,19 @@ def executable(
     context = new_context(_DIALECTS)
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
-        TirSchedule(vector_bytes=vector_bytes)(module.operation)
+        schedule(module, vector_bytes)
         Bufferize()(module.operation)
         _append_caller(module, (*inputs, *outputs))
-        run_upstream(module.operation, ["func.func(convert-linalg-to-loops)", *TO_LLVM])
-        StoreNarrowFloats()(module.operation)
         signature = Signature(
             "main",
             tuple((f"x{index}", tensor(each.shape, each.dtype)) for index, each in enumerate(inputs)),
             tuple(tensor(each.shape, each.dtype) for each in outputs),
         )
-        add_packed_entry(module, signature)
+        kernel = ir.SymbolTable(module.operation)["main_impl"].operation
+        add_entry(Support(module.operation), signature, kernel)
+        LowerErrors()(module.operation)
+        run_upstream(module.operation, ["func.func(convert-linalg-to-loops)", *TO_LLVM])
+        StoreNarrowFloats()(module.operation)
         code = emit_object(module, 2)
     return Executable(Artifact((signature.describe(),), (memoryview(code),)))
 
@@ -94,15 +109,14 @@ def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays:
 
 
 def _append_caller(module: Any, parameters: Sequence[Shaped]) -> None:
-    """A function @main_impl that calls @k, which by now is on memrefs, and says that all went well."""
+    """A function @main_impl that calls @k, which by now is on memrefs."""
     memrefs = [str(each).replace("tensor", "memref") for each in parameters]
     arguments = ", ".join(f"%m{index}: {type_}" for index, type_ in enumerate(memrefs))
     passed = ", ".join(f"%m{index}" for index in range(len(memrefs)))
     text = f"""
-func.func @main_impl({arguments}) -> i32 {{
+func.func @main_impl({arguments}) {{
   func.call @k({passed}) : ({", ".join(memrefs)}) -> ()
-  %ok = arith.constant 0 : i32
-  return %ok : i32
+  return
 }}
 func.func private @k({", ".join(memrefs)})
 """

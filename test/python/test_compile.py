@@ -427,7 +427,7 @@ def test_stages_in_another_order_are_verified() -> None:
     # What comes next may be somebody's.
     assert stages.insert_after("fuse", "look", "cse")["fuse"].verify == "later"
     changed = [stage.name for stage in stages.insert_after("fuse", "look", "cse") if stage.verify == "end"]
-    assert changed == ["legalize", "fuse", "intrinsics", "schedule"]
+    assert changed == ["legalize", "fuse", "intrinsics", "plan"]
     assert [stage.verify for stage in stages.until("fuse")] == ["later", "end", "end"]
     assert [stage.verify for stage in stages.only("to-llvm")] == ["end"]
     assert "memory" in [stage.name for stage in stages.drop("constants") if stage.verify == "end"]

@@ -87,7 +87,7 @@ def test_messages_and_annotations_stay(source: str) -> None:
 
 
 def test_every_mutation_of_the_product_is_python() -> None:
-    for file in ("passes/fuse/block.py", "dialects/core/symbols_expr.py", "targets/llvm/vector_nest.py"):
+    for file in ("passes/fuse/block.py", "dialects/core/symbols_expr.py", "passes/schedule/vector_nest.py"):
         source = (REPOSITORY / file).read_bytes()
         found = mutations.mutations_of(source)
         assert len(found) > 50, file
@@ -106,8 +106,8 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("emit/windows.py", "test/python/targets/test_legalize_pool.py"),
         ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
         ("targets/default/intrinsics.py", "test/python/passes/test_lower_intrinsics.py"),
-        ("targets/llvm/native_code.py", "test/python/targets/test_units.py"),
-        ("targets/llvm/passes/llvm_keep_arena.py", "test/targets/llvm/llvm-keep-arena.mlir"),
+        ("targets/llvm/objects/native_code.py", "test/python/targets/test_units.py"),
+        ("targets/host/passes/host_keep_arena.py", "test/targets/host/host-keep-arena.mlir"),
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
         ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
     ],

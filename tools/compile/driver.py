@@ -17,8 +17,8 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
-from ...targets.core.chosen import ChosenTarget, parse_target
-from ...targets.core.code import code_module
+from ...targets.core.chosen import parse_target
+from ...targets.core.code import build, find_backend
 from ...targets.core.code_options import code_options
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import tell_long_stages
@@ -102,10 +102,14 @@ class Compilation:
         #: The files that the model has data in.
         self.files: list[str] = []
         self.code_options = code_options(
-            arguments["jobs"], cache or False, [KernelProgress(progress)], one_object=self.emit == "obj"
+            arguments["O"],
+            arguments["jobs"],
+            cache or False,
+            [KernelProgress(progress)],
+            one_object=self.emit == "obj",
         )
         # Made before anything is read: a misspelt target is told at once.
-        self.target: ChosenTarget = parse_target(arguments["target"])
+        self.target = parse_target(arguments["target"])
         self.stages: Stages = _stages_for(self.emit, arguments["target"])
         self._shapes = parse_shapes(arguments["shape"], unknown=True)
         self._reporting = Reporting(arguments)
@@ -131,8 +135,8 @@ class Compilation:
             with self.progress.step(stage.name):
                 stage.run(module, self.target.name)
             self._save_ir(stage.name, module)
-        if self.emit == "llvm" and hasattr(code := code_module(self.target.name), "complete"):
-            code.complete(module.owner)
+        if self.emit == "llvm":
+            find_backend(self.target.name).complete(module.owner, self.target)
         if self.emit in ("relax", "tir", "llvm"):
             module.verify()  # nothing else does behind the last stage
             self._write(lambda: str(module).rstrip("\n") + "\n")
@@ -163,9 +167,8 @@ class Compilation:
 
     def _prepare_processes(self, source: str) -> None:
         """Starts processes for the kernels of a large model: they are there when the kernels are."""
-        code = code_module(self.target.name)
-        if self.emit == "artifact" and hasattr(code, "prepare") and _size_of(source) >= _LARGE_MODEL:
-            code.prepare(self.code_options.jobs)
+        if self.emit == "artifact" and _size_of(source) >= _LARGE_MODEL:
+            find_backend(self.target.name).prepare(self.target, self.code_options)
 
     def _import(self, source: str) -> Module:
         if _is_onnx(source):
@@ -193,19 +196,13 @@ class Compilation:
         self._saved += 1
 
     def _write_code(self, module: Module) -> Artifact | None:
-        code = code_module(self.target.name)
-        level = self.arguments["O"]
         if self.emit == "asm":
-            if not hasattr(code, "assembly"):
-                raise RelaxError(f"target '{self.target}' makes no assembly: --emit=obj or --emit=artifact may do")
             with self.progress.step("code"):
-                text: str = code.assembly(module.owner, self.target, opt_level=level)
+                text = find_backend(self.target.name).assembly(module.owner, self.target, self.code_options)
             self._write(lambda: text)
             return None
         with self.progress.step("code"):
-            artifact = code.build(
-                module.owner, self.target, opt_level=level, version=__version__, options=self.code_options
-            )
+            artifact = build(module.owner, self.target, self.code_options, __version__)
         self._reporting.check(artifact)
         with self.progress.step("write"):
             path = self.arguments["o"]

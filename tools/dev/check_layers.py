@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "emit": _BELOW_EMIT,
     # What a pass is, and what a target is: both are floors of their own below the passes.
     "passes/core": _BELOW_EMIT,
-    "targets/core": (*_BELOW_EMIT, "passes/core"),
+    "targets/core": (*_BELOW_EMIT, "passes/core", "runtime"),
     "passes": _BELOW_PASSES,
     "frontends": _BELOW_TARGETS,
     # An artifact is what targets make; the runtime itself needs nothing of the compiler.
@@ -38,6 +38,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
+# A target imports no other; these are what targets share.
+SHARED_TARGETS = frozenset({"core", "host", "default"})
 # These are imported whenever a tool starts, and these modules are what would make that slow.
 START_UP_FOLDERS = frozenset(
     {PACKAGE, "support", "bindings", "dialects", "emit", "passes", "passes/core", "targets/core", "tools"}
@@ -111,6 +113,7 @@ def _check_file(root: Path, file: Path) -> Iterator[Violation]:
     yield from _check_wheel_root(source)
     if source.folder is not None:
         yield from _check_layers(source, source.folder)
+        yield from _check_targets(source)
     if source.folder in START_UP_FOLDERS:
         yield from _check_slow_imports(source)
 
@@ -157,6 +160,21 @@ def _check_layers(source: Source, folder: str) -> Iterator[Violation]:
     for node, name in _absolute_names(source.tree):
         if _top(name) == PACKAGE:
             yield source.violation(node, f"absolute import of `{name}`: imports inside the package are relative")
+
+
+def _check_targets(source: Source) -> Iterator[Violation]:
+    if source.folder != "targets" or len(source.package) < 3:
+        return
+    own, shared = source.package[2], ", ".join(f"`targets/{name}`" for name in sorted(SHARED_TARGETS))
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.ImportFrom) or not 0 < node.level <= len(source.package):
+            continue
+        base = (*source.package[: len(source.package) - node.level + 1], *(node.module or "").split("."))
+        modules = [tuple(filter(None, (*base, alias.name))) for alias in node.names]
+        others = {module[2] for module in modules if module[1] == "targets" and len(module) > 2}
+        for other in sorted(others - SHARED_TARGETS - {own}):
+            text = f"the target `{own}` must not import the target `{other}`: what both need is in one of {shared}"
+            yield source.violation(node, text)
 
 
 def _imported_folders(source: Source) -> Iterator[tuple[ast.AST, str]]:

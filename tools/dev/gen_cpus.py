@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes targets/llvm/cpus.json: LLVM's CPUs and their features, which its API does not tell.
+"""Writes targets/llvm/objects/cpus.json: LLVM's CPUs and their features, which its API does not tell.
 
 LLVM inlines a function only into one whose CPU has all that its own may use: so a caller for the CPU in question, and
 a callee for each feature, tell the features by the calls that are gone. Some CPUs and features make LLVM end the
@@ -20,7 +20,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-OUTPUT = Path(__file__).parents[2] / "targets" / "llvm" / "cpus.json"
+OUTPUT = Path(__file__).parents[2] / "targets" / "llvm" / "objects" / "cpus.json"
 
 #: Architecture -> the CPU and features that all that runs Linux there has, without flags of the scheduling that not
 #: every CPU has.
@@ -166,7 +166,7 @@ def inventory() -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Write targets/llvm/cpus.json.")
+    parser = argparse.ArgumentParser(description="Write targets/llvm/objects/cpus.json.")
     parser.add_argument("--check", action="store_true", help="compare LLVM's version only; exit code 1 if it differs")
     parser.add_argument("--help-of", help=argparse.SUPPRESS)
     parser.add_argument("--try", action="store_true", dest="tries", help=argparse.SUPPRESS)

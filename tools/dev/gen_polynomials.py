@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes targets/llvm/polynomials.json: the polynomials that stand for functions on their reduced ranges.
+"""Writes targets/llvm/intrinsics/polynomials.json: the polynomials that stand for functions on their reduced ranges.
 
 Each interpolates its function at Chebyshev's nodes, in 60 digits, which is within a factor of two of the best
 possible; coefficients are then rounded to the element type. Needs mpmath. `--check` compares with the file only.
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 # Without types, and not among the project's dependencies.
 mp: Any = importlib.import_module("mpmath")
-FILE = Path(__file__).resolve().parents[2] / "targets" / "llvm" / "polynomials.json"
+FILE = Path(__file__).resolve().parents[2] / "targets" / "llvm" / "intrinsics" / "polynomials.json"
 
 
 class Fit(NamedTuple):

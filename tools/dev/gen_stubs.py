@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes dialects/<dialect>/__init__.pyi from the operator tables: what editors and type checkers know of operators."""
+"""Writes dialects/<dialect>/__init__.pyi from the operator tables and relax_mlir/__init__.pyi from the list of its
+names: what editors and type checkers know of operators and of the front door."""
 
 from __future__ import annotations
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from relax_mlir.dialects.core.operator import Operator
 
 DIALECTS = Path(__file__).resolve().parents[2] / "dialects"
+FRONT_DOOR = DIALECTS.parent / "relax_mlir" / "__init__.pyi"
+FRONT_DOOR_HEAD = """\
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
+"""
 HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the operator tables (`make generate`): do not edit.
@@ -79,13 +85,29 @@ def parameters(signature: inspect.Signature) -> Iterator[str]:
         yield f"{parameter.name}: {hint}{'' if parameter.default is parameter.empty else ' = ...'}"
 
 
+def front_door() -> str:
+    """The public names, which are imported when they are first used."""
+    import relax_mlir
+
+    written = vars(relax_mlir)  # type checkers see what is written here, and not what it is written from
+    rows = {f"from .{module} import {name} as {name}" for name, module in written["_EXPORTS"].items()}
+    aliases = []
+    for name, module in written["_MODULES"].items():
+        package, _, last = module.rpartition(".")
+        rows.add(f"from .{package} import {last} as {last if name == last else f'_{last}'}")
+        if name != last:  # an import under another name is private to a stub
+            aliases.append(f"{name} = _{last}")
+    return "\n".join([FRONT_DOOR_HEAD, *sorted(rows), "", "__version__: str", *aliases, ""])
+
+
 def stubs() -> dict[Path, str]:
     # Importing a dialect declares its operators.
     import relax_mlir.dialects.relax
     import relax_mlir.dialects.tir  # noqa: F401
     from relax_mlir.dialects.core.dialect import registered_dialects
 
-    return {DIALECTS / name / "__init__.pyi": stub(registered_dialects()[name]) for name in OWN}
+    written = {DIALECTS / name / "__init__.pyi": stub(registered_dialects()[name]) for name in OWN}
+    return {FRONT_DOOR: front_door(), **written}
 
 
 if __name__ == "__main__":

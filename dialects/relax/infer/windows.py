@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...core.opdef import Call
@@ -24,7 +25,18 @@ def per_dimension(call: Call, name: str, count: int, minimum: int) -> tuple[int,
         raise call.fail(f"{call.describe(name)} must have {allowed}, got {len(values)}")
     for value in values:
         call.require(value >= minimum, f"{call.describe(name)} must be {minimum} or more, got {value}")
-    return values if len(values) == count else values * count
+    return each_dimension(values, count)
+
+
+def each_dimension(values: Sequence[int], count: int) -> tuple[int, ...]:
+    """One entry for each of so many dimensions; a single one stands for all."""
+    return tuple(values) * (count if len(values) == 1 else 1)
+
+
+def padding_of(values: Sequence[int], count: int) -> tuple[Padding, ...]:
+    """The padding of each dimension, as attribute 'padding' gives it."""
+    values = each_dimension(values, count)
+    return tuple(map(Padding, values[:count], values[-count:]))
 
 
 def paddings(call: Call, count: int) -> tuple[Padding, ...]:
@@ -36,9 +48,7 @@ def paddings(call: Call, count: int) -> tuple[Padding, ...]:
         raise call.fail(f"{call.describe('padding')} must have {allowed}, got {len(values)}")
     for value in values:
         call.require(value >= 0, f"{call.describe('padding')} must be 0 or more, got {value}")
-    if len(values) == 1:
-        values = values * count
-    return tuple(map(Padding, values[:count], values[-count:]))
+    return padding_of(values, count)
 
 
 def extent(size: Dim, dilation: int) -> Dim:

@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
-from ....dialects.core.symbols import SymExpr
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
+from ..shapes import sizes
+from ..values import Outputs, Value
 from .random_numbers import random_state
 
 relax = dialect.ops
@@ -38,17 +38,17 @@ def _exp_minus_one(node: Node, x: Any, factor: float) -> Any:
 
 # ---- of one element ----
 @register_onnx("", "Relu")
-def relu(node: Node) -> Any:
+def relu(node: Node) -> Outputs:
     return relax["nn.relu"](node.tensor(0))
 
 
 @register_onnx("", "LeakyRelu")
-def leaky_relu(node: Node) -> Any:
+def leaky_relu(node: Node) -> Outputs:
     return relax["nn.leakyrelu"](node.tensor(0), alpha=node.float("alpha", 0.01))
 
 
 @register_onnx("", "PRelu")
-def prelu_of_channels(node: Node) -> Any:
+def prelu_of_channels(node: Node) -> Outputs:
     """At first slopes were one number, or one for each channel."""
     if node.rank(0) < 2 or node.rank(1) != 1:
         return prelu(node)
@@ -56,26 +56,26 @@ def prelu_of_channels(node: Node) -> Any:
 
 
 @register_onnx("", "PRelu", since=7)
-def prelu(node: Node) -> Any:
+def prelu(node: Node) -> Outputs:
     """Slopes are broadcast as operands are."""
     x = node.tensor(0)
     return relax["where"](_is_positive(node), x, relax["multiply"](x, node.tensor(1)))
 
 
 @register_onnx("", "Elu")
-def elu(node: Node) -> Any:
+def elu(node: Node) -> Outputs:
     x = node.tensor(0)
     return relax["where"](_is_positive(node), x, _exp_minus_one(node, x, node.float("alpha", 1.0)))
 
 
 @register_onnx("", "Selu")
-def selu_rounded(node: Node) -> Any:
+def selu_rounded(node: Node) -> Outputs:
     """The first version's numbers have fewer digits."""
     return _selu(node, 1.6732, 1.0507)
 
 
 @register_onnx("", "Selu", since=6)
-def selu(node: Node) -> Any:
+def selu(node: Node) -> Outputs:
     if not node.has_attribute("alpha") and not node.has_attribute("gamma"):
         return relax["nn.selu"](node.tensor(0))
     return _selu(node, _SELU_ALPHA, _SELU_SCALE)
@@ -88,7 +88,7 @@ def _selu(node: Node, default_alpha: float, default_gamma: float) -> Any:
 
 
 @register_onnx("", "Celu")
-def celu(node: Node) -> Any:
+def celu(node: Node) -> Outputs:
     x, alpha = node.tensor(0), node.float("alpha", 1.0)
     if alpha <= 0:
         raise node.fail(f"attribute 'alpha' must be above 0, got {alpha}", "alpha")
@@ -97,29 +97,29 @@ def celu(node: Node) -> Any:
 
 
 @register_onnx("", "ThresholdedRelu")
-def thresholded_relu(node: Node) -> Any:
+def thresholded_relu(node: Node) -> Outputs:
     x = node.tensor(0)
     return relax["where"](relax["greater"](x, like(node, node.float("alpha", 1.0))), x, like(node, 0))
 
 
 @register_onnx("", "Softplus")
-def softplus(node: Node) -> Any:
+def softplus(node: Node) -> Outputs:
     return relax["nn.softplus"](node.tensor(0), threshold=_SOFTPLUS_THRESHOLD)
 
 
 @register_onnx("", "Softsign")
-def softsign(node: Node) -> Any:
+def softsign(node: Node) -> Outputs:
     x = node.tensor(0)
     return relax["divide"](x, relax["add"](relax["abs"](x), like(node, 1)))
 
 
 @register_onnx("", "HardSigmoid")
-def hard_sigmoid(node: Node) -> Any:
+def hard_sigmoid(node: Node) -> Outputs:
     return _line_to_one(node, node.float("alpha", 0.2), node.float("beta", 0.5))
 
 
 @register_onnx("", "HardSwish")
-def hard_swish(node: Node) -> Any:
+def hard_swish(node: Node) -> Outputs:
     return relax["multiply"](node.tensor(0), _line_to_one(node, 1 / 6, 0.5))
 
 
@@ -130,25 +130,23 @@ def _line_to_one(node: Node, slope: float, offset: float) -> Any:
 
 
 @register_onnx("", "Mish")
-def mish(node: Node) -> Any:
+def mish(node: Node) -> Outputs:
     return relax["multiply"](node.tensor(0), relax["tanh"](softplus(node)))
 
 
 @register_onnx("", "Gelu")
-def gelu(node: Node) -> Any:
-    approximate = node.string("approximate", "none")
-    if approximate not in ("none", "tanh"):
-        raise node.fail(f"attribute 'approximate' must be none or tanh, got '{approximate}'", "approximate")
-    return relax["nn.gelu" if approximate == "none" else "nn.gelu_tanh"](node.tensor(0))
+def gelu(node: Node) -> Outputs:
+    name = {"none": "nn.gelu", "tanh": "nn.gelu_tanh"}[node.choice("approximate", "none", ("none", "tanh"))]
+    return relax[name](node.tensor(0))
 
 
 @register_onnx("", "Swish")
-def swish(node: Node) -> Any:
+def swish(node: Node) -> Outputs:
     return scaled_silu(node, node.float("alpha", 1.0))
 
 
 @register_onnx("", "SwiGLU")
-def swiglu(node: Node) -> Any:
+def swiglu(node: Node) -> Outputs:
     return relax["multiply"](scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1))
 
 
@@ -161,7 +159,7 @@ def scaled_silu(node: Node, alpha: float) -> Any:
 
 
 @register_onnx("", "Shrink")
-def shrink(node: Node) -> Any:
+def shrink(node: Node) -> Outputs:
     """Both attributes are rounded towards zero for integers."""
     x, dtype = node.tensor(0), node.value(0).dtype
     bias, limit = node.float("bias", 0.0), node.float("lambd", 0.5)
@@ -176,15 +174,15 @@ def shrink(node: Node) -> Any:
 
 # ---- clip ----
 @register_onnx("", "Clip")
-def clip_by_attributes(node: Node) -> Any:
+def clip_by_attributes(node: Node) -> Outputs:
     return _clipped(node, *(node.float(name) for name in ("min", "max")))
 
 
 @register_onnx("", "Clip", since=11)
-def clip(node: Node) -> Any:
-    bounds = [node.constant(index) if node.has(index) else None for index in (1, 2)]
+def clip(node: Node) -> Outputs:
+    bounds = [node.scalar(index) if node.has(index) else None for index in (1, 2)]
     if all(bound is not None or not node.has(index) for index, bound in enumerate(bounds, 1)):
-        return _clipped(node, *(None if bound is None else bound.ravel()[0].item() for bound in bounds))
+        return _clipped(node, *bounds)
     x = node.tensor(0)
     for index, name in ((1, "maximum"), (2, "minimum")):
         if node.has(index):
@@ -213,45 +211,20 @@ def softmax_along(x: Any, axis: int) -> Any:
 
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"], since=13)
-def softmax(node: Node) -> Any:
+def softmax(node: Node) -> Outputs:
     return _along(node, node.tensor(0), node.int("axis", -1))
 
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"])
-def softmax_of_matrix(node: Node) -> Any:
+def softmax_of_matrix(node: Node) -> Outputs:
     """Before version 13 all dimensions from the axis on were one."""
     rank, axis = node.rank(0), node.int("axis", 1)
     first = axis + rank if axis < 0 else axis
     if first == rank - 1:
         return _along(node, node.tensor(0), first)
-    matrix = _as_matrix(node, first)
-    return relax["reshape"](_along(node, matrix, 1), shape_of(node))
-
-
-def _as_matrix(node: Node, first: int) -> Any:
-    """The input as a matrix whose rows hold all dimensions from the given one on."""
-    x, shape = node.tensor(0), known_shape(node)
-    if shape is not None:
-        return relax["reshape"](x, (math.prod(shape[:first], start=1), math.prod(shape[first:], start=1)))
-    sizes = relax["shape_to_tensor"](relax["shape_of"](x))
-    halves = [
-        relax["prod"](relax["strided_slice"](sizes, axes=[0], begin=[begin], end=[end]), axis=[0], keepdims=True)
-        for begin, end in ((0, first), (first, node.rank(0)))
-    ]
-    return relax["reshape"](x, relax["tensor_to_shape"](relax["concat"](*halves, axis=0)))
-
-
-def known_shape(node: Node) -> tuple[int | SymExpr, ...] | None:
-    """The first input's shape, where no size is unknown."""
-    shape = node.value(0).shape
-    is_known = shape is not None and all(isinstance(size, (int, SymExpr)) for size in shape)
-    return shape if is_known else None
-
-
-def shape_of(node: Node) -> Any:
-    """The first input's shape, as an operand."""
-    shape = known_shape(node)
-    return relax["shape_of"](node.tensor(0)) if shape is None else shape
+    own = sizes.sizes_of(node.value(0))
+    matrix = sizes.reshaped(node.tensor(0), [sizes.product(own[:first]), sizes.product(own[first:])])
+    return sizes.reshaped(_along(node, matrix, 1), own)
 
 
 def _along(node: Node, x: Any, axis: int) -> Any:
@@ -277,16 +250,16 @@ def _with_one_more(x: Any, axis: int) -> Any:
 
 # ---- dropout ----
 @register_onnx("", "Dropout")
-def dropout_without_training(node: Node) -> Any:
+def dropout_without_training(node: Node) -> Outputs:
     """Before version 12 nobody could say that it trains, but for an attribute that was mostly left out."""
     return _kept(node, node.value(0).dtype if node.version < 10 else "i1")
 
 
 @register_onnx("", "Dropout", since=12)
-def dropout(node: Node) -> Any:
+def dropout(node: Node) -> Outputs:
     training = node.numbers(2) if node.has(2) else (0,)
-    ratio = node.constant(1) if node.has(1) else 0.5
-    if training == (0,) or (ratio is not None and float(ratio) == 0):
+    ratio = node.scalar(1) if node.has(1) else 0.5
+    if training == (0,) or ratio == 0:
         return _kept(node, "i1")
     return _dropped(node)
 

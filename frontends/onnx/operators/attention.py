@@ -10,14 +10,13 @@ from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
 from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from ..dtypes import dtype_of
+from ..control.scf_regions import scalar_of
+from ..graph_tensors import cast, joined, part
 from ..node import Node
-from ..regions import scalar_of
 from ..registry import register_onnx
-from ..values import Value
+from ..shapes.sizes import as_tensor, is_known, reshaped, size_of, times
+from ..values import Outputs, Value
 from .activations import softmax_along
-from .recurrent import part
-from .run_time_sizes import as_tensor, is_run_time, reshaped, size_of, times
 
 relax = dialect.ops
 
@@ -85,7 +84,7 @@ def attend(
     masked = capped if visible.bias is None else relax["add"](capped, visible.bias)
     if visible.allowed is not None:
         masked = relax["where"](visible.allowed, masked, const(-math.inf, dtype))
-    probabilities = _converted(softmax_along(_converted(masked, precision or dtype), -1), dtype)
+    probabilities = cast(softmax_along(cast(masked, precision or dtype), -1), dtype)
     if may_be_blind and visible.hides:
         probabilities = relax["where"](visible.blind(dtype), const(0, dtype), probabilities)
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
@@ -97,12 +96,8 @@ def _per_head(left: Any, right: Any, heads: Any) -> Any:
     if equal(heads, shared) is True:
         return relax["matmul"](left, right)
     batch, queries = size_of(left, 0), size_of(left, 2)
-    together = reshaped(left, batch, shared, times(queries, heads // shared), size_of(left, 3))
-    return reshaped(relax["matmul"](together, right), batch, heads, queries, size_of(right, 3))
-
-
-def _converted(tensor: Any, dtype: str) -> Any:
-    return tensor if Value(ssa=tensor).dtype == dtype else relax["astype"](tensor, dtype=dtype)
+    together = reshaped(left, [batch, shared, times(queries, heads // shared), size_of(left, 3)])
+    return reshaped(relax["matmul"](together, right), [batch, heads, queries, size_of(right, 3)])
 
 
 def sizes(tensor: Any) -> tuple[Any, ...]:
@@ -112,7 +107,7 @@ def sizes(tensor: Any) -> tuple[Any, ...]:
 def positions(node: Node, tensor: Any, axis: int) -> Any:
     """0, 1, ... for the places along an axis."""
     size = size_of(tensor, axis)
-    end = scalar_of(node, Value(ssa=size)) if is_run_time(size) else size
+    end = size if is_known(size) else scalar_of(node, Value(ssa=size))
     return relax["arange"](0, end, 1, dtype="i64")
 
 
@@ -123,14 +118,14 @@ def split_heads(node: Node, tensor: Any, heads: int) -> Any:
     width = sizes(tensor)[2]
     if heads < 1 or not isinstance(width, int) or width % heads:
         raise node.fail(f"a hidden size of {width} cannot be split into {counted(heads, 'head')}")
-    apart = reshaped(tensor, size_of(tensor, 0), size_of(tensor, 1), heads, width // heads)
+    apart = reshaped(tensor, [size_of(tensor, 0), size_of(tensor, 1), heads, width // heads])
     return relax["permute_dims"](apart, axes=[0, 2, 1, 3])
 
 
 def join_heads(tensor: Any) -> Any:
     _, heads, _, width = sizes(tensor)
     flat = relax["permute_dims"](tensor, axes=[0, 2, 1, 3])
-    return reshaped(flat, size_of(tensor, 0), size_of(tensor, 2), heads * width)
+    return reshaped(flat, [size_of(tensor, 0), size_of(tensor, 2), heads * width])
 
 
 def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
@@ -151,7 +146,7 @@ def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
 
 
 @register_onnx("", "Attention", since=23)
-def attention(node: Node) -> Any:
+def attention(node: Node) -> Outputs:
     rank = node.rank(0)
     query, key, value = (node.tensor(index) for index in range(3))
     if rank == 3:
@@ -163,7 +158,7 @@ def attention(node: Node) -> Any:
         key = relax["concat"](node.tensor(4), key, axis=2)
         value = relax["concat"](node.tensor(5), value, axis=2)
     check_heads(node, query, key, value)
-    precision = dtype_of(node.int("softmax_precision")) if node.has_attribute("softmax_precision") else ""
+    precision = node.dtype("softmax_precision", "")
     scale = node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
     visible = _visible(node, query, key)
     made = attend(query, key, value, scale, visible, node.float("softcap", 0.0), precision)
@@ -211,10 +206,10 @@ def within(visible: Visible, own: Any, places: Any, left: int, right: int) -> Vi
 def _offset(node: Node, query: Any, lengths: Any) -> Any:
     """How many keys stand before the first query's own."""
     if node.has(4):
-        return as_tensor(size_of(node.tensor(4), 2))
+        return as_tensor([size_of(node.tensor(4), 2)])
     if lengths is None:
         return const(0, "i64")
-    return _per_batch(relax["subtract"](lengths, as_tensor(size_of(query, 2))))
+    return _per_batch(relax["subtract"](lengths, as_tensor([size_of(query, 2)])))
 
 
 def _per_batch(lengths: Any) -> Any:
@@ -238,7 +233,7 @@ def _whole_mask(node: Node, mask: Any, key: Any) -> Any:
 
 
 @register_onnx("", "RotaryEmbedding", since=23)
-def rotary_embedding(node: Node) -> Any:
+def rotary_embedding(node: Node) -> Outputs:
     data, cos, sin = (node.tensor(index) for index in range(3))
     if node.has(3):
         cos, sin = (relax["take"](each, node.tensor(3), axis=0) for each in (cos, sin))
@@ -267,12 +262,12 @@ def rotated(node: Node, data: Any, cos: Any, sin: Any, width: int, interleaved: 
     imaginary = relax["add"](relax["multiply"](sin, first), relax["multiply"](cos, second))
     if interleaved:
         pairs = relax["stack"](real, imaginary, axis=-1)
-        pieces = [reshaped(pairs, *(size_of(data, axis) for axis in range(3)), width)]
+        pieces = [reshaped(pairs, [*(size_of(data, axis) for axis in range(3)), width])]
     else:
         pieces = [real, imaginary]
     if width < whole:
         pieces.append(part(data, 3, width, whole))
-    return pieces[0] if len(pieces) == 1 else relax["concat"](*pieces, axis=-1)
+    return joined(pieces, axis=-1)
 
 
 def _every_second(data: Any, begin: int, end: int) -> Any:

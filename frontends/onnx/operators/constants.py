@@ -3,22 +3,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import dialect
-from ....support.errors import RelaxError
-from ..dtypes import dtype_of
+from ....dialects.relax import const, dialect
 from ..node import Node
-from ..powers_of_two import as_power_of_two
 from ..registry import register_onnx
-from ..values import Value
+from ..values import Outputs, Value
 
 relax = dialect.ops
 
 
 @register_onnx("", "Constant")
-def constant(node: Node) -> Any:
+def constant(node: Node) -> Outputs:
     import numpy
 
     if node.has_attribute("value"):
@@ -36,24 +34,17 @@ def constant(node: Node) -> Any:
 
 
 @register_onnx("", "Cast")
-def cast(node: Node) -> Any:
-    return _converted(node, _asked(node))
+def cast(node: Node) -> Outputs:
+    return _converted(node, node.dtype("to"))
 
 
 @register_onnx("", "BitCast")
-def bit_cast(node: Node) -> Any:
-    return relax["bitcast"](node.tensor(0), dtype=_asked(node))
-
-
-def _asked(node: Node) -> str:
-    try:
-        return dtype_of(node.int("to", 0))
-    except RelaxError as error:
-        raise node.fail(error.message, "to") from None
+def bit_cast(node: Node) -> Outputs:
+    return relax["bitcast"](node.tensor(0), dtype=node.dtype("to"))
 
 
 @register_onnx("", "CastLike")
-def cast_like(node: Node) -> Any:
+def cast_like(node: Node) -> Outputs:
     return _converted(node, node.value(1).dtype)
 
 
@@ -76,3 +67,35 @@ def _converted(node: Node, dtype: str) -> Any:
     elif dtype in _BELOW_A_BYTE and is_float(own):
         x = relax["astype"](x, dtype="i32")
     return relax["astype"](x, dtype=dtype)
+
+
+# ---- numbers as float8e8m0, whose elements are powers of two ----
+
+
+_MANTISSA, _BIAS = 52, 1023  # of f64, in which the powers of two from 2**-127 to 2**127 are normal numbers
+_OWN_BIAS, _LARGEST_CODE, _NAN_CODE = 127, 254, 255
+# What is added to the mantissa before it is cut off. Halves round up.
+_ROUNDINGS = {"up": (1 << _MANTISSA) - 1, "down": 0, "nearest": 1 << (_MANTISSA - 1)}
+
+
+def as_power_of_two(node: Node) -> Any:
+    """The node's first input as f8E8M0FNU.
+
+    Numbers out of range become the nearest limit, or without `saturate` NaN, as NaN and negative numbers always do.
+    """
+    mode = node.choice("round_mode", "up", _ROUNDINGS)
+    x = relax["astype"](node.tensor(0), dtype="f64")
+    code = _code(relax["abs"](x), _ROUNDINGS[mode])
+    low, high = (0.0, math.inf) if node.int("saturate", 1) else (2.0**-_OWN_BIAS, 2.0**_OWN_BIAS)
+    has_one = relax["logical_and"](
+        relax["greater_equal"](x, const(low, "f64")), relax["less_equal"](x, const(high, "f64"))
+    )
+    code = relax["where"](has_one, code, const(_NAN_CODE, "i64"))
+    return relax["bitcast"](relax["astype"](code, dtype="ui8"), dtype="f8E8M0FNU")
+
+
+def _code(magnitude: Any, rounding: int) -> Any:
+    """The exponent after rounding, within the limits."""
+    bits = relax["add"](relax["bitcast"](magnitude, dtype="i64"), const(rounding, "i64"))
+    exponent = relax["right_shift"](bits, const(_MANTISSA, "i64"))
+    return relax["clip"](relax["subtract"](exponent, const(_BIAS - _OWN_BIAS, "i64")), 0, _LARGEST_CODE)

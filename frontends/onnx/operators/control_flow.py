@@ -10,18 +10,25 @@ from typing import Any
 from ....dialects.relax import dialect
 from ....support.errors import RelaxError
 from ....support.suggest import counted
-from ..branches import build_branches
+from ..control.flattening import build_any_loop
+from ..control.run_time_items import require
+from ..control.run_time_sequences import (
+    all_joined,
+    appended,
+    joined_item,
+    joined_length,
+)
+from ..control.scf_branches import build_branches
+from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..dtypes import dtype_of
-from ..forms import build_any_loop
-from ..importer import Incomplete, add_graph
-from ..long_sequences import empty_sequences, mapped_at_run_time
-from ..loops import Loop, Turn, build_loop, is_few, of_length
+from ..graph_tensors import with_first_at
+from ..importer import add_graph
 from ..node import Node
-from ..regions import as_items, info_of, known_truth, scalar_of
 from ..registry import register_onnx
+from ..shapes.sizes import element, shape_tensor
 from ..tensors import array_of
-from ..values import RunTimeSequence, SequenceValue, Value, known
-from .run_time_sizes import size_along
+from ..values import Outputs, RunTimeSequence, SequenceValue, Value, known
 
 relax = dialect.ops
 
@@ -35,45 +42,41 @@ _MOST_TURNS = 1024
 
 
 @register_onnx("", "If")
-def if_(node: Node) -> Any:
+def if_(node: Node) -> Outputs:
     branches = [node.subgraph("then_branch"), node.subgraph("else_branch")]
     if any(branch is None or len(branch.output) != node.output_count for branch in branches):
         raise node.fail(f"must have two branches with {counted(node.output_count, 'output')} each")
-    try:
-        condition = known_truth(node.value(0))
-        if condition is not None:
-            return add_graph(node, branches[0 if condition else 1], [])
-        makers = [functools.partial(add_graph, node, branch, []) for branch in branches]
-        return build_branches(node, node.value(0), makers)
-    except Incomplete:
-        return [None] * node.output_count
+    condition = known_truth(node.value(0))
+    if condition is not None:
+        return add_graph(node, branches[0 if condition else 1], [])
+    makers = [functools.partial(add_graph, node, branch, []) for branch in branches]
+    return build_branches(node, node.value(0), makers)
 
 
 # ---- Loop ----
 
 
 @register_onnx("", "Loop")
-def loop(node: Node) -> Any:
+def loop(node: Node) -> Outputs:
     """Inputs are the most turns, whether there is a first one, and the states."""
     body, states = node.subgraph("body"), node.inputs[2:]
     if body is None or len(body.input) != 2 + len(states) or len(body.output) < 1 + len(states):
         raise node.fail(f"must have a body with {2 + len(states)} inputs and at least {1 + len(states)} outputs")
     starts = known_truth(node.value(1)) if node.has(1) else True
-    turns = node.numbers(0) if node.has(0) else None
-    if turns is not None and len(turns) != 1:
-        raise node.fail(f"the most turns (input #0) must be one number, and are {len(turns)}")
-    count = None if turns is None else max(turns[0], 0)
+    count = _most_turns(node)
     has_sequences = any(not isinstance(state, Value) for state in states)
-    try:
-        if starts is False or count == 0:
-            return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
-        if starts and count is not None and _can_unroll(node, body, count, has_sequences):
-            unrolled = _unrolled(node, body, count, states)
-            if unrolled is not None:
-                return unrolled
-        return _built(node, body, states, bool(starts))
-    except Incomplete:
-        return [None] * node.output_count
+    if starts is False or count == 0:
+        return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
+    if starts and count is not None and _can_unroll(node, body, count, has_sequences):
+        unrolled = _unrolled(node, body, count, states)
+        if unrolled is not None:
+            return unrolled
+    return _built(node, body, states, bool(starts))
+
+
+def _most_turns(node: Node) -> int | None:
+    turns = node.number(0) if node.has(0) else None
+    return None if turns is None else max(turns, 0)
 
 
 def _can_unroll(node: Node, body: Any, count: int, has_sequences: bool) -> bool:
@@ -94,8 +97,7 @@ def _built(node: Node, body: Any, states: Sequence[Any], starts: bool) -> list[A
 
     count = scalar_of(node, node.value(0)) if node.has(0) else None
     condition = None if starts else scalar_of(node, node.value(1))
-    numbers = node.numbers(0) if node.has(0) else None
-    most = None if numbers is None else max(numbers[0], 0)
+    most = _most_turns(node)
     made = Loop(node, step, count, condition, is_open=not always, is_short=is_few(most))
     after, rows = build_any_loop(made, states)
     return [*after, *of_length(rows, most if made.is_counted else None)]
@@ -163,17 +165,14 @@ def _is_true(node: Node, tensor: Any) -> bool:
 
 
 @register_onnx("", "Scan", since=9)
-def scan(node: Node) -> Any:
+def scan(node: Node) -> Outputs:
     body, number = _scanned(node, len(node.inputs))
     states = [node.value(index) for index in range(len(node.inputs) - number)]
-    try:
-        return _Scan(node, body, len(states)).run(states, node.inputs[len(states) :])
-    except Incomplete:
-        return [None] * node.output_count
+    return _Scan(node, body, len(states)).run(states, node.inputs[len(states) :])
 
 
 @register_onnx("", "Scan")
-def scan_of_batches(node: Node) -> Any:
+def scan_of_batches(node: Node) -> Outputs:
     """Before version 9 every input has a batch axis in front, and each sequence of a batch may have its own length."""
     body, number = _scanned(node, len(node.inputs) - 1)
     if node.has(0):
@@ -182,15 +181,12 @@ def scan_of_batches(node: Node) -> Any:
     batches = inputs[0].shape[0] if inputs[0].shape else None
     if not isinstance(batches, int) or batches < 1:
         raise node.fail("the number of batches must be known")
-    try:
-        results = []
-        for batch in range(batches):
-            own = [Value(ssa=_element(value.ssa, known(batch), 0)) for value in inputs]
-            states = len(inputs) - number
-            results.append(_Scan(node, body, states).run(own[:states], own[states:]))
-        return [_stacked(node, each) for each in zip(*results, strict=True)]
-    except Incomplete:
-        return [None] * node.output_count
+    results = []
+    for batch in range(batches):
+        own = [Value(ssa=_element(value.ssa, known(batch), 0)) for value in inputs]
+        states = len(inputs) - number
+        results.append(_Scan(node, body, states).run(own[:states], own[states:]))
+    return [_stacked(node, each) for each in zip(*results, strict=True)]
 
 
 def _scanned(node: Node, inputs: int) -> tuple[Any, int]:
@@ -258,7 +254,7 @@ class _Scan:
             outputs = add_graph(node, self.body, [*held, *elements], operation)
             return Turn(outputs[: self.states], outputs[self.states :])
 
-        count = scalar_of(node, Value(ssa=size_along(sources[0], self.input_axes[0])))
+        count = scalar_of(node, Value(ssa=element(shape_tensor(sources[0]), self.input_axes[0] % sources[0].type.rank)))
         after, rows = build_loop(Loop(node, step, count, is_short=is_few(turns)), states)
         moved = [
             _moved(row.ssa, axis, bool(backwards))
@@ -271,13 +267,7 @@ class _Scan:
 
 def _moved(rows: Any, axis: int, backwards: bool) -> Any:
     """Rows that were gathered along the first axis, along another one."""
-    rows = relax["flip"](rows, axis=0) if backwards else rows
-    rank = rows.type.rank
-    if axis % rank == 0:
-        return rows
-    order = list(range(1, rank))
-    order.insert(axis % rank, 0)
-    return relax["permute_dims"](rows, axes=order)
+    return with_first_at(relax["flip"](rows, axis=0) if backwards else rows, axis)
 
 
 def _element(source: Any, index: Value, axis: int) -> Any:
@@ -288,27 +278,42 @@ def _element(source: Any, index: Value, axis: int) -> Any:
 
 
 @register_onnx("", "SequenceMap")
-def sequence_map(node: Node) -> Any:
+def sequence_map(node: Node) -> Outputs:
     """The body for each item of the first sequence; the other inputs are sequences alongside, or tensors for all."""
     body = node.subgraph("body")
     if body is None or len(body.input) != len(node.inputs):
         raise node.fail(f"must have a body with {counted(len(node.inputs), 'input')}")
     if any(isinstance(held, RunTimeSequence) for held in node.inputs):
-        return _mapped_at_run_time(node, body)
+        return mapped_at_run_time(node, body)
     count = len(node.sequence(0).items)
     others = [held for held in node.inputs if isinstance(held, SequenceValue)]
     if any(len(other.items) != count for other in others):
         raise node.fail("the sequences have different lengths")
-    try:
-        turns = [[held.items[turn] if held in others else held for held in node.inputs] for turn in range(count)]
-        made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
-    except Incomplete:
-        return [None] * node.output_count
+    turns = [[held.items[turn] if held in others else held for held in node.inputs] for turn in range(count)]
+    made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
     return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
 
 
-def _mapped_at_run_time(node: Node, body: Any) -> list[Any]:
-    try:
-        return mapped_at_run_time(node, body)
-    except Incomplete:
-        return [None] * node.output_count
+def mapped_at_run_time(node: Node, body: Any) -> list[Any]:
+    """The body for each item of the sequences; their lengths must be equal."""
+    lists = (SequenceValue, RunTimeSequence)
+    inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in node.inputs]
+    lengths = [joined_length(held) for held in inputs if isinstance(held, RunTimeSequence)]
+    for length in lengths[1:]:
+        require(node, relax["equal"](lengths[0], length), "the sequences have different lengths")
+
+    def step(operation: Any, index: Value, states: list[Any]) -> Turn:
+        items = [
+            joined_item(held, index.ssa) if isinstance(held, RunTimeSequence) else held.inside(operation)
+            for held in inputs
+        ]
+        outputs = as_items(node, add_graph(node, body, items, operation))
+        return Turn([appended(node, state, output) for state, output in zip(states, outputs, strict=True)], [])
+
+    turns = scalar_of(node, Value(ssa=lengths[0]))
+    return build_any_loop(Loop(node, step, turns), empty_sequences(body))[0]
+
+
+def empty_sequences(body: Any) -> list[SequenceValue]:
+    """Sequences for the outputs of a body that is never used, or not yet."""
+    return [SequenceValue([], dtype_of(output.type.tensor_type.elem_type or 1)) for output in body.output]

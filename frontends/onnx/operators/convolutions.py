@@ -9,28 +9,30 @@ from typing import Any
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
 from ....dialects.relax import dialect
 from ....support.suggest import counted
+from ..graph_tensors import info_of
 from ..node import Node
 from ..registry import register_onnx
-from ..windows import auto_pad, info_of, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
+from ..values import Outputs
 from .products import as_f32, requantized, shifted
+from .sliding_windows import auto_pad, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
 
 relax = dialect.ops
 
 
 @register_onnx("", "Conv")
-def conv(node: Node) -> Any:
+def conv(node: Node) -> Outputs:
     result = _convolved(node, node.tensor(0), node.tensor(1), 0, 1)
     return _with_bias(node, result, 2) if node.has(2) else result
 
 
 @register_onnx("", "ConvInteger")
-def conv_integer(node: Node) -> Any:
+def conv_integer(node: Node) -> Outputs:
     data = shifted(node, 0, 2)
     return _convolved(node, data, _shifted_weight(node, 1, 3), 0, 1, out_dtype="i32")
 
 
 @register_onnx("", "QLinearConv")
-def qlinear_conv(node: Node) -> Any:
+def qlinear_conv(node: Node) -> Outputs:
     """Input, scale, zero point; the weight's three; the result's scale and zero point; a bias in 32 bits."""
     data, weight = shifted(node, 0, 2), _shifted_weight(node, 3, 5)
     sums = _convolved(node, data, weight, 0, 3, out_dtype="i32")
@@ -89,7 +91,7 @@ def _per_channel(node: Node, values: Any) -> Any:
 
 
 @register_onnx("", "ConvTranspose")
-def conv_transpose(node: Node) -> Any:
+def conv_transpose(node: Node) -> Outputs:
     sizes, kernel = spatial_sizes(node), kernel_of(node, 1)
     count = _dimensions(node, len(sizes))
     if len(kernel) != count:

@@ -7,19 +7,17 @@ from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
 from ....dialects.relax import const, dialect
-from ....support.errors import RelaxError
-from ....support.suggest import counted
-from .. import sizes
-from ..dtypes import dtype_of
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
+from ..shapes import sizes
+from ..values import Outputs, Value
 
 relax = dialect.ops
 
 
 @register_onnx("", "ConstantOfShape")
-def constant_of_shape(node: Node) -> Any:
+def constant_of_shape(node: Node) -> Outputs:
     import numpy
 
     value = node.array("value", numpy.zeros(1, "float32"))
@@ -29,21 +27,15 @@ def constant_of_shape(node: Node) -> Any:
 
 
 @register_onnx("", "EyeLike")
-def eye_like(node: Node) -> Any:
-    dtype = node.value(0).dtype
-    if node.has_attribute("dtype"):
-        try:
-            dtype = dtype_of(node.int("dtype"))
-        except RelaxError as error:
-            raise node.fail(error.message, "dtype") from None
-    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=dtype)
+def eye_like(node: Node) -> Outputs:
+    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=node.dtype("dtype", node.value(0).dtype))
 
 
 # ---- ranges ----
 
 
 @register_onnx("", "Range")
-def range_(node: Node) -> Any:
+def range_(node: Node) -> Outputs:
     """`start + index * delta`; numbers of few bits are counted in more, unless an attribute says otherwise."""
     dtype = node.value(0).dtype
     is_narrow = is_float(dtype) and bit_width(dtype) < 32
@@ -57,24 +49,17 @@ def range_(node: Node) -> Any:
     count = relax["maximum"](count, const([0], "i64"))
     steps = relax["astype"](sizes.count_up(count), dtype=wide)
     counted = relax["add"](relax["multiply"](steps, delta), start)
-    return counted if wide == dtype else relax["astype"](counted, dtype=dtype)
+    return cast(counted, dtype)
 
 
 def _number(node: Node, index: int) -> Any:
     """An input that is known: a Python number or an expression."""
-    known, held = node.sizes(index), node.constant(index)
-    count = len(known) if known is not None else held.size if held is not None else 1
-    if count != 1:
-        raise node.fail(f"input #{index} must be one number, and has {count}")
-    if known is not None:
-        return known[0]
-    return None if held is None else held.item()
+    return node.scalar(index) if node.sizes(index) is None else sizes.input_size(node, index)
 
 
 def _scalar(value: Value, dtype: str) -> Any:
     """A tensor of one element as 1-D, so that results have a dimension."""
-    x = relax["reshape"](value.ssa, (1,))
-    return x if value.dtype == dtype else relax["astype"](x, dtype=dtype)
+    return cast(relax["reshape"](value.ssa, (1,)), dtype)
 
 
 def _quotient(span: Any, delta: Any) -> Any:
@@ -91,7 +76,7 @@ def _steps(span: Any, delta: Any) -> Any:
 
 
 @register_onnx("", "Trilu")
-def trilu(node: Node) -> Any:
+def trilu(node: Node) -> Outputs:
     is_upper = bool(node.int("upper", 1))
     diagonal = node.sizes(1) if node.has(1) else (0,)
     if diagonal is not None:
@@ -104,15 +89,10 @@ def trilu(node: Node) -> Any:
 
 
 @register_onnx("", "OneHot")
-def one_hot(node: Node) -> Any:
+def one_hot(node: Node) -> Outputs:
     """Indices below 0 count from the end; those outside give no 1 at all."""
-    indices, axis = node.tensor(0), node.int("axis", -1)
-    rank = node.rank(0) + 1
-    if not -rank <= axis < rank:
-        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
-    axis %= rank
-    if node.value(0).dtype != "i64":
-        indices = relax["astype"](indices, dtype="i64")
+    indices, rank = cast(node.tensor(0), "i64"), node.rank(0) + 1
+    axis = node.axis(rank, -1)
     depth = _depth(node)
     at = relax["expand_dims"](indices, axis=axis)
     from_end = relax["add"](at, sizes.as_tensor([depth]))
@@ -124,7 +104,7 @@ def one_hot(node: Node) -> Any:
 
 def _depth(node: Node) -> Any:
     """How many classes; it may be a float."""
-    known, held = node.sizes(1), node.constant(1)
-    if known is not None:
-        return known[0]
-    return int(held.item()) if held is not None else sizes.integers(node, 1)
+    held = node.scalar(1)
+    if held is not None:
+        return int(held)
+    return sizes.integers(node, 1) if node.sizes(1) is None else sizes.input_size(node, 1)

@@ -8,6 +8,7 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs
 
 relax = dialect.ops
 
@@ -16,8 +17,10 @@ _MOST_ROWS = 16
 
 
 @register_onnx("", "Det")
-def determinant(node: Node) -> Any:
+def determinant(node: Node) -> Outputs:
     shape, dtype = node.value(0).shape, node.value(0).dtype
+    if node.rank(0) < 2:
+        raise node.fail(f"a matrix has 2 dimensions or more, not {node.rank(0)}")
     rows = None if shape is None else shape[-2] if isinstance(shape[-2], int) else shape[-1]
     if not isinstance(rows, int) or not 0 < rows <= _MOST_ROWS:
         raise node.fail(f"matrices must have a known size of at most {_MOST_ROWS}, got {rows}")

@@ -9,6 +9,7 @@ from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs
 
 relax = dialect.ops
 
@@ -30,12 +31,12 @@ _BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "
 
 
 @register_onnx("", list(_UNARY))
-def unary(node: Node) -> Any:
+def unary(node: Node) -> Outputs:
     return relax[_UNARY[node.op]](node.tensor(0))
 
 
 @register_onnx("", list(_BINARY))
-def binary(node: Node) -> Any:
+def binary(node: Node) -> Outputs:
     return relax[_BINARY[node.op]](node.tensor(0), second_operand(node))
 
 
@@ -52,7 +53,7 @@ def second_operand(node: Node) -> Any:
 
 
 @register_onnx("", "Pow")
-def power(node: Node) -> Any:
+def power(node: Node) -> Outputs:
     """The exponent may be of another type; the result has the base's."""
     base, exponent = node.tensor(0), second_operand(node)
     dtype, other = node.value(0).dtype, node.value(1).dtype
@@ -64,21 +65,19 @@ def power(node: Node) -> Any:
 
 
 @register_onnx("", "Mod")
-def modulo(node: Node) -> Any:
+def modulo(node: Node) -> Outputs:
     """With fmod the result has the sign of the first operand, as C's; else that of the second, as Python's."""
     return relax["mod" if node.int("fmod", 0) else "floor_mod"](node.tensor(0), node.tensor(1))
 
 
 @register_onnx("", "BitShift")
-def bit_shift(node: Node) -> Any:
-    direction = node.string("direction", "")
-    if direction not in ("LEFT", "RIGHT"):
-        raise node.fail(f"attribute 'direction' must be LEFT or RIGHT, got '{direction}'", "direction")
-    return relax["left_shift" if direction == "LEFT" else "right_shift"](node.tensor(0), node.tensor(1))
+def bit_shift(node: Node) -> Outputs:
+    direction = node.choice("direction", "", ("LEFT", "RIGHT"))
+    return relax[f"{direction.lower()}_shift"](node.tensor(0), node.tensor(1))
 
 
 @register_onnx("", ["Max", "Min", "Sum", "Mean"])
-def several(node: Node) -> Any:
+def several(node: Node) -> Outputs:
     """Of any number of tensors, which are broadcast."""
     name = {"Max": "maximum", "Min": "minimum"}.get(node.op, "add")
     result = node.tensor(0)
@@ -90,12 +89,12 @@ def several(node: Node) -> Any:
 
 
 @register_onnx("", "Reciprocal")
-def reciprocal(node: Node) -> Any:
+def reciprocal(node: Node) -> Outputs:
     return relax["divide"](const(1, node.value(0).dtype), node.tensor(0))
 
 
 @register_onnx("", "IsInf")
-def is_infinite(node: Node) -> Any:
+def is_infinite(node: Node) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     zero = const(0, dtype)
     found = relax["isinf"](x)
@@ -107,10 +106,10 @@ def is_infinite(node: Node) -> Any:
 
 
 @register_onnx("", "Where")
-def where(node: Node) -> Any:
+def where(node: Node) -> Outputs:
     return relax["where"](node.tensor(0), node.tensor(1), node.tensor(2))
 
 
 @register_onnx("", "Identity")
-def identity(node: Node) -> Any:
+def identity(node: Node) -> Outputs:
     return node.held(0)

@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
-from ....support.suggest import counted
+from ....support.suggest import counted, suggest
+from ..importer import GraphImporter
 from ..node import Node
-from ..parts import value_with
-from ..problems import shown
+from ..order import makers_of, names_used
+from ..problems import Problems, shown
 from ..registry import register_onnx
-from ..values import Value
+from ..values import Outputs, Value
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")
-def gradient(node: Node) -> Any:
+def gradient(node: Node) -> Outputs:
     """How the sum of y's elements changes with the xs, where these and the zs have the values that the node is given.
 
     The part of the graph from them to y is imported again with these values, which need not be those of the graph.
@@ -63,3 +65,79 @@ def _check_float(node: Node, name: str, value: Any) -> None:
         raise node.fail(f"'{name}' is a sequence or an optional: only tensors have derivatives")
     if not is_float(value.dtype):
         raise node.fail(f"'{name}' has elements of type {value.dtype}: only floats have derivatives")
+
+
+# ---- part of a graph, imported once more with other values for some of the names ----
+
+
+def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:
+    """What a name of the graph around a node stands for where the names of `values` stand for these values.
+
+    What does not depend on them is not computed again. The tensor may be one that only a later node defines.
+    """
+    if name in values:
+        return values[name]
+    makers = _makers(node.graph)
+    for given in (name, *values):
+        _check_known(node, given, makers)
+    importer = GraphImporter(node.graph.model, problems := Problems(), node.graph)
+    for given, value in values.items():
+        importer.define(given, value)
+    importer.add_nodes(_part(node, name, values, makers))
+    found = importer.output(name)
+    if problems.found or found is None:
+        why = f": {problems.found[0].reason}" if problems.found else ""
+        raise node.fail(f"what computes '{shown(name)}' cannot be imported{why}")
+    return found
+
+
+def _makers(graph: GraphImporter) -> dict[str, Any]:
+    """The node that defines each name, in the graph and those around."""
+    nodes = list(graph.nodes_around())
+    return makers_of(nodes, nodes)
+
+
+def _check_known(node: Node, name: str, makers: Mapping[str, Any]) -> None:
+    if name not in makers and not node.graph.knows(name):
+        raise node.fail(f"the graph has no tensor '{shown(name)}'{suggest(name, makers)}")
+
+
+def _part(node: Node, name: str, values: Mapping[str, Any], makers: Mapping[str, Any]) -> list[Any]:
+    """The nodes between the values and a tensor, and those in front of it that are not imported yet, in order."""
+    ordered = list(_in_front_of(name, values, makers))
+    own = {output for output in node.proto.output if output}
+    if any(output in own for proto in ordered for output in proto.output):
+        raise node.fail(f"'{shown(name)}' depends on what this node computes")
+    changed = set(values)
+    part = []
+    for proto in ordered:
+        is_new = not all(node.graph.knows(output) for output in proto.output if output)
+        if is_new or any(used in changed for used in names_used(proto, differentiated=True)):
+            part.append(_without(values, proto))
+            changed.update(output for output in proto.output if output)
+    return part
+
+
+def _without(values: Mapping[str, Any], proto: Any) -> Any:
+    """A node without those of its outputs that are values, where it is needed for another one."""
+    if not any(output in values for output in proto.output):
+        return proto
+    copied = type(proto)()
+    copied.CopyFrom(proto)
+    copied.output[:] = ["" if output in values else output for output in proto.output]
+    return copied
+
+
+def _in_front_of(name: str, values: Mapping[str, Any], makers: Mapping[str, Any]) -> Iterator[Any]:
+    """The nodes that a tensor depends on up to the values, each after those whose outputs it uses."""
+    done = set(values)
+    waiting: list[tuple[str, Any]] = [(name, None)]
+    while waiting:
+        wanted, ready = waiting.pop()
+        if ready is not None:
+            yield ready
+        elif wanted in makers and wanted not in done:
+            proto = makers[wanted]
+            done.update(proto.output)
+            waiting.append((wanted, proto))
+            waiting.extend((used, None) for used in names_used(proto, differentiated=True))

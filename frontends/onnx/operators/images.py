@@ -12,9 +12,10 @@ from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..node import Node
 from ..registry import register_onnx
-from ..resizing import Along, Real, Settings, real, resized
-from ..sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
-from ..smoothing import smoothed
+from ..shapes.sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
+from ..values import Outputs
+from .image_antialiasing import smoothed
+from .image_resizing import Along, Real, Settings, real, resized
 
 relax = dialect.ops
 
@@ -26,15 +27,8 @@ _COORDINATES = (
 _ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
-def _choice(node: Node, name: str, default: str, choices: Sequence[str]) -> str:
-    chosen: str = node.string(name, default)
-    if chosen not in choices:
-        raise node.fail(f"attribute '{name}' must be one of {', '.join(choices)}, got '{chosen}'", name)
-    return chosen
-
-
 @register_onnx("", "Upsample")
-def upsample(node: Node) -> Any:
+def upsample(node: Node) -> Outputs:
     scales: Any = None
     if node.version < 7:
         scales = [1.0, 1.0, node.float("height_scale", 1.0), node.float("width_scale", 1.0)]
@@ -44,23 +38,23 @@ def upsample(node: Node) -> Any:
 
 
 @register_onnx("", "Resize", since=10)
-def resize_10(node: Node) -> Any:
+def resize_10(node: Node) -> Outputs:
     return _first_versions(node, _scales(node, 1, node.rank(0)))
 
 
 def _first_versions(node: Node, scales: Sequence[Any]) -> Any:
     """Coordinates are divided by scales; the element before or, where the result is smaller, after is taken."""
-    mode = _MODES[_choice(node, "mode", "nearest", list(_MODES))]
+    mode = _MODES[node.choice("mode", "nearest", _MODES)]
     alongs = _by_scales(node, list(range(node.rank(0))), scales)
     return _resized(node, alongs, Settings(mode, "asymmetric", "as_scaled"), antialias=False)
 
 
 @register_onnx("", "Resize", since=11)
-def resize(node: Node) -> Any:
+def resize(node: Node) -> Outputs:
     settings = Settings(
-        _MODES[_choice(node, "mode", "nearest", ("nearest", "linear", "cubic"))],
-        _choice(node, "coordinate_transformation_mode", "half_pixel", _COORDINATES),
-        _choice(node, "nearest_mode", "round_prefer_floor", _ROUNDINGS),
+        _MODES[node.choice("mode", "nearest", ("nearest", "linear", "cubic"))],
+        node.choice("coordinate_transformation_mode", "half_pixel", _COORDINATES),
+        node.choice("nearest_mode", "round_prefer_floor", _ROUNDINGS),
         node.float("cubic_coeff_a", -0.75),
         bool(node.int("exclude_outside", 0)),
         node.float("extrapolation_value", 0.0),
@@ -131,7 +125,7 @@ def _by_sizes(node: Node, axes: Sequence[int], region: Any) -> list[Along]:
     if len(wanted) != len(axes):
         raise node.fail(f"there are {counted(len(wanted), 'size')} for {counted(len(axes), 'axis')}")
     sizes = [sizes_of(node.value(0))[axis] for axis in axes]
-    policy = _choice(node, "keep_aspect_ratio_policy", "stretch", ("stretch", "not_larger", "not_smaller"))
+    policy = node.choice("keep_aspect_ratio_policy", "stretch", ("stretch", "not_larger", "not_smaller"))
     if policy != "stretch":
         if 0 in sizes:
             raise node.fail("an axis without elements has no aspect ratio")
@@ -240,7 +234,7 @@ _SAMPLING = {
 
 
 @register_onnx("", "GridSample")
-def grid_sample(node: Node) -> Any:
+def grid_sample(node: Node) -> Outputs:
     """ONNX's grid has coordinates last."""
     rank = node.rank(0)
     if rank not in (4, 5):
@@ -248,15 +242,15 @@ def grid_sample(node: Node) -> Any:
     return relax["image.grid_sample"](
         node.tensor(0),
         relax["permute_dims"](node.tensor(1), axes=[0, rank - 1, *range(1, rank - 1)]),
-        method=_SAMPLING[_choice(node, "mode", "linear", list(_SAMPLING))],
+        method=_SAMPLING[node.choice("mode", "linear", _SAMPLING)],
         layout="NCHW" if rank == 4 else "NCDHW",
-        padding_mode=_choice(node, "padding_mode", "zeros", ("zeros", "border", "reflection")),
+        padding_mode=node.choice("padding_mode", "zeros", ("zeros", "border", "reflection")),
         align_corners=bool(node.int("align_corners", 0)),
     )
 
 
 @register_onnx("", "AffineGrid")
-def affine_grid(node: Node) -> Any:
+def affine_grid(node: Node) -> Outputs:
     """ONNX's grid has coordinates last."""
     sizes = input_sizes(node, 1)[2:]
     grid = relax["image.affine_grid"](node.tensor(0), as_shape(sizes), align_corners=bool(node.int("align_corners", 0)))
@@ -264,5 +258,5 @@ def affine_grid(node: Node) -> Any:
 
 
 @register_onnx("", "ImageDecoder")
-def image_decoder(node: Node) -> Any:
+def image_decoder(node: Node) -> Outputs:
     raise node.fail("image files are decoded before a model runs: cut this node off and pass its result, the pixels")

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....dialects.relax import dialect
-from ....support.suggest import counted
-from .. import sizes
+from ..graph_tensors import along_axis
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Outputs
 
 relax = dialect.ops
 
@@ -21,22 +20,22 @@ _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min"
 
 
 @register_onnx("", "Gather")
-def gather(node: Node) -> Any:
+def gather(node: Node) -> Outputs:
     return relax["take"](node.tensor(0), node.tensor(1), axis=node.int("axis", 0))
 
 
 @register_onnx("", "GatherElements")
-def gather_elements(node: Node) -> Any:
+def gather_elements(node: Node) -> Outputs:
     return relax["gather_elements"](node.tensor(0), node.tensor(1), axis=node.int("axis", 0))
 
 
 @register_onnx("", "GatherND")
-def gather_nd(node: Node) -> Any:
+def gather_nd(node: Node) -> Outputs:
     return relax["gather_nd"](node.tensor(0), node.tensor(1), batch_dims=node.int("batch_dims", 0))
 
 
 @register_onnx("", "ReverseSequence")
-def reverse_sequence(node: Node) -> Any:
+def reverse_sequence(node: Node) -> Outputs:
     axes = {"seq_axis": node.int("time_axis", 0), "batch_axis": node.int("batch_axis", 1)}
     return relax["reverse_sequence"](node.tensor(0), node.tensor(1), **axes)
 
@@ -45,38 +44,32 @@ def reverse_sequence(node: Node) -> Any:
 
 
 @register_onnx("", ["Scatter", "ScatterElements"])
-def scatter_elements(node: Node) -> Any:
+def scatter_elements(node: Node) -> Outputs:
     operands = [node.tensor(index) for index in range(3)]
     return relax["scatter_elements"](*operands, axis=node.int("axis", 0), reduction=_reduction(node))
 
 
 @register_onnx("", "ScatterND")
-def scatter_nd(node: Node) -> Any:
+def scatter_nd(node: Node) -> Outputs:
     return relax["scatter_nd"](*(node.tensor(index) for index in range(3)), reduction=_reduction(node))
 
 
 def _reduction(node: Node) -> str:
-    name = node.string("reduction", "none")
-    if name not in _REDUCTIONS:
-        raise node.fail(f"attribute 'reduction' must be one of {', '.join(_REDUCTIONS)}, got '{name}'", "reduction")
-    return _REDUCTIONS[name]
+    return _REDUCTIONS[node.choice("reduction", "none", _REDUCTIONS)]
 
 
 @register_onnx("", "TensorScatter")
-def tensor_scatter(node: Node) -> Any:
+def tensor_scatter(node: Node) -> Outputs:
     """Writes a sequence into each batch's cache from an index of its own on."""
-    axis, rank = node.int("axis", -2), node.rank(0)
-    mode = node.string("mode", "linear")
-    if mode not in ("linear", "circular"):
-        raise node.fail(f"attribute 'mode' must be linear or circular, got '{mode}'", "mode")
-    if not -rank <= axis < rank or axis % rank == 0:
-        raise node.fail(f"axis {axis} is the batch, or out of range for {counted(rank, 'dimension')}", "axis")
-    axis %= rank
+    rank = node.rank(0)
+    axis = node.axis(rank, -2)
+    mode = node.choice("mode", "linear", ("linear", "circular"))
+    if axis == 0:
+        raise node.fail("axis 0 is the batch", "axis")
     updates = sizes.sizes_of(node.value(1))
     places = sizes.positions(updates, axis)
     if node.has(2):
-        behind = list(range(1, rank))
-        places = relax["add"](places, relax["expand_dims"](sizes.integers(node, 2), axis=behind))
+        places = relax["add"](places, along_axis(sizes.integers(node, 2), 0, rank))
     if mode == "circular":
         limit: Size = sizes.sizes_of(node.value(0))[axis]
         places = relax["floor_mod"](places, sizes.as_tensor([limit]))

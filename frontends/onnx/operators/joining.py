@@ -10,30 +10,28 @@ from typing import Any
 from ....dialects.core.symbols import equal
 from ....dialects.relax import dialect
 from ....support.suggest import counted
-from .. import sizes
+from ..graph_tensors import joined
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Outputs
 
 relax = dialect.ops
 
 
 @register_onnx("", "Concat")
-def concat(node: Node) -> Any:
+def concat(node: Node) -> Outputs:
     # The first version had an axis by default; since the fourth there is none.
     axis = node.int("axis", 1)
     parts = [node.tensor(index) for index in range(len(node.inputs))]
-    return parts[0] if len(parts) == 1 else relax["concat"](*parts, axis=axis)
+    return joined(parts, axis)
 
 
 @register_onnx("", "Split")
-def split(node: Node) -> Any:
+def split(node: Node) -> Outputs:
     """Into parts whose sizes are given, else equal ones, of which the last may be smaller."""
-    axis = node.int("axis", 0)
-    rank = node.rank(0)
-    if not -rank <= axis < rank:
-        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
-    axis %= rank
+    axis = node.axis(node.rank(0), 0)
     lengths = _given_lengths(node)
     if lengths is None:
         return _equal_parts(node, axis)

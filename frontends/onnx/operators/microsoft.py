@@ -8,6 +8,7 @@ from typing import Any
 from ....dialects.relax import dialect
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs
 from .activations import scaled_silu
 from .norms import layer_norm, normalized_by_squares, normalized_layers, rms_norm, wanted
 
@@ -20,12 +21,12 @@ register_onnx(_DOMAIN, "SimplifiedLayerNormalization")(rms_norm)
 
 # ---- activations ----
 @register_onnx(_DOMAIN, ["Gelu", "BiasGelu"])
-def gelu(node: Node) -> Any:
+def gelu(node: Node) -> Outputs:
     return relax["nn.gelu"](_with_bias(node))
 
 
 @register_onnx(_DOMAIN, "FastGelu")
-def fast_gelu(node: Node) -> Any:
+def fast_gelu(node: Node) -> Outputs:
     return relax["nn.gelu_tanh"](_with_bias(node))
 
 
@@ -34,19 +35,19 @@ def _with_bias(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "QuickGelu")
-def quick_gelu(node: Node) -> Any:
+def quick_gelu(node: Node) -> Outputs:
     return scaled_silu(node, node.float("alpha", 1.702))
 
 
 # ---- normalizations of a sum ----
 @register_onnx(_DOMAIN, "SkipLayerNormalization")
-def skip_layer_norm(node: Node) -> Any:
+def skip_layer_norm(node: Node) -> Outputs:
     total = _sum(node, bias=4)
     return _with_sum(node, normalized_layers(node, total, 2, 3, -1, _epsilon(node)), total)
 
 
 @register_onnx(_DOMAIN, "SkipSimplifiedLayerNormalization")
-def skip_simplified_layer_norm(node: Node) -> Any:
+def skip_simplified_layer_norm(node: Node) -> Outputs:
     total = _sum(node, bias=3)
     normalized, *inverse = normalized_by_squares(node, total, 2, -1, _epsilon(node), inverse=2)
     return _with_sum(node, [normalized, None, *inverse], total)

@@ -8,14 +8,14 @@ from typing import Any
 
 from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
+from ..control.scf_regions import scalar_of
+from ..graph_tensors import part
 from ..node import Node
-from ..regions import scalar_of
 from ..registry import register_onnx
-from ..values import Value
+from ..shapes.sizes import as_tensor, size_of
+from ..values import Outputs, Value
 from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
 from .products import shifted
-from .recurrent import part
-from .run_time_sizes import as_tensor, size_of
 
 relax = dialect.ops
 
@@ -52,7 +52,7 @@ def _scale(node: Node, query: Any) -> float:
 
 
 @register_onnx(_DOMAIN, "RotaryEmbedding")
-def rotary_embedding(node: Node) -> Any:
+def rotary_embedding(node: Node) -> Outputs:
     _refuse_attributes(node, "is_packed_batching")
     data, cos = node.tensor(0), node.tensor(2)
     is_flat = node.rank(0) == 3
@@ -82,7 +82,7 @@ def _turned(node: Node, data: Any, places: Any, width: int, caches: tuple[int, i
 
 
 @register_onnx(_DOMAIN, "MultiHeadAttention")
-def multi_head_attention(node: Node) -> Any:
+def multi_head_attention(node: Node) -> Outputs:
     _refuse_inputs(node, past_sequence_length=8, cache_indirection=9)
     if node.output_count > 3:
         raise node.fail("the output of scores is not supported")
@@ -128,7 +128,7 @@ def _attention(node: Node, heads: Any, mask: Value | None, bias: Any, past: Any)
         visible = visible.plus(bias)
     if node.int("unidirectional", 0):
         # The last query stands where the last key does.
-        keys, queries = as_tensor(size_of(key, 2)), as_tensor(size_of(query, 2))
+        keys, queries = as_tensor([size_of(key, 2)]), as_tensor([size_of(query, 2)])
         first = relax["subtract"](keys, queries)
         own = relax["expand_dims"](relax["add"](positions(node, query, 2), first), axis=[1])
         visible = within(visible, own, positions(node, key, 2), -1, 0)
@@ -153,7 +153,7 @@ def _shown(node: Node, mask: Value, query: Any, key: Any) -> Any:
 
 
 @register_onnx(_DOMAIN, "Attention")
-def attention(node: Node) -> Any:
+def attention(node: Node) -> Outputs:
     """Queries, keys and values are products of one input."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     _refuse_inputs(node, past_sequence_length=6)
@@ -164,7 +164,7 @@ def attention(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "QAttention")
-def quantized_attention(node: Node) -> Any:
+def quantized_attention(node: Node) -> Outputs:
     """As Attention, of quantized input and weights."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     sums = relax["matmul"](shifted(node, 0, 6), shifted(node, 1, 7), out_dtype="i32")
@@ -193,7 +193,7 @@ def _attention_of(node: Node, projected: Any, mask: int, past: int, bias: int) -
 
 
 @register_onnx(_DOMAIN, "GroupQueryAttention")
-def group_query_attention(node: Node) -> Any:
+def group_query_attention(node: Node) -> Outputs:
     """Causal attention over a cache that every sequence of a batch fills to its own length."""
     _refuse_attributes(node, "smooth_softmax", "kv_cache_bit_width", "qk_output")
     _refuse_inputs(node, head_sink=11, k_scale=12, v_scale=13)
@@ -202,7 +202,7 @@ def group_query_attention(node: Node) -> Any:
     query, key, value = _grouped_heads(node)
     lengths = relax["astype"](relax["reshape"](node.tensor(5), (-1,)), dtype="i64")
     # The last length minus one is given; before the first new key stand those of the past.
-    first = relax["subtract"](relax["add"](lengths, const(1, "i64")), as_tensor(size_of(query, 2)))
+    first = relax["subtract"](relax["add"](lengths, const(1, "i64")), as_tensor([size_of(query, 2)]))
     first = relax["maximum"](first, const(0, "i64"))
     own = relax["add"](relax["expand_dims"](first, axis=[1]), positions(node, query, 2))
     if node.int("do_rotary", 0):
@@ -246,13 +246,13 @@ def _rotary_width(node: Node) -> int:
 def _places_in_cache(node: Node, past: Any) -> Any:
     """The cache grows where it is too short for all keys."""
     total = relax["astype"](relax["reshape"](node.tensor(6), (1,)), dtype="i64")
-    length = scalar_of(node, Value(ssa=relax["maximum"](as_tensor(size_of(past, 2)), total)))
+    length = scalar_of(node, Value(ssa=relax["maximum"](as_tensor([size_of(past, 2)]), total)))
     return relax["arange"](0, length, 1, dtype="i64")
 
 
 def _cached(past: Any, new: Any, first: Any, places: Any) -> Any:
     """New keys or values where each sequence's past ends."""
-    have, added = (as_tensor(size_of(each, 2)) for each in (past, new))
+    have, added = (as_tensor([size_of(each, 2)]) for each in (past, new))
     places = relax["expand_dims"](places, axis=[0])
     # Both lie one behind the other first, and every place takes its own from one of them.
     behind = relax["subtract"](places, relax["expand_dims"](first, axis=[1]))

@@ -6,13 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..as_onnx import as_onnx, channels_first, channels_last
+from ..graph_tensors import cast, info_of
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
+from ..shapes.sizes import size_of, zeros
+from ..values import Outputs, Value
+from .as_onnx import as_onnx, channels_first, channels_last
 from .attention import positions
 from .norms import normalized_layers, wanted
-from .run_time_sizes import size_of, zeros
 
 relax = dialect.ops
 
@@ -48,7 +49,7 @@ def _parameter(parameters: list[float], place: int, default: float) -> float:
 
 
 @register_onnx(_DOMAIN, "FusedConv")
-def fused_conv(node: Node) -> Any:
+def fused_conv(node: Node) -> Outputs:
     """The convolution, what is added to it, and an activation."""
     result = as_onnx(node, "Conv", *node.inputs[:3])
     if node.has(3):
@@ -57,7 +58,7 @@ def fused_conv(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, ["NhwcConv", "NhwcFusedConv"])
-def conv_with_channels_last(node: Node) -> Any:
+def conv_with_channels_last(node: Node) -> Outputs:
     """Only the data has its channels last, not the weights."""
     data = channels_first(node, node.tensor(0))
     result = channels_last(node, as_onnx(node, "Conv", data, *node.inputs[1:3]))
@@ -67,7 +68,7 @@ def conv_with_channels_last(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "NhwcMaxPool")
-def max_pool_with_channels_last(node: Node) -> Any:
+def max_pool_with_channels_last(node: Node) -> Outputs:
     return channels_last(node, as_onnx(node, "MaxPool", channels_first(node, node.tensor(0))))
 
 
@@ -75,14 +76,14 @@ def max_pool_with_channels_last(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "FusedGemm")
-def fused_gemm(node: Node) -> Any:
+def fused_gemm(node: Node) -> Outputs:
     names = ("activation_alpha", "activation_beta")
     parameters = [node.float(name) for name in names if node.has_attribute(name)]
     return _activated(node, as_onnx(node, "Gemm", *node.inputs), node.string("activation", ""), parameters)
 
 
 @register_onnx(_DOMAIN, ["FusedMatMul", "TransposeMatMul"])
-def fused_matmul(node: Node) -> Any:
+def fused_matmul(node: Node) -> Outputs:
     left, right = (_transposed(node, index, letter) for index, letter in enumerate("AB"))
     result, alpha = relax["matmul"](left, right), node.float("alpha", 1.0)
     return result if alpha == 1.0 else relax["multiply"](result, const(alpha, node.value(0).dtype))
@@ -101,7 +102,7 @@ def _transposed(node: Node, index: int, letter: str) -> Any:
 
 
 @register_onnx(_DOMAIN, "GemmFastGelu")
-def product_with_fast_gelu(node: Node) -> Any:
+def product_with_fast_gelu(node: Node) -> Outputs:
     product = relax["matmul"](node.tensor(0), node.tensor(1))
     return relax["nn.gelu_tanh"](relax["add"](product, node.tensor(2)) if node.has(2) else product)
 
@@ -110,12 +111,12 @@ def product_with_fast_gelu(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "BiasAdd")
-def bias_add(node: Node) -> Any:
+def bias_add(node: Node) -> Outputs:
     return relax["add"](relax["add"](node.tensor(0), node.tensor(1)), node.tensor(2))
 
 
 @register_onnx(_DOMAIN, "BiasSplitGelu")
-def bias_split_gelu(node: Node) -> Any:
+def bias_split_gelu(node: Node) -> Outputs:
     """The first half of the last dimension by the other one's gelu."""
     total = relax["add"](node.tensor(0), node.tensor(1))
     left, right = relax["split"](total, indices_or_sections=2, axis=node.rank(0) - 1)
@@ -123,7 +124,7 @@ def bias_split_gelu(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, ["GroupNorm", "SkipGroupNorm"])
-def group_norm(node: Node) -> Any:
+def group_norm(node: Node) -> Outputs:
     """Of a sum with what skipped layers and a bias; its activation is silu or none."""
     total = node.tensor(0)
     for index in (3, 4):
@@ -132,7 +133,7 @@ def group_norm(node: Node) -> Any:
     data = channels_first(node, total) if node.int("channels_last", 1) else total
     result = relax["nn.group_norm"](
         data,
-        *(_like(node.tensor(index), data) for index in (1, 2)),
+        *(cast(node.tensor(index), info_of(data).dtype) for index in (1, 2)),
         num_groups=node.int("groups", 0),
         channel_axis=1,
         axes=list(range(2, node.rank(0))),
@@ -151,16 +152,11 @@ def _skipped(node: Node, index: int) -> Any:
     return tensor
 
 
-def _like(parameter: Any, data: Any) -> Any:
-    dtype = Value(ssa=data).dtype
-    return parameter if Value(ssa=parameter).dtype == dtype else relax["astype"](parameter, dtype=dtype)
-
-
 # ---- embeddings ----
 
 
 @register_onnx(_DOMAIN, "EmbedLayerNormalization")
-def embed_layer_norm(node: Node) -> Any:
+def embed_layer_norm(node: Node) -> Outputs:
     """The sum of a word's, a place's and a segment's embedding, normalized; and how many words the mask shows."""
     words = node.tensor(0)
     total = relax["add"](relax["take"](node.tensor(2), words, axis=0), _embedded_places(node))
@@ -180,4 +176,4 @@ def _shown_words(node: Node) -> Any:
     if node.has(7):
         shown = relax["equal"](node.tensor(7), const(1, node.value(7).dtype))
         return relax["sum"](relax["astype"](shown, dtype="i32"), axis=[1])
-    return zeros("i32", size_of(node.tensor(0), 0))
+    return zeros([size_of(node.tensor(0), 0)], "i32")

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....dialects.relax import dialect
-from ..as_onnx import as_onnx
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs
+from .as_onnx import as_onnx
 
 relax = dialect.ops
 
@@ -16,25 +15,25 @@ _DOMAIN = "com.microsoft"
 
 
 @register_onnx(_DOMAIN, ["GatherND", "GridSample", "Pad", "Range", "Trilu"])
-def as_it_is(node: Node) -> Any:
+def as_it_is(node: Node) -> Outputs:
     return as_onnx(node, node.op, *node.inputs)
 
 
 @register_onnx(_DOMAIN, "ExpandDims")
-def expand_dims(node: Node) -> Any:
-    axes = node.numbers(1)
-    if axes is None or len(axes) != 1:
+def expand_dims(node: Node) -> Outputs:
+    axis = node.number(1)
+    if axis is None:
         raise node.fail("the axis must be one number that is known before the model runs")
-    return relax["expand_dims"](node.tensor(0), axis=list(axes))
+    return relax["expand_dims"](node.tensor(0), axis=[axis])
 
 
 @register_onnx(_DOMAIN, "MatMulInteger16")
-def matmul_integer(node: Node) -> Any:
+def matmul_integer(node: Node) -> Outputs:
     return relax["matmul"](node.tensor(0), node.tensor(1), out_dtype="i32" if node.value(0).dtype == "i16" else "ui32")
 
 
 @register_onnx(_DOMAIN, "ReduceSumInteger")
-def sum_of_integers(node: Node) -> Any:
+def sum_of_integers(node: Node) -> Outputs:
     dtype = "i32" if node.value(0).dtype == "i8" else "ui32"
     wide = relax["astype"](node.tensor(0), dtype=dtype)
     return relax["sum"](wide, axis=node.ints("axes", []), keepdims=bool(node.int("keepdims", 1)))

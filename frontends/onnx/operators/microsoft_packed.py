@@ -11,10 +11,11 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
-from .run_time_sizes import reshaped, size_of
+from ..shapes.sizes import reshaped, size_of
+from ..values import Outputs, Value
 
 relax = dialect.ops
 
@@ -66,7 +67,7 @@ def _halfway(bits: int) -> int:
 
 
 @register_onnx(_DOMAIN, "MatMulNBits")
-def matmul_of_blocks(node: Node) -> Any:
+def matmul_of_blocks(node: Node) -> Outputs:
     """A matrix by one of codes, which has a row for each column of the result. `accuracy_level` only allows less."""
     if node.int("weight_prepacked", 0):
         raise node.fail("weights in the order of a certain GPU are not supported: export with 0", "weight_prepacked")
@@ -118,9 +119,9 @@ def _reordered(node: Node, data: Any, blocks: int, block: int, count: int) -> An
     if count == 1:
         return data
     leading = [size_of(data, axis) for axis in range(rank - 1)]
-    apart = reshaped(data, *leading, blocks, block // count, count)
+    apart = reshaped(data, [*leading, blocks, block // count, count])
     turned = relax["permute_dims"](apart, axes=[*range(rank), rank + 1, rank])
-    return reshaped(turned, *leading, blocks * block)
+    return reshaped(turned, [*leading, blocks * block])
 
 
 def _of_groups(node: Node, packed: Any, scale: Any, zero_point: Any, bits: int, depth: int) -> Any:
@@ -158,24 +159,20 @@ def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Any:
     if not node.has(3):
         return const(_halfway(bits), dtype)
     if is_float(node.value(3).dtype):
-        return _cast(_shaped(node, 3, shape), dtype)
+        return cast(_shaped(node, 3, shape), dtype)
     columns, blocks = shape
     packed = _shaped(node, 3, (columns, -(-blocks * bits // 8)))
     return relax["astype"](_first(_unpacked(packed, bits), blocks, 1), dtype=dtype)
-
-
-def _cast(tensor: Any, dtype: str) -> Any:
-    return tensor if Value(ssa=tensor).dtype == dtype else relax["astype"](tensor, dtype=dtype)
 
 
 # ---- GatherBlockQuantized ----
 
 
 @register_onnx(_DOMAIN, "GatherBlockQuantized")
-def gather_blocks(node: Node) -> Any:
+def gather_blocks(node: Node) -> Outputs:
     """Codes, scales and zero points are gathered, and only what was is decoded."""
     rank = node.rank(0)
-    along, blocked = (_axis(node, name, default, rank) for name, default in (("gather_axis", 0), ("quantize_axis", 1)))
+    along, blocked = (node.axis(rank, default, name) for name, default in (("gather_axis", 0), ("quantize_axis", 1)))
     block, dtype = _block_size(node, 128), node.value(2).dtype
     if along == blocked:
         raise node.fail("must be another axis than 'gather_axis'", "quantize_axis")
@@ -199,13 +196,6 @@ def gather_blocks(node: Node) -> Any:
 def _cut(zeros: Any, count: Any) -> Any:
     """Packed numbers fill the last byte."""
     return _first(zeros, count, len(Value(ssa=zeros).shape or ()) - 1)
-
-
-def _axis(node: Node, name: str, default: int, rank: int) -> int:
-    axis = int(node.int(name, default))
-    if not -rank <= axis < rank:
-        raise node.fail(f"must be from {-rank} to {rank - 1}, got {axis}", name)
-    return axis % rank
 
 
 def _spread(tensor: Any, block: int, axis: int, size: int) -> Any:

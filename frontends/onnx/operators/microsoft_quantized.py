@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..as_onnx import as_onnx, channels_first, channels_last
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs
+from .as_onnx import as_onnx, channels_first, channels_last
 from .products import as_f32, shifted
 from .quantization import dynamic_quantize
 
@@ -41,7 +42,7 @@ def _zero_point(node: Node, index: int, dtype: str) -> Any:
 
 
 @register_onnx(_DOMAIN, ["QuantizeLinear", "DequantizeLinear"])
-def quantize_or_dequantize(node: Node) -> Any:
+def quantize_or_dequantize(node: Node) -> Outputs:
     return as_onnx(node, node.op, *node.inputs)
 
 
@@ -49,7 +50,7 @@ def quantize_or_dequantize(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, ["QLinearAdd", "QLinearMul"])
-def arithmetic(node: Node) -> Any:
+def arithmetic(node: Node) -> Outputs:
     name = "add" if node.op == "QLinearAdd" else "multiply"
     return _quantized(node, relax[name](_real(node, 0), _real(node, 3)), 6, node.value(0).dtype)
 
@@ -63,20 +64,20 @@ _OF_ONE = {
 
 
 @register_onnx(_DOMAIN, list(_OF_ONE))
-def of_one(node: Node) -> Any:
+def of_one(node: Node) -> Outputs:
     name, version = _OF_ONE[node.op]
     return _quantized(node, as_onnx(node, name, _real(node, 0), version=version), 3, node.value(0).dtype)
 
 
 @register_onnx(_DOMAIN, "QLinearSoftmax")
-def softmax(node: Node) -> Any:
+def softmax(node: Node) -> Outputs:
     """Which dimensions are one depends on the version that the attribute names."""
     real = as_onnx(node, "Softmax", _real(node, 0), version=node.int("opset", 13))
     return _quantized(node, real, 3, node.value(0).dtype)
 
 
 @register_onnx(_DOMAIN, "QLinearConcat")
-def concat(node: Node) -> Any:
+def concat(node: Node) -> Outputs:
     parts = [_real(node, at) for at in range(2, len(node.inputs), 3)]
     if not parts:
         raise node.fail("there is nothing to join")
@@ -85,13 +86,13 @@ def concat(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "QLinearWhere")
-def where(node: Node) -> Any:
+def where(node: Node) -> Outputs:
     chosen = relax["where"](node.tensor(0), _real(node, 1), _real(node, 4))
     return _quantized(node, chosen, 7, node.value(1).dtype)
 
 
 @register_onnx(_DOMAIN, ["QLinearAveragePool", "QLinearGlobalAveragePool"])
-def average_pool(node: Node) -> Any:
+def average_pool(node: Node) -> Outputs:
     name, real = node.op.removeprefix("QLinear"), _real(node, 0)
     if not node.int("channels_last", 0):
         return _quantized(node, as_onnx(node, name, real), 3, node.value(0).dtype)
@@ -100,7 +101,7 @@ def average_pool(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "QLinearConv")
-def conv(node: Node) -> Any:
+def conv(node: Node) -> Outputs:
     if not node.int("channels_last", 0):
         return as_onnx(node, "QLinearConv", *node.inputs)
     return channels_last(node, as_onnx(node, "QLinearConv", channels_first(node, node.tensor(0)), *node.inputs[1:]))
@@ -110,7 +111,7 @@ def conv(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "QGemm")
-def gemm(node: Node) -> Any:
+def gemm(node: Node) -> Outputs:
     """Sums in 32 bits, with C among them; without a scale of the result they become real numbers."""
     sums = _integer_product(node, 0, 3, 2, 5, bool(node.int("transA", 0)), bool(node.int("transB", 0)))
     if node.has(6):
@@ -124,7 +125,7 @@ def gemm(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "MatMulIntegerToFloat")
-def matmul_integer_to_float(node: Node) -> Any:
+def matmul_integer_to_float(node: Node) -> Outputs:
     if node.rank(2) and node.value(2).shape != (1,):
         raise node.fail("several scales of the first input are not supported")
     sums = _integer_product(node, 0, 1, 4, 5)
@@ -132,7 +133,7 @@ def matmul_integer_to_float(node: Node) -> Any:
 
 
 @register_onnx(_DOMAIN, "DynamicQuantizeMatMul")
-def dynamic_quantize_matmul(node: Node) -> Any:
+def dynamic_quantize_matmul(node: Node) -> Outputs:
     """The first input is quantized as DynamicQuantizeLinear does."""
     data, scale, zero_point = dynamic_quantize(node)
     left = relax["subtract"](relax["astype"](data, dtype="i32"), relax["astype"](zero_point, dtype="i32"))

@@ -9,24 +9,21 @@ from typing import Any
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from .. import sizes
-from ..choosing import require
+from ..control.run_time_items import require
+from ..graph_tensors import joined
 from ..node import Node
 from ..registry import register_onnx
+from ..shapes import sizes
+from ..values import Outputs
+from .products import as_f32
 
 relax = dialect.ops
 
 _ML = "ai.onnx.ml"
 
 
-def as_f32(node: Node, index: int = 0) -> Any:
-    """An input as f32, in which these operators compute."""
-    tensor = node.tensor(index)
-    return tensor if node.value(index).dtype == "f32" else relax["astype"](tensor, dtype="f32")
-
-
 @register_onnx(_ML, "ArrayFeatureExtractor")
-def array_feature_extractor(node: Node) -> Any:
+def array_feature_extractor(node: Node) -> Outputs:
     """Elements along the last axis; a vector is a matrix with one row."""
     chosen = sizes.integers(node, 1)
     taken = relax["take"](node.tensor(0), chosen, axis=node.rank(0) - 1)
@@ -34,7 +31,7 @@ def array_feature_extractor(node: Node) -> Any:
 
 
 @register_onnx(_ML, "Binarizer")
-def binarizer(node: Node) -> Any:
+def binarizer(node: Node) -> Outputs:
     dtype, threshold = node.value(0).dtype, node.float("threshold", 0.0)
     limit = threshold if is_float(dtype) else math.floor(threshold)
     is_above = relax["greater"](node.tensor(0), const(limit, dtype))
@@ -42,7 +39,7 @@ def binarizer(node: Node) -> Any:
 
 
 @register_onnx(_ML, "Scaler")
-def scaler(node: Node) -> Any:
+def scaler(node: Node) -> Outputs:
     moved = relax["subtract"](as_f32(node), _of_features(node, "offset"))
     return relax["multiply"](moved, _of_features(node, "scale"))
 
@@ -62,25 +59,23 @@ def _check_features(node: Node, name: str, count: int) -> None:
 
 
 @register_onnx(_ML, "Normalizer")
-def normalizer(node: Node) -> Any:
+def normalizer(node: Node) -> Outputs:
     """Each row divided by its norm; rows whose norm is 0 stay."""
-    norm, x = node.string("norm", "MAX"), as_f32(node)
+    norm, x = node.choice("norm", "MAX", ("MAX", "L1", "L2")), as_f32(node)
     if node.rank(0) not in (1, 2):
         raise node.fail(f"takes [rows, features] or [features], not {node.rank(0)} dimensions")
     if norm == "MAX":
         divisor = relax["max"](x, axis=[-1], keepdims=True)
     elif norm == "L1":
         divisor = relax["sum"](relax["abs"](x), axis=[-1], keepdims=True)
-    elif norm == "L2":
-        divisor = relax["sqrt"](relax["sum"](relax["square"](x), axis=[-1], keepdims=True))
     else:
-        raise node.fail(f"attribute 'norm' must be MAX, L1 or L2, got '{norm}'", "norm")
+        divisor = relax["sqrt"](relax["sum"](relax["square"](x), axis=[-1], keepdims=True))
     is_zero = relax["equal"](divisor, const(0.0, "f32"))
     return relax["divide"](x, relax["where"](is_zero, const(1.0, "f32"), divisor))
 
 
 @register_onnx(_ML, "Imputer")
-def imputer(node: Node) -> Any:
+def imputer(node: Node) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     kind = "float" if is_float(dtype) else "int64"
     name = f"imputed_value_{kind}s"
@@ -92,7 +87,7 @@ def imputer(node: Node) -> Any:
 
 
 @register_onnx(_ML, "FeatureVectorizer")
-def feature_vectorizer(node: Node) -> Any:
+def feature_vectorizer(node: Node) -> Outputs:
     """All inputs side by side, each with as many features as the attribute says."""
     counts = node.ints("inputdimensions") or []
     if len(counts) != len(node.inputs) or not counts:
@@ -107,14 +102,14 @@ def feature_vectorizer(node: Node) -> Any:
         if own != count:
             raise node.fail(f"input #{index} has {own} features, the attribute says {count}", "inputdimensions")
         parts.append(part)
-    return parts[0] if len(parts) == 1 else relax["concat"](*parts, axis=1)
+    return joined(parts, axis=1)
 
 
 # ---- categories ----
 
 
 @register_onnx(_ML, "OneHotEncoder")
-def one_hot_encoder(node: Node) -> Any:
+def one_hot_encoder(node: Node) -> Outputs:
     if node.strings("cats_strings"):
         raise node.fail("categories that are strings cannot be compiled", "cats_strings")
     categories = node.ints("cats_int64s") or []
@@ -129,12 +124,12 @@ def one_hot_encoder(node: Node) -> Any:
 
 
 @register_onnx(_ML, "LabelEncoder")
-def classes_of_strings(node: Node) -> Any:
+def classes_of_strings(node: Node) -> Outputs:
     raise node.fail("the first version maps strings, which cannot be compiled", "classes_strings")
 
 
 @register_onnx(_ML, "LabelEncoder", since=2)
-def label_encoder(node: Node) -> Any:
+def label_encoder(node: Node) -> Outputs:
     """Each key's value, found by its place among the sorted keys; else the default."""
     import numpy
 
@@ -207,5 +202,5 @@ _WITHOUT_TENSORS = {
 
 
 @register_onnx(_ML, list(_WITHOUT_TENSORS))
-def without_tensors(node: Node) -> Any:
+def without_tensors(node: Node) -> Outputs:
     raise node.fail(_WITHOUT_TENSORS[node.op])

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..class_scores import above, class_labels, largest, post_transform, transformed, two_classes
-from ..coupling import class_shares
 from ..node import Node
 from ..registry import register_onnx
-from .ml_features import as_f32
+from ..values import Outputs
+from .ml_pairwise_coupling import class_shares
+from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
+from .products import as_f32
 
 relax = dialect.ops
 
@@ -20,12 +21,12 @@ _ML = "ai.onnx.ml"
 
 
 @register_onnx(_ML, "LinearRegressor")
-def linear_regressor(node: Node) -> Any:
+def linear_regressor(node: Node) -> Outputs:
     return transformed(_products(node, node.int("targets", 1)), post_transform(node))
 
 
 @register_onnx(_ML, "LinearClassifier")
-def linear_classifier(node: Node) -> Any:
+def linear_classifier(node: Node) -> Outputs:
     """One row of coefficients for two classes is that of the second."""
     labels, name = class_labels(node, "classlabels_ints", "classlabels_strings"), post_transform(node)
     rows = len(node.floats("intercepts") or labels)
@@ -58,7 +59,7 @@ def _products(node: Node, rows: int) -> Any:
 
 
 @register_onnx(_ML, "SVMRegressor")
-def svm_regressor(node: Node) -> Any:
+def svm_regressor(node: Node) -> Outputs:
     """The sum of kernels between the data and each support vector; without these a linear model."""
     import numpy
 
@@ -81,7 +82,7 @@ def _kernel(node: Node, x: Any, vectors: Any) -> Any:
     """How near each row is to each vector: [rows, vectors]."""
     import numpy
 
-    kind = node.string("kernel_type", "LINEAR")
+    kind = node.choice("kernel_type", "LINEAR", ("LINEAR", "POLY", "RBF", "SIGMOID"))
     gamma, shift, degree = (node.floats("kernel_params") or [0.0, 0.0, 0.0])[:3]
     product = relax["matmul"](x, const(numpy.ascontiguousarray(vectors.T)))
     if kind == "LINEAR":
@@ -94,13 +95,11 @@ def _kernel(node: Node, x: Any, vectors: Any) -> Any:
     scaled = relax["add"](relax["multiply"](product, const(gamma, "f32")), const(shift, "f32"))
     if kind == "POLY":
         return relax["power"](scaled, const(degree, "f32"))
-    if kind == "SIGMOID":
-        return relax["tanh"](scaled)
-    raise node.fail(f"attribute 'kernel_type' must be LINEAR, POLY, RBF or SIGMOID, got '{kind}'", "kernel_type")
+    return relax["tanh"](scaled)
 
 
 @register_onnx(_ML, "SVMClassifier")
-def svm_classifier(node: Node) -> Any:
+def svm_classifier(node: Node) -> Outputs:
     """Each two classes have a score, positive for the first of them; the label is that with the most votes."""
     import numpy
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ..class_scores import above, class_labels, largest, post_transform, transformed, two_classes
+from ..graph_tensors import cast, wide_float
 from ..node import Node
 from ..registry import register_onnx
-from ..trees import MODES, Forest, leaves_reached, votes
-from ..trees import Node as Decision
+from ..values import Outputs, Tensor
+from .ml_forest import MODES, Forest, leaves_reached, votes
+from .ml_forest import Node as Decision
+from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 
 relax = dialect.ops
 
@@ -21,12 +23,10 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
-def _data(node: Node) -> tuple[Any, str]:
+def _data(node: Node) -> tuple[Tensor, str]:
     """The data [rows, features], as floats."""
-    x, dtype = node.tensor(0), node.value(0).dtype
-    wide = "f64" if dtype == "f64" else "f32"
-    x = x if node.rank(0) == 2 else relax["expand_dims"](x, axis=[0])
-    return (x if dtype == wide else relax["astype"](x, dtype=wide)), wide
+    x, wide = node.tensor(0), wide_float(node.value(0).dtype)
+    return cast(x if node.rank(0) == 2 else relax["expand_dims"](x, axis=[0]), wide), wide
 
 
 def _checked(node: Node, forest: Forest) -> Forest:
@@ -91,22 +91,16 @@ def _with_base(node: Node, scores: Any, dtype: str) -> Any:
 
 
 @register_onnx(_ML, "TreeEnsembleRegressor")
-def tree_ensemble_regressor(node: Node) -> Any:
-    aggregate = node.string("aggregate_function", "SUM")
-    if aggregate not in _AGGREGATES:
-        raise node.fail(f"attribute 'aggregate_function' must be one of {_AGGREGATES}", "aggregate_function")
+def tree_ensemble_regressor(node: Node) -> Outputs:
+    aggregate = node.choice("aggregate_function", "SUM", _AGGREGATES)
     x, dtype = _data(node)
     forest = _forest(node, "target", node.int("n_targets", 1))
     scores = _with_base(node, votes(forest, leaves_reached(forest, x), aggregate, dtype), dtype)
-    return _as_f32(transformed(scores, post_transform(node)), dtype)
-
-
-def _as_f32(scores: Any, dtype: str) -> Any:
-    return scores if dtype == "f32" else relax["astype"](scores, dtype="f32")
+    return cast(transformed(scores, post_transform(node)), "f32")
 
 
 @register_onnx(_ML, "TreeEnsembleClassifier")
-def tree_ensemble_classifier(node: Node) -> Any:
+def tree_ensemble_classifier(node: Node) -> Outputs:
     labels, name = class_labels(node, "classlabels_int64s", "classlabels_strings"), post_transform(node)
     x, dtype = _data(node)
     forest = _forest(node, "class", len(labels))
@@ -117,7 +111,7 @@ def tree_ensemble_classifier(node: Node) -> Any:
     else:
         scores = _with_base(node, scores, dtype)
         label, scores = largest(scores, labels), transformed(scores, name)
-    return [label, _as_f32(scores, dtype)]
+    return [label, cast(scores, "f32")]
 
 
 def _of_one_class(
@@ -141,15 +135,14 @@ def _of_one_class(
 
 
 @register_onnx(_ML, "TreeEnsemble", since=5)
-def tree_ensemble(node: Node) -> Any:
+def tree_ensemble(node: Node) -> Outputs:
     aggregate, name = node.int("aggregate_function", 1), node.int("post_transform", 0)
     if not 0 <= aggregate < len(_AGGREGATES) or not 0 <= name < len(_TRANSFORMS):
         raise node.fail(f"there is no aggregate function {aggregate} or no transform {name}")
     x, dtype = _data(node)
     forest = _numbered_forest(node)
     scores = votes(forest, leaves_reached(forest, x), _AGGREGATES[aggregate], dtype)
-    scores, own = transformed(scores, _TRANSFORMS[name]), node.value(0).dtype
-    return scores if own == dtype else relax["astype"](scores, dtype=own)
+    return cast(transformed(scores, _TRANSFORMS[name]), node.value(0).dtype)
 
 
 def _numbered_forest(node: Node) -> Forest:

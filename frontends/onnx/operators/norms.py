@@ -5,24 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.core.symbols import SymExpr, equal
+from ....dialects.core.symbols import equal
 from ....dialects.relax import const, dialect
 from ....support.errors import RelaxError
-from ....support.suggest import counted
-from .. import sizes
-from ..dtypes import dtype_of
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
-from ..values import Value
-from .activations import shape_of
+from ..shapes import sizes
+from ..values import Outputs, Tensor, Value
 
 relax = dialect.ops
 
 _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
-
-
-def cast(x: Any, dtype: str) -> Any:
-    return x if Value(ssa=x).dtype == dtype else relax["astype"](x, dtype=dtype)
 
 
 def common_dtype(node: Node, *indices: int) -> str:
@@ -35,13 +29,13 @@ def common_dtype(node: Node, *indices: int) -> str:
 
 # ---- of batches ----
 @register_onnx("", "BatchNormalization")
-def batch_norm_is_test(node: Node) -> Any:
+def batch_norm_is_test(node: Node) -> Outputs:
     """Who wants the result only does not train, whatever the attribute says: often it was left out."""
     return _old_batch_norm(node, is_training=node.output_count > 1 and not node.int("is_test", 0))
 
 
 @register_onnx("", "BatchNormalization", since=7)
-def batch_norm_by_outputs(node: Node) -> Any:
+def batch_norm_by_outputs(node: Node) -> Outputs:
     """Who wants more than the result trains."""
     return _old_batch_norm(node, is_training=node.output_count > 1)
 
@@ -68,7 +62,7 @@ def _norm_of_places(node: Node, is_training: bool) -> Any:
 
 
 @register_onnx("", "BatchNormalization", since=14)
-def batch_norm(node: Node) -> Any:
+def batch_norm(node: Node) -> Outputs:
     return _batch_norm(node, bool(node.int("training_mode", 0)))[: node.output_count]
 
 
@@ -96,7 +90,7 @@ def _spatial_axes(node: Node) -> list[int]:
 
 
 @register_onnx("", "InstanceNormalization")
-def instance_norm(node: Node) -> Any:
+def instance_norm(node: Node) -> Outputs:
     operands = [node.tensor(index) for index in range(3)]
     return relax["nn.instance_norm"](
         *operands, channel_axis=1, axes=_spatial_axes(node), epsilon=node.float("epsilon", 1e-5)
@@ -104,7 +98,7 @@ def instance_norm(node: Node) -> Any:
 
 
 @register_onnx("", "GroupNormalization", since=18)
-def group_norm_by_group(node: Node) -> Any:
+def group_norm_by_group(node: Node) -> Outputs:
     """At first scales and biases were those of groups."""
     groups = _groups(node)
     channels = sizes.sizes_of(node.value(0))[1] if node.rank(0) > 1 else groups
@@ -117,7 +111,7 @@ def group_norm_by_group(node: Node) -> Any:
 
 
 @register_onnx("", "GroupNormalization", since=21)
-def group_norm(node: Node) -> Any:
+def group_norm(node: Node) -> Outputs:
     return _group_norm(node, node.tensor(1), node.tensor(2))
 
 
@@ -141,7 +135,7 @@ def _group_norm(node: Node, scale: Any, bias: Any) -> Any:
 
 
 @register_onnx("", "LayerNormalization")
-def layer_norm(node: Node) -> Any:
+def layer_norm(node: Node) -> Outputs:
     axis, epsilon = node.int("axis", -1), node.float("epsilon", 1e-5)
     return normalized_layers(node, node.tensor(0), 1, 2, axis, epsilon)[: node.output_count]
 
@@ -151,14 +145,14 @@ def normalized_layers(node: Node, x: Any, scale: int, bias: int, axis: int, epsi
 
     The result has the type of the scale, mean and inverse deviation that of 'stash_type'.
     """
-    axes, wide = _axes_from(x, axis), common_dtype(node, 0, scale, bias)
+    axes, wide = _axes_from(node, x, axis), common_dtype(node, 0, scale, bias)
     data = cast(x, wide)
     gamma = _along(cast(node.tensor(scale), wide), data, axes)
     beta = _along(cast(node.tensor(bias), wide), data, axes) if node.has(bias) else relax["zeros_like"](gamma)
     result = relax["nn.layer_norm"](data, gamma, beta, axes=axes, epsilon=epsilon, center=node.has(bias))
     outputs = [cast(result, node.value(scale).dtype)]
     if wanted(node, 1) or wanted(node, 2):
-        stash = dtype_of(node.int("stash_type", 1))
+        stash = node.dtype("stash_type", "f32")
         statistics = cast(x, stash if _WIDTH.get(stash, 0) > 1 else "f32")
         variance = relax["variance"](statistics, axis=axes, keepdims=True)
         inverse = relax["rsqrt"](relax["add"](variance, const(epsilon, Value(ssa=variance).dtype)))
@@ -170,13 +164,11 @@ def wanted(node: Node, output: int) -> bool:
     return output < node.output_count and bool(node.proto.output[output])
 
 
-def _axes_from(x: Any, axis: int) -> list[int]:
+def _axes_from(node: Node, x: Tensor, axis: int) -> list[int]:
     rank = Value(ssa=x).rank
     if rank is None:
         raise RelaxError("the rank of what is normalized is not known")
-    if not -rank <= axis < rank:
-        raise RelaxError(f"axis {axis} is none of the {counted(rank, 'dimension')} of what is normalized")
-    return list(range(axis % rank, rank))
+    return list(range(node.axis_of(axis, rank), rank))
 
 
 def _along(parameter: Any, data: Any, axes: list[int]) -> Any:
@@ -184,14 +176,10 @@ def _along(parameter: Any, data: Any, axes: list[int]) -> Any:
     shape, own = Value(ssa=data).shape, Value(ssa=parameter).shape
     if own is None or shape is None:
         return parameter
-    sizes = tuple(shape[axis] for axis in axes)
-    if len(own) == len(sizes) and not any(map(_is_broadcast, own, sizes)):
+    wanted = [shape[axis] for axis in axes]
+    if len(own) == len(wanted) and not any(map(_is_broadcast, own, wanted)):
         return parameter
-    if all(isinstance(size, (int, SymExpr)) for size in sizes):
-        return relax["broadcast_to"](parameter, sizes)
-    run_time = relax["shape_to_tensor"](relax["shape_of"](data))
-    tail = relax["strided_slice"](run_time, axes=[0], begin=[axes[0]], end=[len(shape)])
-    return relax["broadcast_to"](parameter, relax["tensor_to_shape"](tail))
+    return sizes.broadcast(parameter, [sizes.size_of(data, axis) for axis in axes])
 
 
 def _is_broadcast(size: Any, wanted: Any) -> bool:
@@ -200,7 +188,7 @@ def _is_broadcast(size: Any, wanted: Any) -> bool:
 
 
 @register_onnx("", ["RMSNormalization", "SimplifiedLayerNormalization"])
-def rms_norm(node: Node) -> Any:
+def rms_norm(node: Node) -> Outputs:
     axis, epsilon = node.int("axis", -1), node.float("epsilon", 1e-5)
     return normalized_by_squares(node, node.tensor(0), 1, axis, epsilon, inverse=1)
 
@@ -210,7 +198,7 @@ def normalized_by_squares(node: Node, x: Any, scale: int, axis: int, epsilon: fl
 
     The result has the type of the scale.
     """
-    axes, wide = _axes_from(x, axis), common_dtype(node, 0, scale)
+    axes, wide = _axes_from(node, x, axis), common_dtype(node, 0, scale)
     data = cast(x, wide)
     weight = _along(cast(node.tensor(scale), wide), data, axes)
     outputs = [cast(relax["nn.rms_norm"](data, weight, axes=axes, epsilon=epsilon), node.value(scale).dtype)]
@@ -218,13 +206,13 @@ def normalized_by_squares(node: Node, x: Any, scale: int, axis: int, epsilon: fl
         statistics = cast(x, "f32" if wide != "f64" else "f64")
         mean = relax["mean"](relax["square"](statistics), axis=axes, keepdims=True)
         root = relax["rsqrt"](relax["add"](mean, const(epsilon, Value(ssa=mean).dtype)))
-        outputs.append(cast(root, dtype_of(node.int("stash_type", 1))))
+        outputs.append(cast(root, node.dtype("stash_type", "f32")))
     return outputs
 
 
 # ---- others ----
 @register_onnx("", "LpNormalization")
-def lp_norm(node: Node) -> Any:
+def lp_norm(node: Node) -> Outputs:
     """Divided by the sum of absolute values or the root of the sum of squares; where that is 0, it stays 0."""
     x, axis, p, dtype = node.tensor(0), node.int("axis", -1), node.int("p", 2), node.value(0).dtype
     if p not in (1, 2):
@@ -236,7 +224,7 @@ def lp_norm(node: Node) -> Any:
 
 
 @register_onnx("", "MeanVarianceNormalization")
-def mean_variance_norm(node: Node) -> Any:
+def mean_variance_norm(node: Node) -> Outputs:
     x, axes = node.tensor(0), node.ints("axes", [0, 2, 3])
     centered = relax["subtract"](x, relax["mean"](x, axis=axes, keepdims=True))
     deviation = relax["std"](x, axis=axes, keepdims=True)
@@ -244,7 +232,7 @@ def mean_variance_norm(node: Node) -> Any:
 
 
 @register_onnx("", "LRN")
-def local_response_norm(node: Node) -> Any:
+def local_response_norm(node: Node) -> Outputs:
     """Divided by what the squares of neighbors in other channels give; their mean is a pooling over channels."""
     size, dtype, rank = node.int("size", 1), node.value(0).dtype, node.rank(0)
     x = node.tensor(0)
@@ -259,7 +247,7 @@ def local_response_norm(node: Node) -> Any:
     )
     means = relax["squeeze"](means, axis=[1])
     if rank != 3:
-        means = relax["squeeze"](means, axis=[2]) if rank == 2 else relax["reshape"](means, shape_of(node))
+        means = relax["squeeze"](means, axis=[2]) if rank == 2 else sizes.reshaped(means, sizes.sizes_of(node.value(0)))
     scaled = relax["multiply"](means, const(node.float("alpha", 1e-4), dtype))
     base = relax["add"](scaled, const(node.float("bias", 1.0), dtype))
     return relax["divide"](x, relax["power"](base, const(node.float("beta", 0.75), dtype)))

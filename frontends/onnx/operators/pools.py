@@ -10,9 +10,11 @@ from typing import Any
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
 from ....dialects.relax import const, dialect
+from ..graph_tensors import info_of
 from ..node import Node
 from ..registry import register_onnx
-from ..windows import Windows, info_of, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
+from ..values import Outputs
+from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
 
 relax = dialect.ops
 
@@ -40,7 +42,7 @@ def _pooled(node: Node, name: str, data: Any, windows: Windows, pads: Sequence[i
 
 
 @register_onnx("", "MaxPool")
-def max_pool(node: Node) -> Any:
+def max_pool(node: Node) -> Outputs:
     windows, dtype = _pool_windows(node), node.value(0).dtype
     data, pads = padded(node.tensor(0), windows, _lowest(dtype), dtype)
     result = _pooled(node, "max", data, windows, pads)
@@ -120,7 +122,7 @@ def _strided(tensor: Any, begin: Sequence[int], counts: Sequence[Any], strides: 
 
 
 @register_onnx("", "AveragePool")
-def average_pool(node: Node) -> Any:
+def average_pool(node: Node) -> Outputs:
     windows, dtype = _pool_windows(node), node.value(0).dtype
     counts_padding = bool(node.int("count_include_pad", 0))
     data, pads = padded(node.tensor(0), windows, 0, dtype)
@@ -133,7 +135,7 @@ def average_pool(node: Node) -> Any:
 
 
 @register_onnx("", "LpPool")
-def lp_pool(node: Node) -> Any:
+def lp_pool(node: Node) -> Outputs:
     """The p-norm of each window: its mean of powers times its size, so padding with 0 does not matter."""
     windows, dtype, power = _pool_windows(node), node.value(0).dtype, _power(node)
     if node.int("ceil_mode", 0):
@@ -172,7 +174,7 @@ def _root(sums: Any, power: float, dtype: str) -> Any:
 
 
 @register_onnx("", ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"])
-def global_pool(node: Node) -> Any:
+def global_pool(node: Node) -> Outputs:
     axes, dtype = list(range(2, node.rank(0))), node.value(0).dtype
     if node.op != "GlobalLpPool":
         return relax["max" if node.op == "GlobalMaxPool" else "mean"](node.tensor(0), axis=axes, keepdims=True)
@@ -181,7 +183,7 @@ def global_pool(node: Node) -> Any:
 
 
 @register_onnx("", "MaxUnpool")
-def max_unpool(node: Node) -> Any:
+def max_unpool(node: Node) -> Outputs:
     """Each maximum at its place in the whole result, which counts without what 'output_shape' adds."""
     shape, sizes = node.value(0).shape, spatial_sizes(node)
     kernel = node.ints("kernel_shape")

@@ -8,14 +8,16 @@ from typing import Any
 from ....bindings.patterns import defining_op
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 
 
 @register_onnx("", "MatMul")
-def matmul(node: Node) -> Any:
+def matmul(node: Node) -> Outputs:
     left, right = node.tensor(0), node.tensor(1)
     source = _matrix_before_transposition(right)
     if source is None or not 1 <= (node.value(0).rank or 0) <= len(_LETTERS):
@@ -37,7 +39,7 @@ def _is_turned(op: Any) -> bool:
 
 
 @register_onnx("", "Gemm")
-def gemm(node: Node) -> Any:
+def gemm(node: Node) -> Outputs:
     """alpha * A @ B + beta * C, where A and B may be transposed and C may be missing."""
     dtype = node.value(0).dtype
     left = relax["permute_dims"](node.tensor(0)) if node.int("transA", 0) else node.tensor(0)
@@ -65,19 +67,19 @@ def _scaled(node: Node, tensor: Any, name: str, dtype: str) -> Any:
 
 
 @register_onnx("", "Einsum")
-def einsum(node: Node) -> Any:
+def einsum(node: Node) -> Outputs:
     subscripts = node.string("equation", "").replace(" ", "")
     return relax["einsum"](*[node.tensor(index) for index in range(len(node.inputs))], subscripts=subscripts)
 
 
 @register_onnx("", "MatMulInteger")
-def matmul_integer(node: Node) -> Any:
+def matmul_integer(node: Node) -> Outputs:
     left, right = (shifted(node, index, index + 2, _beside_matrix(node, index + 2, index)) for index in (0, 1))
     return relax["matmul"](left, right, out_dtype="i32")
 
 
 @register_onnx("", "QLinearMatMul")
-def qlinear_matmul(node: Node) -> Any:
+def qlinear_matmul(node: Node) -> Outputs:
     left = shifted(node, 0, 2, _beside_matrix(node, 2, 0))
     right = shifted(node, 3, 5, _beside_matrix(node, 5, 1))
     product = relax["astype"](relax["matmul"](left, right, out_dtype="i32"), dtype="f32")
@@ -112,8 +114,8 @@ def shifted(node: Node, index: int, zero_point: int, is_column: bool = False) ->
     return relax["subtract"](relax["astype"](data, dtype="i32"), offset)
 
 
-def as_f32(node: Node, index: int) -> Any:
-    return node.tensor(index) if node.value(index).dtype == "f32" else relax["astype"](node.tensor(index), dtype="f32")
+def as_f32(node: Node, index: int = 0) -> Tensor:
+    return cast(node.tensor(index), "f32")
 
 
 def requantized(node: Node, real: Any, scale: int, zero_point: int) -> Any:

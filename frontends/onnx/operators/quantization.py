@@ -7,10 +7,10 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
-from ....support.errors import RelaxError
-from ..dtypes import dtype_of
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs, Tensor
 
 relax = dialect.ops
 # Since this version the division is as precise as the scale, or as an attribute asks.
@@ -18,21 +18,17 @@ _PRECISE_SINCE = 23
 
 
 @register_onnx("", "QuantizeLinear")
-def quantize(node: Node) -> Any:
+def quantize(node: Node) -> Outputs:
     target = _quantized_dtype(node)
     data, scale = node.tensor(0), node.tensor(1)
     zero_point = node.tensor(2) if node.has(2) else const(0, target)
     keeps_infinities = target.startswith("f8") and not node.int("saturate", 1)
     precision = _precision(node)
     if not (_is_blocked(node) or keeps_infinities or precision != "f32"):
-        return relax["quantize"](
-            _cast(data, node.value(0).dtype, "f32"), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target
-        )
+        return relax["quantize"](cast(data, "f32"), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
     scale = _spread(node, 1, scale)
-    quotient = relax["divide"](
-        _cast(data, node.value(0).dtype, precision), _cast(scale, node.value(1).dtype, precision)
-    )
-    total = _cast(quotient, precision, "f32")
+    quotient = relax["divide"](cast(data, precision), cast(scale, precision))
+    total = cast(quotient, "f32")
     if node.has(2):
         offset = relax["astype"](_spread(node, 2, zero_point), dtype="f32")
         total = relax["add"](total if is_float(target) else relax["round"](total), offset)
@@ -49,11 +45,8 @@ def _quantized_dtype(node: Node) -> str:
 
 
 def _attribute_dtype(node: Node, name: str) -> str | None:
-    number = node.int(name, 0)
-    try:
-        return dtype_of(number) if number else None
-    except RelaxError as error:
-        raise node.fail(error.message, name) from None
+    """0 says that nothing is asked for."""
+    return node.dtype(name) if node.int(name, 0) else None
 
 
 def _precision(node: Node) -> str:
@@ -63,25 +56,16 @@ def _precision(node: Node) -> str:
     return precision if precision in ("f16", "bf16", "f64") else "f32"
 
 
-def _cast(tensor: Any, dtype: str, target: str) -> Any:
-    return tensor if dtype == target else relax["astype"](tensor, dtype=target)
-
-
 def _real(node: Node, index: int) -> Any:
     """Scales of a type that the operators calculate with."""
     dtype = node.value(index).dtype
-    return node.tensor(index) if dtype in ("f16", "bf16") else _cast(node.tensor(index), dtype, "f32")
+    return node.tensor(index) if dtype in ("f16", "bf16") else cast(node.tensor(index), "f32")
 
 
 def _axis(node: Node) -> int:
     """The axis of several scales; a vector has but one."""
-    rank = node.rank(0)
-    axis: int = node.int("axis", 1)
-    if rank < 2 or node.version < 13:
-        return 0
-    if not -rank <= axis < rank:
-        raise node.fail(f"attribute 'axis' must be from {-rank} to {rank - 1}, got {axis}", "axis")
-    return axis % rank
+    rank, axis = node.rank(0), node.int("axis", 1)
+    return 0 if rank < 2 or node.version < 13 else node.axis_of(axis, rank)
 
 
 def _is_blocked(node: Node) -> bool:
@@ -105,7 +89,7 @@ def _spread(node: Node, index: int, tensor: Any) -> Any:
 
 
 @register_onnx("", "DequantizeLinear")
-def dequantize(node: Node) -> Any:
+def dequantize(node: Node) -> Outputs:
     dtype = node.value(0).dtype
     target = _attribute_dtype(node, "output_dtype") or node.value(1).dtype
     if target not in ("f32", "f16", "bf16"):
@@ -117,12 +101,12 @@ def dequantize(node: Node) -> Any:
     if node.has(2):
         offset = relax["astype"](_spread(node, 2, node.tensor(2)), dtype="f32")
         difference = relax["subtract"](difference, offset)
-    scale = _cast(_spread(node, 1, node.tensor(1)), node.value(1).dtype, "f32")
-    return _cast(relax["multiply"](difference, scale), "f32", target)
+    scale = cast(_spread(node, 1, node.tensor(1)), "f32")
+    return cast(relax["multiply"](difference, scale), target)
 
 
 @register_onnx("", "DynamicQuantizeLinear")
-def dynamic_quantize(node: Node) -> list[Any]:
+def dynamic_quantize(node: Node) -> list[Tensor]:
     """The scale makes bytes of the range of the data and 0."""
     data, zero = node.tensor(0), const(0.0, "f32")
     low = relax["minimum"](relax["min"](data), zero)

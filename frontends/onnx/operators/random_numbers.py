@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.relax import const, dialect
-from ....support.errors import RelaxError
-from ..dtypes import dtype_of
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs
 
 relax = dialect.ops
 
@@ -40,20 +40,13 @@ def _finite(node: Node, name: str, value: float) -> float:
     return value
 
 
-def _dtype(node: Node, default: str) -> str:
-    try:
-        return dtype_of(node.int("dtype")) if node.has_attribute("dtype") else default
-    except RelaxError as error:
-        raise node.fail(error.message, "dtype") from None
-
-
 @register_onnx("", ["RandomNormal", "RandomUniform"])
-def random(node: Node) -> Any:
+def random(node: Node) -> Outputs:
     return _drawn(node, node.ints("shape"), "f32")
 
 
 @register_onnx("", ["RandomNormalLike", "RandomUniformLike"])
-def random_like(node: Node) -> Any:
+def random_like(node: Node) -> Outputs:
     return _drawn(node, node.value(0).shape, node.value(0).dtype)
 
 
@@ -64,21 +57,20 @@ def _drawn(node: Node, shape: Sequence[Any] | None, default: str) -> Any:
     if "Normal" in node.op and second < 0:
         raise node.fail(f"attribute 'scale' must be 0 or more, got {second}", "scale")
     numbers = (state.normal if "Normal" in node.op else state.uniform)(first, second, sizes)
-    return const(numbers, _dtype(node, default))
+    return const(numbers, node.dtype("dtype", default))
 
 
 @register_onnx("", "Bernoulli")
-def bernoulli(node: Node) -> Any:
+def bernoulli(node: Node) -> Outputs:
     """1 with the probability that the input gives, else 0."""
     dtype = node.value(0).dtype
     state, shape = random_state(node, node.value(0).shape)
     is_one = relax["less"](const(state.uniform(0.0, 1.0, shape), dtype), node.tensor(0))
-    result = _dtype(node, dtype)
-    return is_one if result == "i1" else relax["astype"](is_one, dtype=result)
+    return cast(is_one, node.dtype("dtype", dtype))
 
 
 @register_onnx("", "Multinomial")
-def multinomial(node: Node) -> Any:
+def multinomial(node: Node) -> Outputs:
     """Classes by the logarithms of their probabilities, which need not add up to 1."""
     import numpy
 
@@ -89,5 +81,5 @@ def multinomial(node: Node) -> Any:
     uniform = const(state.uniform(0.0, 1.0, (batch * count, 1)), "f32")
     rows = const(numpy.repeat(numpy.arange(batch), count).reshape(-1, 1), "i64")
     probabilities = relax["nn.softmax"](relax["astype"](node.tensor(0), dtype="f32"), axis=1)
-    drawn = relax["multinomial_from_uniform"](probabilities, uniform, rows, dtype=_dtype(node, "i32"))
+    drawn = relax["multinomial_from_uniform"](probabilities, uniform, rows, dtype=node.dtype("dtype", "i32"))
     return relax["reshape"](drawn, (batch, count))

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.relax import const, dialect
-from ..loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_regions import as_info, scalar_of
+from ..graph_tensors import part
 from ..node import Node
-from ..regions import as_info, scalar_of
 from ..registry import register_onnx
-from ..values import Value, known
+from ..shapes.sizes import as_tensor, is_known, size_of, zeros
+from ..values import Outputs, Value, known
 from .recurrent_activations import Activation, activations_of
-from .run_time_sizes import as_tensor, is_run_time, size_of, zeros
 
 relax = dialect.ops
 
@@ -116,17 +117,17 @@ class LstmCell(Cell):
 
 
 @register_onnx("", "RNN")
-def rnn(node: Node) -> Any:
+def rnn(node: Node) -> Outputs:
     return _Recurrent(node, Cell).outputs()
 
 
 @register_onnx("", "GRU")
-def gru(node: Node) -> Any:
+def gru(node: Node) -> Outputs:
     return _Recurrent(node, GruCell).outputs()
 
 
 @register_onnx("", "LSTM")
-def lstm(node: Node) -> Any:
+def lstm(node: Node) -> Outputs:
     return _Recurrent(node, LstmCell).outputs()
 
 
@@ -211,10 +212,10 @@ class _Recurrent:
         """A state of the batch's size, which is checked when the model runs where the graph cannot tell."""
         node, batch = self.node, size_of(self.data, 1)
         if not node.has(input_):
-            return zeros(node.value(0).dtype, batch, self.size)
+            return zeros([batch, self.size], node.value(0).dtype)
         taken = part(node.tensor(input_), 1 if self.batch_first else 0, index, index + 1, drop=True)
         info = Value(ssa=taken).info
-        return as_info(taken, info.with_shape((None if is_run_time(batch) else batch, self.size)))
+        return as_info(taken, info.with_shape((batch if is_known(batch) else None, self.size)))
 
     def _step(self, cell: Cell, from_input: Any, states: list[Any], turn: Any) -> tuple[list[Any], Any]:
         """The states after a step, and its row."""
@@ -244,15 +245,9 @@ class _Recurrent:
             return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
 
         steps, given = self.shape[0], [Value(ssa=state) for state in states]
-        count = scalar_of(self.node, Value(ssa=as_tensor(size_of(self.data, 0))))
+        count = scalar_of(self.node, Value(ssa=as_tensor([size_of(self.data, 0)])))
         after, rows = build_loop(Loop(self.node, step, count, is_short=is_few(steps)), given)
         return of_length(rows, steps)[0].ssa, [state.ssa for state in after]
-
-
-def part(tensor: Any, axis: int, begin: int, end: int, drop: bool = False) -> Any:
-    """Some of a tensor along an axis; an axis of one element can be dropped."""
-    taken = relax["strided_slice"](tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
-    return relax["squeeze"](taken, axis=[axis]) if drop else taken
 
 
 def _of_direction(tensor: Any, index: int) -> Any:

@@ -6,23 +6,22 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import dialect
-from ....support.suggest import counted
-from .. import sizes
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
-from ..values import Value
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Outputs, Value
 
 relax = dialect.ops
 
 
 @register_onnx("", "NonZero")
-def non_zero(node: Node) -> Any:
+def non_zero(node: Node) -> Outputs:
     return relax["nonzero"](node.tensor(0))
 
 
 @register_onnx("", "Compress")
-def compress(node: Node) -> Any:
+def compress(node: Node) -> Outputs:
     """The slices along an axis, or the elements, for which a condition is true; it may be too short."""
     chosen = relax["squeeze"](relax["nonzero"](node.tensor(1)), axis=0)
     if node.has_attribute("axis"):
@@ -31,7 +30,7 @@ def compress(node: Node) -> Any:
 
 
 @register_onnx("", "Unique")
-def unique(node: Node) -> Any:
+def unique(node: Node) -> Outputs:
     names = [*node.proto.output, "", "", ""]
     asked = [bool(name) for name in names[1:4]]
     axis = {"axis": node.int("axis")} if node.has_attribute("axis") else {}
@@ -45,24 +44,20 @@ def unique(node: Node) -> Any:
 
 
 @register_onnx("", "TopK")
-def top_k_of_attribute(node: Node) -> Any:
+def top_k_of_attribute(node: Node) -> Outputs:
     return _top_k(node, node.int("k", 0))
 
 
 @register_onnx("", "TopK", since=10)
-def top_k(node: Node) -> Any:
+def top_k(node: Node) -> Outputs:
     return _top_k(node, sizes.input_size(node, 1))
 
 
 def _top_k(node: Node, k: Size) -> Any:
     """Always in order, which an attribute of newer versions need not ask for."""
-    axis, rank = node.int("axis", -1), node.rank(0)
-    if not -rank <= axis < rank:
-        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
+    axis = node.axis(node.rank(0), -1)
     order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}
     if isinstance(k, int) and k > 0:
         return list(relax["topk"](node.tensor(0), k=k, **order))
     # All of them in order, then the first ones.
-    return [
-        sizes.sliced(Value(ssa=each), {axis % rank: (0, k, 1)}) for each in relax["topk"](node.tensor(0), k=0, **order)
-    ]
+    return [sizes.sliced(Value(ssa=each), {axis: (0, k, 1)}) for each in relax["topk"](node.tensor(0), k=0, **order)]

@@ -6,37 +6,56 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from ....dialects.core.infos import TensorInfo
 from ....dialects.relax import const, dialect
-from ..choosing import erased, inserted, item_at, place_of, require
-from ..dtypes import dtype_of
-from ..long_sequences import (
-    concatenated_at_run_time,
-    erase_at_run_time,
-    insert_at_run_time,
-    item_at_run_time,
-    split_at_run_time,
+from ..control.flattening import build_any_loop
+from ..control.run_time_items import erased, inserted, item_at, place_of, require
+from ..control.run_time_sequences import (
+    all_joined,
+    appended,
+    erased_at_run_time,
+    inserted_at_run_time,
+    joined_item,
+    joined_length,
+    length_of,
 )
+from ..control.scf_loops import Loop, Turn, build_loop
+from ..control.scf_regions import as_info, scalar_of
+from ..graph_tensors import with_first_at
 from ..node import Node
 from ..registry import register_onnx
-from ..run_time_sequences import length_of
-from ..sizes import as_tensor, element, input_size, integers, sizes_of, sliced
-from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from ..shapes.sizes import (
+    as_tensor,
+    divided,
+    element,
+    input_size,
+    integers,
+    is_known,
+    larger,
+    minus,
+    plus,
+    sizes_of,
+    sliced,
+    smaller,
+    times,
+)
+from ..values import EmptyOptional, Outputs, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
 
 relax = dialect.ops
 
 
 @register_onnx("", "SequenceConstruct")
-def sequence_construct(node: Node) -> Any:
+def sequence_construct(node: Node) -> Outputs:
     return SequenceValue([node.value(index) for index in range(len(node.inputs))])
 
 
 @register_onnx("", "SequenceEmpty")
-def sequence_empty(node: Node) -> Any:
-    return SequenceValue([], dtype_of(node.int("dtype", 1)))
+def sequence_empty(node: Node) -> Outputs:
+    return SequenceValue([], node.dtype("dtype", "f32"))
 
 
 @register_onnx("", "SequenceLength")
-def sequence_length(node: Node) -> Any:
+def sequence_length(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
         return length_of(held)
@@ -44,11 +63,11 @@ def sequence_length(node: Node) -> Any:
 
 
 @register_onnx("", "SequenceAt")
-def sequence_at(node: Node) -> Any:
+def sequence_at(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
         return item_at_run_time(node, held, 1)
-    items, place = node.sequence(0).items, _place(node, 1)
+    items, place = node.sequence(0).items, node.number(1)
     if place is not None:
         return items[_in_range(node, place, len(items), len(items))]
     if not items:
@@ -61,14 +80,14 @@ def sequence_at(node: Node) -> Any:
 
 
 @register_onnx("", "SequenceInsert")
-def sequence_insert(node: Node) -> Any:
+def sequence_insert(node: Node) -> Outputs:
     held, new = node.held(0), node.value(1)
     if isinstance(held, RunTimeSequence):
         return insert_at_run_time(node, held, new, 2)
     items = list(node.sequence(0).items)
     if items and items[0].dtype != new.dtype:
         raise node.fail(f"a tensor of {new.dtype} cannot be inserted into a sequence of {items[0].dtype}")
-    place = _place(node, 2) if node.has(2) else len(items)
+    place = node.number(2) if node.has(2) else len(items)
     if place is None:
         return SequenceValue(inserted(node, items, new, place_of(node, 2, len(items), len(items) + 1)))
     items.insert(_in_range(node, place, len(items), len(items) + 1), new)
@@ -76,7 +95,7 @@ def sequence_insert(node: Node) -> Any:
 
 
 @register_onnx("", "SequenceErase")
-def sequence_erase(node: Node) -> Any:
+def sequence_erase(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
         return erase_at_run_time(node, held, 1)
@@ -84,7 +103,7 @@ def sequence_erase(node: Node) -> Any:
     items = list(sequence.items)
     if not items:
         raise node.fail("the sequence has no item to erase")
-    place = _place(node, 1) if node.has(1) else len(items) - 1
+    place = node.number(1) if node.has(1) else len(items) - 1
     if place is None:
         return SequenceValue(erased(node, items, place_of(node, 1, len(items), len(items))), sequence.dtype)
     del items[_in_range(node, place, len(items), len(items))]
@@ -92,7 +111,7 @@ def sequence_erase(node: Node) -> Any:
 
 
 @register_onnx("", "ConcatFromSequence")
-def concat_from_sequence(node: Node) -> Any:
+def concat_from_sequence(node: Node) -> Outputs:
     held, axis = node.held(0), node.int("axis")
     if axis is None:
         raise node.fail("attribute 'axis' is missing", "axis")
@@ -111,7 +130,7 @@ def concat_from_sequence(node: Node) -> Any:
 
 
 @register_onnx("", "SplitToSequence")
-def split_to_sequence(node: Node) -> Any:
+def split_to_sequence(node: Node) -> Outputs:
     axis = node.int("axis", 0) % max(node.rank(0), 1)
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
@@ -161,11 +180,6 @@ def _split_at_run_time(node: Node, axis: int) -> list[Any]:
     return [sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
 
 
-def _place(node: Node, index: int) -> int | None:
-    numbers = node.numbers(index)
-    return None if numbers is None else numbers[0]
-
-
 def _in_range(node: Node, place: int, length: int, end: int) -> int:
     """A position from the front; negative ones count from behind."""
     found = place + length if place < 0 else place
@@ -178,12 +192,12 @@ def _in_range(node: Node, place: int, length: int, end: int) -> int:
 
 
 @register_onnx("", "Optional")
-def optional(node: Node) -> Any:
+def optional(node: Node) -> Outputs:
     return node.held(0) if node.has(0) else EmptyOptional()
 
 
 @register_onnx("", "OptionalHasElement")
-def optional_has_element(node: Node) -> Any:
+def optional_has_element(node: Node) -> Outputs:
     if not node.has(0):
         return known(False, "i1")
     held = node.held(0)
@@ -191,7 +205,7 @@ def optional_has_element(node: Node) -> Any:
 
 
 @register_onnx("", "OptionalGetElement")
-def optional_get_element(node: Node) -> Any:
+def optional_get_element(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, EmptyOptional):
         raise node.fail("the optional holds nothing")
@@ -200,3 +214,84 @@ def optional_get_element(node: Node) -> Any:
     present = held.present.ssa
     require(node, present if held.present.rank == 0 else relax["reshape"](present, ()), "the optional holds nothing")
     return held.held
+
+
+# ---- sequences whose length only the run tells ----
+
+
+def item_at_run_time(node: Node, sequence: RunTimeSequence, index: int) -> Any:
+    """The item at the position that an input tells."""
+    place = node.number(index)
+    if place is not None and 0 <= place < len(sequence.items):
+        return sequence.items[place]
+    length = length_of(sequence)
+    return joined_item(all_joined(node, sequence), place_of(node, index, length, length))
+
+
+def insert_at_run_time(node: Node, sequence: RunTimeSequence, new: Value, index: int) -> Any:
+    """Another tensor at the position that an input tells, at the end without one."""
+    if not node.has(index):
+        return appended(node, sequence, new)
+    length = length_of(sequence)
+    end = relax["add"](length, const(1, "i64"))
+    return inserted_at_run_time(node, sequence, new, place_of(node, index, length, end))
+
+
+def erase_at_run_time(node: Node, sequence: RunTimeSequence, index: int) -> Any:
+    """Without the tensor at the position that an input tells, without the last one if there is no such input."""
+    length = length_of(sequence)
+    if node.has(index):
+        return erased_at_run_time(node, sequence, place_of(node, index, length, length))
+    require(node, relax["greater"](length, const(0, "i64")), "the sequence has no item to erase")
+    return erased_at_run_time(node, sequence, relax["subtract"](length, const(1, "i64")))
+
+
+def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Any:
+    whole = all_joined(node, sequence)
+    length = joined_length(whole)
+    require(node, relax["greater"](length, const(0, "i64")), "the sequence is empty")
+    return _stacked(node, whole, length, axis) if new_axis else _concatenated(node, whole, length, axis)
+
+
+def _stacked(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Any:
+    def step(_: Any, index: Value, __: list[Any]) -> Turn:
+        return Turn([], [joined_item(whole, index.ssa)])
+
+    _, (rows,) = build_loop(Loop(node, step, scalar_of(node, Value(ssa=length))), [])
+    return with_first_at(rows.ssa, axis)
+
+
+def _concatenated(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Any:
+    def step(_: Any, index: Value, states: list[Any]) -> Turn:
+        item = joined_item(whole, relax["add"](index.ssa, const(1, "i64")))
+        return Turn([Value(ssa=relax["concat"](states[0].ssa, item.ssa, axis=axis))], [])
+
+    others = scalar_of(node, Value(ssa=relax["subtract"](length, const(1, "i64"))))
+    (joined,), _ = build_loop(Loop(node, step, others), [joined_item(whole, const(0, "i64"))])
+    return joined
+
+
+def split_at_run_time(node: Node, axis: int, length: Any, squeezed: bool) -> Any:
+    """Parts of one length, a size, along an axis: how many only the run tells."""
+    value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
+    size = sizes_of(value)[axis]
+    if not is_known(length):
+        is_positive = relax["reshape"](relax["greater"](length, const([0], "i64")), ())
+        require(node, is_positive, "the length of the parts must be positive")
+    count = divided(plus(size, minus(length, 1)), larger(length, 1))
+
+    def step(_: Any, index: Value, states: list[Any]) -> Turn:
+        begin = times(relax["reshape"](index.ssa, (1,)), length)
+        part = sliced(value, {axis: (begin, smaller(plus(begin, length), size), 1)})
+        if squeezed:
+            part = relax["squeeze"](as_info(part, _with_one(part, axis)), axis=[axis])
+        return Turn([appended(node, states[0], Value(ssa=part))], [])
+
+    turns = scalar_of(node, Value(ssa=as_tensor([count])))
+    (parts,), _ = build_any_loop(Loop(node, step, turns), [SequenceValue([], value.dtype)])
+    return parts
+
+
+def _with_one(tensor: Any, axis: int) -> TensorInfo:
+    info = Value(ssa=tensor).info
+    return info.with_shape([1 if place == axis else size for place, size in enumerate(info.shape or ())])

@@ -9,20 +9,19 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
-from .. import sizes
-from ..branches import build_branches
-from ..dtypes import dtype_of
-from ..fourier import Transform, along_run_time_axis, transformed
+from ..control.scf_branches import build_branches
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
-from ..values import Value
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Outputs, Value
+from .signal_fourier import Transform, along_run_time_axis, transformed
 
 relax = dialect.ops
 
 
 @register_onnx("", "DFT")
-def dft(node: Node) -> Any:
+def dft(node: Node) -> Outputs:
     rank, parts = node.rank(0), (node.value(0).shape or ())[-1]
     if parts not in (1, 2) or rank < 2:
         raise node.fail("the last dimension must hold real parts (size 1), or real and imaginary ones (size 2)")
@@ -37,10 +36,10 @@ def dft(node: Node) -> Any:
             node.tensor(0)  # a constant is made in front of the branches
             return _along_one_of(node, range(rank - 1), transform_of)
         return along_run_time_axis(node.value(0), sizes.integers(node, 2), transform_of)
-    axis = node.int("axis", 1) if node.version < 20 else _size(node, 2, -2)
-    if not -rank <= axis < rank or axis % rank == rank - 1:
+    axis = node.axis_of(node.int("axis", 1) if node.version < 20 else _size(node, 2, -2), rank)
+    if axis == rank - 1:
         raise node.fail(f"axis {axis} must be one of the {rank - 1} in front of the last one", "axis")
-    return _along(node, axis % rank, transform_of)
+    return _along(node, axis, transform_of)
 
 
 def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Any:
@@ -74,7 +73,7 @@ def _size(node: Node, index: int, default: Size) -> Size:
 
 
 @register_onnx("", "STFT")
-def stft(node: Node) -> Any:
+def stft(node: Node) -> Outputs:
     """The transforms of frames that start step by step: [batch, frames, frequencies, 2]."""
     shape = node.value(0).shape
     parts = 1 if shape is None or len(shape) == 2 else shape[-1]
@@ -109,17 +108,17 @@ def _places(frames: Size, step: Size, length: Size) -> Any:
 
 
 @register_onnx("", "MelWeightMatrix")
-def mel_weight_matrix(node: Node) -> Any:
+def mel_weight_matrix(node: Node) -> Outputs:
     """Triangles over the spectrum's bins, whose corners are evenly spaced in mel."""
     import numpy
 
-    held = [node.constant(index) for index in range(5)]
-    dtype = dtype_of(node.int("output_datatype", 1))
+    held = [node.scalar(index) for index in range(5)]
+    dtype = node.dtype("output_datatype", "f32")
     if not is_float(dtype):
         raise node.fail("the weights must be floats", "output_datatype")
     if any(each is None for each in held):
         return relax["astype"](_run_time_triangles(node), dtype=dtype)
-    bands, length, rate, low, high = (each.ravel()[0] for each in held)
+    bands, length, rate, low, high = held
     mel_low, mel_high = (2595 * math.log10(1 + float(hertz) / 700) for hertz in (low, high))
     corners = numpy.arange(int(bands) + 2) * ((mel_high - mel_low) / (int(bands) + 2)) + mel_low
     hertz = 700 * (10 ** (corners / 2595) - 1)

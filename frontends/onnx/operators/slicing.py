@@ -9,11 +9,12 @@ from typing import Any
 from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN
 from ....support.suggest import counted
-from .. import sizes
+from ..graph_tensors import along_axis
 from ..node import Node
 from ..registry import register_onnx
-from ..sizes import Size
-from ..values import Value
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Outputs, Value
 
 relax = dialect.ops
 
@@ -25,13 +26,13 @@ _LEAST_OPEN = 2**31 - 1
 
 
 @register_onnx("", "Slice")
-def slice_by_attributes(node: Node) -> Any:
+def slice_by_attributes(node: Node) -> Outputs:
     begins, ends = node.ints("starts", []), node.ints("ends", [])
     return _sliced(node, begins, ends, node.ints("axes", list(range(len(begins)))), [1] * len(begins))
 
 
 @register_onnx("", "Slice", since=10)
-def slice_(node: Node) -> Any:
+def slice_(node: Node) -> Outputs:
     count = sizes.input_length(node, 1)
     axes = node.numbers(3) if node.has(3) else tuple(range(count))
     steps = node.numbers(4) if node.has(4) else (1,) * count
@@ -96,13 +97,13 @@ _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wr
 
 
 @register_onnx("", "Pad")
-def pad_by_attributes(node: Node) -> Any:
+def pad_by_attributes(node: Node) -> Outputs:
     widths = node.ints("pads", node.ints("paddings", []))
     return _padded(node, widths, list(range(node.rank(0))), node.float("value", 0.0))
 
 
 @register_onnx("", "Pad", since=11)
-def pad(node: Node) -> Any:
+def pad(node: Node) -> Outputs:
     rank, has_axes = node.rank(0), node.version >= 18 and node.has(3)
     axes = node.numbers(3) if has_axes else tuple(range(rank))
     widths = sizes.input_sizes(node, 1) if axes is not None else _widths_at_run_time(node, rank)
@@ -112,8 +113,7 @@ def pad(node: Node) -> Any:
 
 def _fill(node: Node, index: int) -> Any:
     """A number where it is known and an attribute holds it, else a 0-D tensor."""
-    held = node.constant(index)
-    number = None if held is None else held.item()
+    number = node.scalar(index)
     if number is None or (isinstance(number, int) and number >= 2**63):
         return relax["reshape"](node.tensor(index), ())
     return int(number) if isinstance(number, bool) else number
@@ -130,9 +130,7 @@ def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
 
 def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: Any) -> Any:
     """`value` is a number, or a 0-D tensor."""
-    mode, rank = _MODES.get(node.string("mode", "constant")), node.rank(0)
-    if mode is None:
-        raise node.fail(f"attribute 'mode' must be one of {', '.join(_MODES)}", "mode")
+    mode, rank = _MODES[node.choice("mode", "constant", _MODES)], node.rank(0)
     if len(widths) != 2 * len(axes) or any(not -rank <= axis < rank for axis in axes):
         raise node.fail(
             f"{counted(len(widths), 'width')} for axes {tuple(axes)} do not fit data with {counted(rank, 'dimension')}",
@@ -161,9 +159,7 @@ def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str,
     taken = relax["take"](value.ssa, _source(places, size, mode), axis=axis)
     if mode == "constant":
         is_inside = relax["logical_and"](relax["greater_equal"](places, const(0, "i64")), relax["less"](places, size))
-        behind = list(range(1, len(own) - axis))
-        is_inside = relax["expand_dims"](is_inside, axis=behind) if behind else is_inside
-        taken = relax["where"](is_inside, taken, fill)
+        taken = relax["where"](along_axis(is_inside, axis, len(own)), taken, fill)
     return sizes.stated(taken, [*own[:axis], count, *own[axis + 1 :]])
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ....dialects.relax import const, dialect
+from ..graph_tensors import cast
 from ..node import Node
 from ..registry import register_onnx
+from ..values import Outputs
 
 relax = dialect.ops
 
@@ -50,10 +52,6 @@ class _Tensor:
     def times(self, x: Any, factor: float) -> Any:
         return relax["multiply"](x, const(factor, self.dtype))
 
-    def like(self, x: Any, dtype: str) -> Any:
-        """A scalar of another type as one of this tensor's."""
-        return x if dtype == self.dtype else relax["astype"](x, dtype=self.dtype)
-
     def regularized(self, x: Any, gradient: Any, coefficient: float) -> Any:
         return gradient if coefficient == 0.0 else relax["add"](self.times(x, coefficient), gradient)
 
@@ -73,7 +71,7 @@ def _for_each(node: Node, kinds: int, update: Callable[..., list[Any]]) -> list[
 
 
 @register_onnx(_DOMAIN, "Adagrad")
-def adagrad(node: Node) -> Any:
+def adagrad(node: Node) -> Outputs:
     step = _Step(node)
     slowed = relax["add"](relax["multiply"](step.count_as_number(), step.scalar(step.number("decay_factor", 0.0))),
                           step.scalar(1.0))  # fmt: skip
@@ -83,14 +81,14 @@ def adagrad(node: Node) -> Any:
         gradient = t.regularized(x, gradient, step.number("norm_coefficient", 0.0))
         squares = relax["add"](squares, relax["square"](gradient))
         scale = relax["add"](relax["sqrt"](squares), const(step.number("epsilon", 1e-6), t.dtype))
-        change = relax["divide"](relax["multiply"](t.like(rate, step.rate_dtype), gradient), scale)
+        change = relax["divide"](relax["multiply"](cast(rate, t.dtype), gradient), scale)
         return [relax["subtract"](x, change), squares]
 
     return _for_each(node, 3, update)
 
 
 @register_onnx(_DOMAIN, "Adam")
-def adam(node: Node) -> Any:
+def adam(node: Node) -> Outputs:
     step = _Step(node)
     alpha, beta = step.number("alpha", 0.9), step.number("beta", 0.999)
     rate = _adam_rate(step, alpha, beta)
@@ -100,7 +98,7 @@ def adam(node: Node) -> Any:
         mean = relax["add"](t.times(mean, alpha), t.times(gradient, 1 - alpha))
         squares = relax["add"](t.times(squares, beta), t.times(relax["square"](gradient), 1 - beta))
         scale = relax["add"](relax["sqrt"](squares), const(step.number("epsilon", 1e-6), t.dtype))
-        change = relax["divide"](relax["multiply"](t.like(rate, step.rate_dtype), mean), scale)
+        change = relax["divide"](relax["multiply"](cast(rate, t.dtype), mean), scale)
         after = step.number("norm_coefficient_post", 0.0)
         x = relax["subtract"](x, change)
         return [x if after == 0.0 else t.times(x, 1 - after), mean, squares]
@@ -117,18 +115,16 @@ def _adam_rate(step: _Step, alpha: float, beta: float) -> Any:
 
 
 @register_onnx(_DOMAIN, "Momentum")
-def momentum(node: Node) -> Any:
-    step, mode = _Step(node), node.string("mode", "")
-    if mode not in ("standard", "nesterov"):
-        raise node.fail(f"attribute 'mode' must be standard or nesterov, got '{mode}'", "mode")
+def momentum(node: Node) -> Outputs:
+    step, mode = _Step(node), node.choice("mode", "", ("standard", "nesterov"))
     alpha = step.number("alpha")
     beta = relax["where"](step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
 
     def update(t: _Tensor, x: Any, gradient: Any, momentum: Any) -> list[Any]:
         gradient = t.regularized(x, gradient, step.number("norm_coefficient"))
-        scaled = relax["multiply"](t.like(beta, step.rate_dtype), gradient)
+        scaled = relax["multiply"](cast(beta, t.dtype), gradient)
         momentum = relax["add"](t.times(momentum, alpha), scaled)
         direction = relax["add"](gradient, t.times(momentum, alpha)) if mode == "nesterov" else momentum
-        return [relax["subtract"](x, relax["multiply"](t.like(step.rate, step.rate_dtype), direction)), momentum]
+        return [relax["subtract"](x, relax["multiply"](cast(step.rate, t.dtype), direction)), momentum]
 
     return _for_each(node, 3, update)

@@ -9,16 +9,18 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....dialects.relax import const, dialect
-from ..columns import added_blocks
+from ..graph_tensors import cast, joined
 from ..node import Node
 from ..registry import register_onnx
-from ..windows import kernel_of, per_dimension
+from ..values import Outputs
+from .sliding_windows import kernel_of, per_dimension
+from .vision_col2im import added_blocks
 
 relax = dialect.ops
 
 
 @register_onnx("", "NonMaxSuppression")
-def non_max_suppression(node: Node) -> Any:
+def non_max_suppression(node: Node) -> Outputs:
     """Without a number of boxes there are none, without a threshold for scores all of them count.
 
     ONNX's boxes go that overlap by more than the threshold, the operator's by as much: it gets the next number.
@@ -49,14 +51,10 @@ def _corners(boxes: Any, dtype: str) -> Any:
 
 
 @register_onnx("", "RoiAlign")
-def roi_align(node: Node) -> Any:
-    mode = node.string("mode", "avg")
-    if mode not in ("avg", "max"):
-        raise node.fail(f"attribute 'mode' must be avg or max, got '{mode}'", "mode")
+def roi_align(node: Node) -> Outputs:
+    mode = node.choice("mode", "avg", ("avg", "max"))
     default = "half_pixel" if node.version >= 16 else "output_half_pixel"
-    coordinates = node.string("coordinate_transformation_mode", default)
-    if coordinates not in ("half_pixel", "output_half_pixel"):
-        raise node.fail(f"unknown coordinates '{coordinates}'", "coordinate_transformation_mode")
+    coordinates = node.choice("coordinate_transformation_mode", default, ("half_pixel", "output_half_pixel"))
     is_shifted, scale, dtype = coordinates == "half_pixel", node.float("spatial_scale", 1.0), node.value(1).dtype
     images = relax["astype"](relax["expand_dims"](node.tensor(2), axis=[1]), dtype=dtype)
     corners = relax["subtract"](node.tensor(1), const(0.5 / scale, dtype)) if is_shifted else node.tensor(1)
@@ -73,7 +71,7 @@ def roi_align(node: Node) -> Any:
 
 
 @register_onnx("", "MaxRoiPool")
-def max_roi_pool(node: Node) -> Any:
+def max_roi_pool(node: Node) -> Outputs:
     return relax["vision.roi_pool"](
         node.tensor(0),
         node.tensor(1),
@@ -83,7 +81,7 @@ def max_roi_pool(node: Node) -> Any:
 
 
 @register_onnx("", "Col2Im")
-def col2im(node: Node) -> Any:
+def col2im(node: Node) -> Outputs:
     """A transposed convolution whose weight puts each element of a block at its place."""
     import numpy
 
@@ -117,7 +115,7 @@ def col2im(node: Node) -> Any:
 
 
 @register_onnx("", "DeformConv")
-def deform_conv(node: Node) -> Any:
+def deform_conv(node: Node) -> Outputs:
     """Samples the data at each tap's moved position; then it is a product of matrices."""
     shape, weight = node.value(0).shape, node.value(1).shape
     offsets = node.value(2).shape
@@ -131,15 +129,14 @@ def deform_conv(node: Node) -> Any:
     height, width = offsets[2:]
     dtype = node.value(0).dtype
     sampled = [_sampled(node, group, (taps, height, width)) for group in range(node.int("offset_group", 1))]
-    data = sampled[0] if len(sampled) == 1 else relax["concat"](*sampled, axis=1)
+    data = joined(sampled, axis=1)
     groups, filters = node.int("group", 1), weight[0]
     columns = relax["reshape"](data, (batch, groups, channels // groups * taps, height * width))
     rows = relax["reshape"](node.tensor(1), (groups, filters // groups, weight[1] * taps))
     result = relax["reshape"](relax["matmul"](rows, columns), (batch, filters, height, width))
     if not node.has(3):
         return result
-    bias = node.tensor(3) if node.value(3).dtype == dtype else relax["astype"](node.tensor(3), dtype=dtype)
-    return relax["add"](result, relax["expand_dims"](bias, axis=[1, 2]))
+    return relax["add"](result, relax["expand_dims"](cast(node.tensor(3), dtype), axis=[1, 2]))
 
 
 def _all_known(sizes: Sequence[Any]) -> bool:

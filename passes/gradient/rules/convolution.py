@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
+from ....dialects.relax.infer.windows import each_dimension, padding_of
 from ...canonicalize.support import dtype_of, is_known, shape_of
 from ..call import GradientCall
 from ..registry import register_gradient
@@ -27,12 +28,8 @@ class _Windows:
         self.call = call
         self.letters = letters
         self.rank = len(letters)
-        padding = list(call.padding) * (self.rank if len(call.padding) == 1 else 1)
-        self.before, self.after = padding[: self.rank], padding[-self.rank :]
-        self.strides, self.dilation = self._each(call.strides), self._each(call.dilation)
-
-    def _each(self, given: Sequence[int]) -> list[int]:
-        return list(given) * (self.rank if len(given) == 1 else 1)
+        self.padding = padding_of(call.padding, self.rank)
+        self.strides, self.dilation = (each_dimension(values, self.rank) for values in (call.strides, call.dilation))
 
     def shape(self, tensor: Any) -> tuple[Dim, ...]:
         shape = shape_of(tensor)
@@ -40,12 +37,17 @@ class _Windows:
             raise self.call.fail("sizes of its operands are only known when the program runs")
         return shape
 
-    def convolved(self, data: Any, weight: Any, strides: list[int], dilation: list[int]) -> Any:
+    @property
+    def _all_padding(self) -> list[int]:
+        """As the attribute has it: all befores, then all afters."""
+        return [width for side in zip(*self.padding, strict=True) for width in side]
+
+    def convolved(self, data: Any, weight: Any, strides: Sequence[int], dilation: Sequence[int]) -> Any:
         return relax[f"nn.conv{self.rank}d"](
             data,
             weight,
             strides=strides,
-            padding=[*self.before, *self.after],
+            padding=self._all_padding,
             dilation=dilation,
             groups=self.call.groups,
         )
@@ -58,7 +60,7 @@ class _Windows:
             data,
             weight,
             strides=self.strides,
-            padding=[*self.before, *self.after],
+            padding=self._all_padding,
             output_padding=rests,
             dilation=self.dilation,
             groups=self.call.groups,
@@ -67,10 +69,12 @@ class _Windows:
     def _rest(self, axis: int, size: Dim, taps: Dim) -> int:
         """How many of the (padded) data's last elements no window reaches."""
         window = dim_add(dim_mul(dim_sub(taps, 1), self.dilation[axis]), 1)
-        reach = dim_sub(dim_add(size, self.before[axis] + self.after[axis]), window)
+        reach = dim_sub(dim_add(size, sum(self.padding[axis])), window)
         rest = dim_mod(reach, self.strides[axis])
         if not isinstance(rest, int):
-            raise self.call.fail(f"with strides {self.strides}, the spatial sizes of the data must be numbers: {size}")
+            raise self.call.fail(
+                f"with strides {list(self.strides)}, the spatial sizes of the data must be numbers: {size}"
+            )
         return rest
 
     def by_weight(self, data: Any, result: Any, weight: Any) -> Any:

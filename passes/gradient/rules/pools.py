@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
 from ....dialects.relax import const
 from ....dialects.relax.infer.slices import OPEN
+from ....dialects.relax.infer.windows import each_dimension, padding_of
 from ...canonicalize.support import dtype_of
 from ..call import GradientCall
 from ..registry import register_gradient
@@ -33,31 +34,25 @@ class _Window:
         if call.ceil_mode:
             raise call.fail("only where no window reaches over the end (ceil_mode)")
 
-        def each(given: Sequence[int]) -> list[int]:
-            return list(given) * (rank if len(given) == 1 else 1)
-
-        self.size, self.strides, self.dilation = each(call.pool_size), each(call.strides), each(call.dilation)
+        given = (call.pool_size, call.strides, call.dilation)
+        self.size, self.strides, self.dilation = (each_dimension(values, rank) for values in given)
         self.taps = math.prod(self.size)
         if self.taps > _MOST_TAPS:
             raise call.fail(f"its window has {self.taps} taps, more than {_MOST_TAPS}")
-        padding = each(call.padding)
-        self.before, self.after = padding[:rank], padding[-rank:]
+        #: What is added before and after each dimension.
+        self.padding = [width for padding in padding_of(call.padding, rank) for width in padding]
         self.axes = list(range(2, 2 + rank))
 
     def slices(self, data: Any, padded_with: float) -> Iterator[Any]:
         """What each tap sees, of the result's shape."""
-        if any(self.before) or any(self.after):
-            data = relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *self._widths()], pad_value=padded_with)
+        if any(self.padding):
+            data = relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *self.padding], pad_value=padded_with)
         for tap in itertools.product(*map(range, self.size)):
             begin = [place * gap for place, gap in zip(tap, self.dilation, strict=True)]
             # The windows behind it that still fit; an end of 0 would be the start.
             rest = [(size - 1) * gap - at for size, gap, at in zip(self.size, self.dilation, begin, strict=True)]
             end = [-each if each else OPEN for each in rest]
             yield relax["strided_slice"](data, axes=self.axes, begin=begin, end=end, strides=self.strides)
-
-    def _widths(self) -> Iterator[int]:
-        for before, after in zip(self.before, self.after, strict=True):
-            yield from (before, after)
 
 
 @register_gradient([f"relax.nn.max_pool{rank}d" for rank in _LETTERS])
@@ -78,7 +73,7 @@ def avg_pool(call: GradientCall) -> list[Any]:
         return reduce(relax["add"], window.slices(data, 0.0))
 
     def forward(data: Any) -> Any:
-        if call.count_include_pad or not (any(window.before) or any(window.after)):
+        if call.count_include_pad or not any(window.padding):
             return relax["divide"](total(data), const(window.taps, dtype_of(data)))
         return relax["divide"](total(data), total(relax["ones_like"](data)))
 

@@ -14,13 +14,12 @@ from typing import Any, ClassVar
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
 from ....bindings.patterns import defining_op
-from ....emit import linalg
+from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.inline.call_graph import functions_in, is_private, references_of, symbol_name
 from ....passes.lower_calls import memrefs
-from ..llvm_text import PTR
-from ..memref_values import memref_at, pointer_of, view_of
+from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of
 
 # Dialects of operations that refer to no function.
 _WITHOUT_FUNCTIONS = frozenset(("affine", "arith", "cf", "llvm", "math", "memref", "scf", "vector"))
@@ -104,7 +103,7 @@ class _Caller:
         call.erase()
 
     def _passed(self, memref: Any) -> list[Any]:
-        sizes = [linalg.as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in _unknown_axes(memref.type)]
+        sizes = [as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in _unknown_axes(memref.type)]
         return [self._pointer(memref), *sizes]
 
     def _pointer(self, memref: Any) -> Any:
@@ -132,7 +131,7 @@ class _Caller:
         if op.name == "memref.cast":
             return base
         with op.location, ir.InsertionPoint.after(op):
-            return view_of(base, linalg.as_i64(op.operands[1]))
+            return view_of(base, as_i64(op.operands[1]))
 
 
 def _erase_unused(makers: list[Any]) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
@@ -197,7 +198,7 @@ class RandomModule:
 
 
 @given(st.lists(_operations, max_size=8), st.lists(_attributes, max_size=5))
-@settings(max_examples=100, deadline=None)
+@draws(100)
 def test_random_modules_can_be_printed(nodes: list[Any], attributes: list[str]) -> None:
     random = RandomModule(attributes)
     scope: list[tuple[str, str]] = []
@@ -218,7 +219,7 @@ def test_random_modules_can_be_printed(nodes: list[Any], attributes: list[str]) 
     st.lists(st.integers(0, 5), max_size=6),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@draws(60)
 def test_no_constant_is_long(dtype: str, shape: list[int], splat: bool) -> None:
     count = 1
     for size in shape:

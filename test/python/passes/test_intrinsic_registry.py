@@ -162,4 +162,4 @@ def test_every_intrinsic_has_a_rule_on_llvm_but_those_of_warps() -> None:
 
 def test_table_names_rules_and_where_they_are() -> None:
     line = next(line for line in intrinsics_table("llvm").splitlines() if line.startswith("tir.tan "))
-    assert line.split()[1:3] == ["llvm", "legalize"] and "llvm/intrinsics_trigonometric.py:" in line
+    assert line.split()[1:3] == ["llvm", "legalize"] and "intrinsics/trigonometric.py:" in line

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 from relax_mlir.dialects.tir import declare_intrinsic
-from relax_mlir.emit import linalg, loops, scalar
+from relax_mlir.emit import loops
+from relax_mlir.emit.numbers import constant
 from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
 
 import relax_mlir as rx
@@ -42,7 +43,7 @@ def arithmetic(op: Any) -> Any:
 def loop(op: Any) -> Any:
     """Statements, a loop among them."""
     x = op.operation.operands[0]
-    return loops.for_range(0, 2, lambda i, total: scalar.add(total, x, "i64"), scalar.constant(0, x.type))[0]
+    return loops.for_range(0, 2, lambda i, total: total + x, constant(0, x.type))[0]
 
 
 def module_with(intrinsic: Any) -> rx.Module:
@@ -82,7 +83,7 @@ def test_a_call_with_an_effect() -> None:
 
     def rule(op: Any, operands: list[Any], builder: Any) -> Any:
         def body(x: Any, out: Any) -> None:
-            dep_pop(linalg.as_i64(linalg.constant_index(1)))
+            dep_pop(constant(1, "i64"))
             loops.for_range(0, 4, lambda i: loops.store(loops.load(x, i), out, i))
 
         return builder.loops(body)

@@ -13,7 +13,8 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.tir.prim_func import OpPattern
 from relax_mlir.passes.schedule import registry
 from relax_mlir.passes.schedule.registry import all_schedules, register_schedule, schedules_for
-from relax_mlir.passes.tir_schedule import TirSchedule
+from relax_mlir.passes.tir_apply_plan import TirApplyPlan
+from relax_mlir.passes.tir_plan import TirPlan
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core import registry as targets
 from relax_mlir.targets.core.registry import Target, register_target
@@ -37,7 +38,8 @@ def scheduled(target: str, pattern: str = "elemwise") -> str:
     context = new_context(("func", "linalg", "tensor", "arith", "scf", "vector"))
     with context, ir.Location.unknown():
         module = ir.Module.parse(prim_func([], [out], FILL, pattern))
-        TirSchedule(target=target)(module.operation)
+        TirPlan(target=target)(module.operation)
+        TirApplyPlan()(module.operation)
         return str(module)
 
 

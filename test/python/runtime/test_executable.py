@@ -32,15 +32,13 @@ from relax_mlir import relax, runtime
 
 # The first element of the constant that is asked for.
 PICK = """
-llvm.mlir.global external @__relax_constants() : !llvm.array<2 x ptr>
-llvm.func @pick_impl(%i: i64, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64) -> i32 {
+func.func @pick_impl(%i: i64, %p: memref<f32>) {
   %table = llvm.mlir.addressof @__relax_constants : !llvm.ptr
   %entry = llvm.getelementptr %table[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %data = llvm.load %entry : !llvm.ptr -> !llvm.ptr
   %value = llvm.load %data : !llvm.ptr -> f32
-  llvm.store %value, %p : f32, !llvm.ptr
-  %0 = llvm.mlir.constant(0 : i32) : i32
-  llvm.return %0 : i32
+  memref.store %value, %p[] : memref<f32>
+  return
 }
 """
 SIGNATURE = signature("pick", [("i", ScalarInfo("i64"))], [tensor(())])
@@ -181,9 +179,9 @@ def test_an_entry_that_the_code_lacks(artifact: Artifact) -> None:
 def test_an_undefined_symbol(capfd: pytest.CaptureFixture[str]) -> None:
     text = """
     llvm.func @relax_mlir_nobody_has_this() -> i32
-    llvm.func @f_impl() -> i32 {
+    func.func @f_impl() {
       %0 = llvm.call @relax_mlir_nobody_has_this() : () -> i32
-      llvm.return %0 : i32
+      return
     }"""
     with pytest.raises(ArtifactError, match="'f' cannot be linked"):
         executable(text, signature("f", []))["f"]
@@ -194,12 +192,14 @@ def test_the_interpreter_runs_meanwhile() -> None:
     """Calls wait in native code for what Python gives them only while they do: the others, and this, go on."""
     text = """
     llvm.func @read(i32, !llvm.ptr, i64) -> i64
-    llvm.func @take_impl(%file: i64, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64) -> i32 {
+    func.func @take_impl(%file: i64, %m: memref<i8>) {
       %one = llvm.mlir.constant(1 : i64) : i64
+      %address = memref.extract_aligned_pointer_as_index %m : memref<i8> -> index
+      %number64 = arith.index_cast %address : index to i64
+      %p = llvm.inttoptr %number64 : i64 to !llvm.ptr
       %number = llvm.trunc %file : i64 to i32
       %count = llvm.call @read(%number, %p, %one) : (i32, !llvm.ptr, i64) -> i64
-      %0 = llvm.mlir.constant(0 : i32) : i32
-      llvm.return %0 : i32
+      return
     }"""
     take = executable(text, signature("take", [("file", ScalarInfo("i64"))], [tensor((), "uint8")]))["take"]
     pipes = [os.pipe() for _ in range(4)]

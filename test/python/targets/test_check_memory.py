@@ -18,7 +18,7 @@ from relax_mlir.bindings.legality import operations_in
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
 from relax_mlir.dialects.tir.prim_func import is_prim_func
-from relax_mlir.targets.llvm.passes import llvm_check_memory
+from relax_mlir.targets.host.passes import host_check_memory as host_check_memory
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -48,7 +48,7 @@ _MORE: dict[str, tuple[list[Any], Callable[..., Any]]] = {
 @pytest.fixture
 def no_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small memory is allocated as well."""
-    monkeypatch.setattr(llvm_check_memory, "MOST_SMALL_BYTES", 0)
+    monkeypatch.setattr(host_check_memory, "MOST_SMALL_BYTES", 0)
 
 
 @functools.cache

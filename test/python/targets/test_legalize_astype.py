@@ -174,7 +174,7 @@ def converted(values: Any, source: str, targets: list[str]) -> list[Any]:
     if source in OPTIMIZED:
         main = rx.compile(module)["main"]
     else:
-        main = rx.compile(module, opt_level=0, pipeline=rx.stages("llvm").drop("schedule"))["main"]
+        main = rx.compile(module, opt_level=0, pipeline=rx.stages("llvm").drop("plan"))["main"]
     return [to_numpy(result, target) for target, result in zip(targets, main(tensor(values.copy())), strict=True)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""llvm-lower-errors on functions that hold much memory and fail at many places: what that costs."""
+"""host-lower-errors on functions that hold much memory and fail at many places: what that costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def lowered(count: int) -> tuple[float, int]:
     """The seconds that the pass takes, and the operations that it leaves."""
     module = failing(count)
     start = time.thread_time()
-    rx.Pipeline(["llvm-lower-errors"]).run(module)
+    rx.Pipeline(["host-lower-errors"]).run(module)
     return time.thread_time() - start, len(operations_in(module.owner.operation))
 
 

@@ -13,7 +13,7 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import tensor
 from relax_mlir.support.errors import RelaxError
-from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.objects.object_file import emit_object
 
 INPUTS = [("x", tensor(("n", 4)))]
 
@@ -21,7 +21,7 @@ IN_A_PROCESS = """
 import hashlib
 from native import ignoring, module_for, signature
 from relax_mlir.dialects.core.infos import tensor
-from relax_mlir.targets.llvm.object_file import emit_object
+from relax_mlir.targets.llvm.objects.object_file import emit_object
 inputs = [("x", tensor(("n", 4)))]
 print(hashlib.sha256(emit_object(module_for(ignoring("f", inputs), [signature("f", inputs)]))).hexdigest())
 """

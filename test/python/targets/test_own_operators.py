@@ -127,13 +127,13 @@ def test_what_is_no_prim_func_is_refused(kernel, message):
 
 def test_a_target_changes_its_parents_stages():
     def own_stages(stages: Stages) -> Stages:
-        return stages.insert_after("legalize", "clean-up", "cse").drop("schedule")
+        return stages.insert_after("legalize", "clean-up", "cse").drop("plan")
 
     parent = rx.register_target(rx.Target("ownstages", parents=("llvm",), stages=own_stages))
     rx.register_target(
         rx.Target("ownstages-child", parents=("ownstages",), stages=lambda stages: stages.drop("clean-up"))
     )
-    plain = [name for name in rx.stages("llvm").names if name != "schedule"]
+    plain = [name for name in rx.stages("llvm").names if name != "plan"]
     behind = plain.index("legalize") + 1
     assert rx.stages(parent.name).names == [*plain[:behind], "clean-up", *plain[behind:]]
     assert rx.stages("ownstages-child").names == plain, "a child's stages are made of its parent's"

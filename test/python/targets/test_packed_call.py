@@ -12,34 +12,17 @@ from typing import Any
 import numpy
 import pytest
 import tvm_ffi
-from native import executable, module_for, signature
+from native import executable, signature
 from relax_mlir.dialects.core.infos import ObjectInfo, ScalarInfo, tensor
-from relax_mlir.support.errors import RelaxError
-from relax_mlir.targets.llvm.abi import dlpack_dtype
-from relax_mlir.targets.llvm.packed_call import add_constant_table, add_global_call, add_raise
 
 NAME = "relax_mlir.test.callback"
 
 # Calls the function with the one argument; a float that comes back is the result's only element.
 CALL = f"""
-llvm.func @"__relax_call_global.{NAME}"(!llvm.ptr, i32, !llvm.ptr) -> i32
-llvm.func @f_impl(%any: !llvm.ptr, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64) -> i32 {{
-  %one = llvm.mlir.constant(1 : i32) : i32
-  %c0 = llvm.mlir.constant(0 : i32) : i32
-  %bytes = llvm.mlir.constant(16 : i64) : i64
-  %none = llvm.mlir.constant(0 : i64) : i64
-  %result = llvm.alloca %bytes x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr
-  llvm.store %none, %result : i64, !llvm.ptr
-  %status = llvm.call @"__relax_call_global.{NAME}"(%any, %one, %result) : (!llvm.ptr, i32, !llvm.ptr) -> i32
-  %good = llvm.icmp "eq" %status, %c0 : i32
-  llvm.cond_br %good, ^store, ^end
-^store:
-  %payload = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  %value = llvm.load %payload : !llvm.ptr -> f64
-  llvm.store %value, %p : f64, !llvm.ptr
-  llvm.br ^end
-^end:
-  llvm.return %status : i32
+func.func @f_impl(%any: !llvm.ptr, %p: memref<f64>) {{
+  %value = "tir.packed"(%any) {{func = "{NAME}", tir.dtypes = ["object"], tir.types = [f64]}} : (!llvm.ptr) -> f64
+  memref.store %value, %p[] : memref<f64>
+  return
 }}
 """
 SIGNATURE = signature("f", [("value", ObjectInfo())], [tensor((), "float64")])
@@ -51,7 +34,7 @@ class OwnError(Exception):
 
 @pytest.fixture
 def function() -> Any:
-    return executable(CALL, SIGNATURE, calls=[NAME])["f"]
+    return executable(CALL, SIGNATURE)["f"]
 
 
 def register(callback: Any) -> None:
@@ -94,7 +77,7 @@ def test_an_exception_of_a_registered_class(function: Any) -> None:
 
 def test_a_missing_function_is_an_error_until_it_is_there() -> None:
     name = "relax_mlir.test.not_yet"
-    function = executable(CALL.replace(NAME, name), SIGNATURE, calls=[name])["f"]
+    function = executable(CALL.replace(NAME, name), SIGNATURE)["f"]
     for _ in range(2):
         with pytest.raises(ValueError, match=f"no global function '{name}' is registered"):
             function(1)
@@ -189,47 +172,10 @@ def _two_results() -> tuple[str, Any]:
 
 # Calls the function with x and y as tensors (n); y is the result.
 DPS = f"""
-llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
-llvm.func @__relax_borrow_tensor(i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-llvm.func @__relax_give_back_tensor(!llvm.ptr) -> i32
-llvm.func @"__relax_call_global.{NAME}"(!llvm.ptr, i32, !llvm.ptr) -> i32
-llvm.func @g_impl(%x: !llvm.ptr, %x1: !llvm.ptr, %xo: i64, %n: i64, %xs: i64, %y: !llvm.ptr, %y1: !llvm.ptr, %yo: i64,
-    %m: i64, %ys: i64) -> i32 {{
-  %c1 = llvm.mlir.constant(1 : i32) : i32
-  %c2 = llvm.mlir.constant(2 : i32) : i32
-  %tensor = llvm.mlir.constant(70 : i64) : i64
-  %f32 = llvm.mlir.constant({dlpack_dtype("f32")} : i32) : i32
-  %none = llvm.mlir.constant(0 : i64) : i64
-  %zero = llvm.mlir.constant(0 : i32) : i32
-  %slots = llvm.mlir.constant(7 : i64) : i64
-  %any0 = llvm.alloca %slots x i64 : (i64) -> !llvm.ptr
-  %object0 = llvm.getelementptr %any0[1] : (!llvm.ptr) -> !llvm.ptr, i64
-  %any1 = llvm.getelementptr %any0[2] : (!llvm.ptr) -> !llvm.ptr, i64
-  %object1 = llvm.getelementptr %any0[3] : (!llvm.ptr) -> !llvm.ptr, i64
-  %result = llvm.getelementptr %any0[4] : (!llvm.ptr) -> !llvm.ptr, i64
-  %shape = llvm.getelementptr %any0[6] : (!llvm.ptr) -> !llvm.ptr, i64
-  llvm.store %n, %shape : i64, !llvm.ptr
-  llvm.store %none, %result : i64, !llvm.ptr
-  llvm.store %tensor, %any0 : i64, !llvm.ptr
-  llvm.store %tensor, %any1 : i64, !llvm.ptr
-  %s0 = llvm.call @__relax_borrow_tensor(%c1, %f32, %shape, %x, %object0)
-    : (i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-  %s1 = llvm.call @__relax_borrow_tensor(%c1, %f32, %shape, %y, %object1)
-    : (i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-  %status = llvm.call @"__relax_call_global.{NAME}"(%any0, %c2, %result) : (!llvm.ptr, i32, !llvm.ptr) -> i32
-  %x_object = llvm.load %object0 : !llvm.ptr -> !llvm.ptr
-  %y_object = llvm.load %object1 : !llvm.ptr -> !llvm.ptr
-  %good = llvm.icmp "eq" %status, %zero : i32
-  llvm.cond_br %good, ^done, ^failed
-^failed:
-  %d0 = llvm.call @TVMFFIObjectDecRef(%x_object) : (!llvm.ptr) -> i32
-  %d1 = llvm.call @TVMFFIObjectDecRef(%y_object) : (!llvm.ptr) -> i32
-  llvm.return %status : i32
-^done:
-  %g0 = llvm.call @__relax_give_back_tensor(%x_object) : (!llvm.ptr) -> i32
-  %g1 = llvm.call @__relax_give_back_tensor(%y_object) : (!llvm.ptr) -> i32
-  %kept = llvm.or %g0, %g1 : i32
-  llvm.return %kept : i32
+func.func @g_impl(%x: memref<?xf32>, %y: memref<?xf32>) {{
+  "tir.packed"(%x, %y) {{func = "{NAME}", tir.dtypes = ["f32", "f32"], tir.types = []}}
+    : (memref<?xf32>, memref<?xf32>) -> ()
+  return
 }}
 """
 
@@ -237,7 +183,7 @@ llvm.func @g_impl(%x: !llvm.ptr, %x1: !llvm.ptr, %xo: i64, %n: i64, %xs: i64, %y
 def lending() -> Any:
     """A new executable: one keeps the function that it found first."""
     rows = tensor(("n",))
-    return executable(DPS, signature("g", [("x", rows)], [rows]), calls=[NAME], borrowing=True)["g"]
+    return executable(DPS, signature("g", [("x", rows)], [rows]))["g"]
 
 
 def test_tensors_are_lent_to_a_function() -> None:
@@ -267,24 +213,22 @@ def test_a_function_that_fails_or_keeps_what_it_was_lent() -> None:
 
 def test_objects_are_returned() -> None:
     """The kernel's object results are what the function gave: one as it is, several beside a tensor in an array."""
+    call = f'"tir.packed"(%any) {{func = "{NAME}", tir.dtypes = ["object"], tir.types = [!relax.object]}}'
     text = f"""
-    llvm.func @"__relax_call_global.{NAME}"(!llvm.ptr, i32, !llvm.ptr) -> i32
-    llvm.func @one_impl(%any: !llvm.ptr, %result: !llvm.ptr) -> i32 {{
-      %c1 = llvm.mlir.constant(1 : i32) : i32
-      %0 = llvm.call @"__relax_call_global.{NAME}"(%any, %c1, %result) : (!llvm.ptr, i32, !llvm.ptr) -> i32
-      llvm.return %0 : i32
+    func.func @one_impl(%any: !llvm.ptr, %result: !llvm.ptr) {{
+      %0 = {call} : (!llvm.ptr) -> !llvm.ptr
+      "tir.give_object"(%0, %result) : (!llvm.ptr, !llvm.ptr) -> ()
+      "tir.release"(%0) : (!llvm.ptr) -> ()
+      return
     }}
-    llvm.func @many_impl(%any: !llvm.ptr, %a: !llvm.ptr, %p: !llvm.ptr, %q: !llvm.ptr, %o: i64, %b: !llvm.ptr) -> i32 {{
-      %c1 = llvm.mlir.constant(1 : i32) : i32
-      %zero = llvm.mlir.constant(0 : i32) : i32
-      %0 = llvm.call @"__relax_call_global.{NAME}"(%any, %c1, %a) : (!llvm.ptr, i32, !llvm.ptr) -> i32
-      %good = llvm.icmp "eq" %0, %zero : i32
-      llvm.cond_br %good, ^next, ^end(%0 : i32)
-    ^next:
-      %1 = llvm.call @"__relax_call_global.{NAME}"(%any, %c1, %b) : (!llvm.ptr, i32, !llvm.ptr) -> i32
-      llvm.br ^end(%1 : i32)
-    ^end(%status: i32):
-      llvm.return %status : i32
+    func.func @many_impl(%any: !llvm.ptr, %a: !llvm.ptr, %p: memref<f32>, %b: !llvm.ptr) {{
+      %0 = {call} : (!llvm.ptr) -> !llvm.ptr
+      "tir.give_object"(%0, %a) : (!llvm.ptr, !llvm.ptr) -> ()
+      "tir.release"(%0) : (!llvm.ptr) -> ()
+      %1 = {call} : (!llvm.ptr) -> !llvm.ptr
+      "tir.give_object"(%1, %b) : (!llvm.ptr, !llvm.ptr) -> ()
+      "tir.release"(%1) : (!llvm.ptr) -> ()
+      return
     }}
     """
     value = ("value", ObjectInfo())
@@ -292,7 +236,7 @@ def test_objects_are_returned() -> None:
         signature("one", [value], [ObjectInfo()]),
         signature("many", [value], [ObjectInfo(), tensor(()), ObjectInfo()]),
     ]
-    exe = executable(text, *signatures, calls=[NAME])
+    exe = executable(text, *signatures)
     turns: list[int] = []
 
     def callback(value: Any) -> Any:
@@ -322,32 +266,15 @@ def test_objects_are_returned() -> None:
 
 
 def test_a_kernel_raises() -> None:
-    module = module_for("", [])
-    name = add_raise(module, "IndexError", "index %lld is not below %lld: 100%%")
-    assert add_raise(module, "IndexError", "index %lld is not below %lld: 100%%") == name
-    text = f"""
-    llvm.func @"{name}"(i64, i64, i64) -> i32
-    llvm.func @f_impl(%i: i64) -> i32 {{
-      %limit = llvm.mlir.constant(7 : i64) : i64
-      %status = llvm.call @"{name}"(%i, %limit, %limit) : (i64, i64, i64) -> i32
-      llvm.return %status : i32
-    }}"""
-    raised = ("IndexError", "index %lld is not below %lld: 100%%")
-    function = executable(text, signature("f", [("i", ScalarInfo("i64"))]), raises=[raised])["f"]
+    text = """
+    func.func @f_impl(%i: i64) {
+      %limit = arith.constant 7 : i64
+      %below = arith.cmpi slt, %i, %limit : i64
+      "tir.assert"(%below, %i, %limit) {kind = "IndexError", message = "index {} is not below {}: 100%"}
+        : (i1, i64, i64) -> ()
+      return
+    }"""
+    function = executable(text, signature("f", [("i", ScalarInfo("i64"))]))["f"]
+    assert function(6) is None
     with pytest.raises(IndexError, match="index 9 is not below 7: 100%"):
         function(9)
-
-
-def test_the_same_name_twice_is_one_function() -> None:
-    module = module_for(CALL, [SIGNATURE], calls=[NAME])
-    before = len(list(module.body))
-    assert add_global_call(module, NAME) == f"__relax_call_global.{NAME}"
-    assert len(list(module.body)) == before
-
-
-def test_what_cannot_be_added() -> None:
-    module = module_for(CALL, [SIGNATURE], calls=[NAME])
-    with pytest.raises(RelaxError, match="cannot name a function"):
-        add_global_call(module, 'a"b')
-    with pytest.raises(RelaxError, match="table of 0 constants"):
-        add_constant_table(module, 0)

@@ -4,17 +4,25 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.targets.llvm.profiler import BEGIN, END, add_profiler
+from relax_mlir.dialects.context import create_context
+from relax_mlir.targets.host.passes.host_profile_kernels import ProfileKernels
+
+_SITE = '{nodes = [], node_operators = [], operators = [], main = "k", inputs = [], outputs = []}'
 
 
 @pytest.mark.parametrize(("places", "inlining"), [(1, "alwaysinline"), (200, "alwaysinline"), (201, "noinline")])
 def test_clocks_of_many_kernels_are_called(places: int, inlining: str) -> None:
-    context = new_context(("llvm",))
-    with context, ir.Location.unknown():
-        module = ir.Module.create()
-    add_profiler(module, places)
-    symbols = ir.SymbolTable(module.operation)
-    for name in (BEGIN, END):
-        assert [each.value for each in symbols[name].attributes["passthrough"]] == [inlining]
+    calls = f"  func.call @k() {{relax.site = {_SITE}}} : () -> ()\n" * places
+    signature = "relax.inputs = [], relax.results = [], relax.input_names = []"
+    text = f"""
+func.func @main() attributes {{{signature}}} {{
+{calls}  return
+}}
+func.func private @k()"""
+    with create_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        ProfileKernels()(module.operation)
+        symbols = ir.SymbolTable(module.operation)
+        for name in ("__relax_profile_begin", "__relax_profile_end"):
+            assert [each.value for each in symbols[name].attributes["passthrough"]] == [inlining]

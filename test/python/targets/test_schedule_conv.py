@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.targets.llvm.machine import machine_for
-from relax_mlir.targets.llvm.schedule_conv import plan_conv
-from relax_mlir.targets.llvm.structured import analyze, structured_ops
-from relax_mlir.targets.llvm.vector_nest import Plan
-from scheduled import Shaped, prim_func, random_array, run, scheduled_text
+from relax_mlir.emit.structured import analyze, structured_ops
+from relax_mlir.passes.schedule.plan import Plan
+from relax_mlir.targets.llvm.plans.conv import plan_conv
+from scheduled import AVX512, Shaped, prim_func, random_array, run, scheduled_text
 
 
 def convolution(x: Shaped, w: Shaped, out: Shaped, stride: int, dilation: int) -> str:
@@ -117,7 +116,7 @@ def planned(x: Shaped, w: Shaped, out: Shaped, filters: str) -> Plan:
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
         (operation,) = [op for op in structured_ops(module.body.operations[0].operation)]
-        return plan_conv(analyze(operation), machine_for(64))
+        return plan_conv(analyze(operation), AVX512)
 
 
 def test_a_filter_is_read_in_the_order_in_which_it_lies() -> None:

@@ -10,13 +10,13 @@ import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.rewriting import Decline
-from relax_mlir.targets.llvm.machine import machine_for
-from relax_mlir.targets.llvm.schedule_conv import plan_conv
-from relax_mlir.targets.llvm.schedule_elementwise import plan_elementwise
-from relax_mlir.targets.llvm.schedule_matmul import plan_matmul
-from relax_mlir.targets.llvm.schedule_reduction import plan_reduction
-from relax_mlir.targets.llvm.structured import analyze, structured_ops
-from relax_mlir.targets.llvm.vector_body import check_body
+from relax_mlir.emit.structured import analyze, structured_ops
+from relax_mlir.passes.schedule.vector_body import check_body
+from relax_mlir.targets.llvm.plans.conv import plan_conv
+from relax_mlir.targets.llvm.plans.elementwise import plan_elementwise
+from relax_mlir.targets.llvm.plans.matmul import plan_matmul
+from relax_mlir.targets.llvm.plans.reduction import plan_reduction
+from scheduled import AVX512
 
 SUM = "%s = arith.addf %c, %a : f32\n linalg.yield %s : f32"
 PRODUCTS = "%p = arith.mulf %a, %b : f32\n %s = arith.addf %c, %p : f32\n linalg.yield %s : f32"
@@ -64,7 +64,7 @@ def reason(text: str, act: Callable[[Any], Any]) -> str:
 
 
 def planned(plan: Callable[..., Any]) -> Callable[[Any], Any]:
-    return lambda op: plan(op, machine_for(64))
+    return lambda op: plan(op, AVX512)
 
 
 VECTOR, ROWS = "tensor<32xf32>", "tensor<8x32xf32>"

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
-from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.context import load_dialects, new_context
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.targets.llvm import native_code
-from relax_mlir.targets.llvm.packed_allocate import TENSORS
-from relax_mlir.targets.llvm.packed_support import SUPPORT
-from relax_mlir.targets.llvm.support import DECLARATIONS, UNIT, define_support, needs_support
+from relax_mlir.dialects.context import create_context
+from relax_mlir.targets.host.support import Support, define_support, needs_support, unit_text
+from relax_mlir.targets.llvm.objects import native_code
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -47,7 +47,7 @@ def test_it_is_compiled_once_for_a_level(made: list[bytes]) -> None:
             run = program(size, opt_level=opt_level, cache=False)
             with pytest.raises(ValueError, match=rf"expected size {size}, got 5: shape \(2, 5\)"):
                 run["main"](numpy.ones((2, 5), "float32"))
-    assert made.count(native_code._support_code()) == 2
+    assert made.count(unit_text().encode()) == 2
 
 
 def test_another_process_finds_it_in_the_cache(
@@ -56,29 +56,33 @@ def test_another_process_finds_it_in_the_cache(
     for size in (13, 17):
         monkeypatch.setattr(native_code, "_supports", {})
         program(size, cache=tmp_path)
-    assert made.count(native_code._support_code()) == 1
+    assert made.count(unit_text().encode()) == 1
 
 
-def functions(text: str) -> dict[str, tuple[str, str, bool]]:
-    """Type, attributes for LLVM, and whether it has a body, of each function of a text by name."""
-    with new_context(("llvm",)), ir.Location.unknown():
-        module = ir.Module.parse(text)
-        found = {}
-        for op in [view.operation for view in module.body]:
-            if op.name == "llvm.func":
-                name = ir.StringAttr(op.attributes["sym_name"]).value
-                passed = str(op.attributes["passthrough"]) if "passthrough" in op.attributes else ""
-                found[name] = str(op.attributes["function_type"]), passed, len(op.regions[0].blocks) > 0
-        return found
+def types(module: Any) -> dict[str, str]:
+    """The types of the functions of a module."""
+    functions = [view.operation for view in module.body if view.operation.name == "llvm.func"]
+    return {ir.StringAttr(op.attributes["sym_name"]).value: str(op.attributes["function_type"]) for op in functions}
 
 
 def test_what_is_declared_is_what_the_unit_defines() -> None:
-    defined, declared = functions(SUPPORT + TENSORS), functions(DECLARATIONS)
-    assert functions(UNIT) == defined
-    assert {name for name, (_, _, has_body) in defined.items() if has_body} > {"__relax_fail", "__relax_allocate"}
-    assert declared == {name: (*stated, False) for name, (*stated, _) in defined.items()}
+    """Calls declare functions by what the file's text says of their types."""
+    with create_context() as context, ir.Location.unknown():
+        load_dialects(context, ("llvm",))
+        defined = types(ir.Module.parse(unit_text()))
+        module = ir.Module.parse("")
+        support = Support(module.operation)
+        shared = re.findall(r"llvm.func hidden @__relax_(\w+)\(", unit_text())
+        assert {"fail", "allocate", "check_tensor", "profile_begin"} <= {*shared, "profile_begin"}
+        for name in (*shared, "profile_begin", "profile_end"):
+            with ir.InsertionPoint(module.body):
+                inputs = ir.Type.parse(defined[f"__relax_{name}"]).inputs  # type: ignore[attr-defined]
+                support.call(name, *(ir.Operation.create("llvm.mlir.undef", results=[each]).result for each in inputs))
+        declared = types(module)
+        assert declared == {name: defined[name] for name in declared} and len(declared) == len(shared) + 2
 
 
+RELEASE = "llvm.func hidden @__relax_release(!llvm.ptr)"
 CALLER = """
 llvm.func @own(%any: !llvm.ptr) {
   llvm.call @__relax_release(%any) : (!llvm.ptr) -> ()
@@ -88,7 +92,7 @@ llvm.func @own(%any: !llvm.ptr) {
 
 def test_a_module_that_declares_functions_of_it_can_define_them() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
-        module = ir.Module.parse(DECLARATIONS + CALLER)
+        module = ir.Module.parse(RELEASE + CALLER)
         assert needs_support(module)
         define_support(module)
         assert module.operation.verify()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from relax_mlir.runtime.cpu import host_features, host_triple
-from relax_mlir.targets.core.chosen import ChosenTarget, options_of, parse_target
-from relax_mlir.targets.llvm.code_target import CodeTarget, code_target
-from relax_mlir.targets.llvm.cpus import architectures
+from relax_mlir.targets.core.backend import ChosenTarget
+from relax_mlir.targets.core.chosen import options_of, parse_target
+from relax_mlir.targets.llvm.objects.code_target import CodeTarget, code_target
+from relax_mlir.targets.llvm.objects.cpus import architectures
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -107,11 +108,12 @@ def test_the_plain_name_is_this_machine() -> None:
     ],
 )
 def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
-    assert rx.stages(text)["schedule"].passes == (f"tir-schedule{{target=@target vector-bytes={vector_bytes}}}",)
-    plain = rx.stages("llvm")
-    assert [stage for stage in rx.stages(text) if stage.name != "schedule"] == [
-        stage for stage in plain if stage.name != "schedule"
-    ]
+    target = parse_target(text)
+    assert rx.find_backend(target.name).machine(target).vector_bytes == vector_bytes
+    told = {name: f"tir-{name}{{target=@target{str(target).removeprefix('llvm')}}}" for name in ("plan", "apply")}
+    told["apply"] = told["apply"].replace("tir-apply", "tir-apply-plan")
+    for stage, plain in zip(rx.stages(text), rx.stages("llvm"), strict=True):
+        assert stage.passes == ((told[stage.name],) if stage.name in told else plain.passes)
 
 
 def test_features_bring_others_along() -> None:
@@ -152,7 +154,7 @@ def test_children_take_their_parents_options() -> None:
     rx.register_target(rx.Target("options-child", parents=("llvm",)))
     assert [option.name for option in options_of("options-child")] == ["cpu", "features", "triple", "vector-bytes"]
     stages = rx.stages("options-child{vector-bytes=16}")
-    assert stages["schedule"].passes == ("tir-schedule{target=@target vector-bytes=16}",)
+    assert stages["plan"].passes == ("tir-plan{target=@target{vector-bytes=16}}",)
     assert parse_target("options-child{cpu=generic}") == ChosenTarget("options-child", (("cpu", "generic"),))
 
 
@@ -170,7 +172,7 @@ def vectors(module: Any) -> set[str]:
 @pytest.mark.parametrize("target", ["llvm{vector-bytes=16}", '"llvm{vector-bytes=16}"', "{llvm{vector-bytes=16}}"])
 def test_the_pass_takes_them_too(target: str) -> None:
     module = small()
-    pipeline = rx.Pipeline(f"relax-lower{{target={target} stop=schedule}}")
+    pipeline = rx.Pipeline(f"relax-lower{{target={target} stop=apply}}")
     rx.Pipeline(str(pipeline)).run(module)
     assert vectors(module) == {"4"}
     with pytest.raises(rx.RelaxError, match="has no option 'vectors'"):
@@ -180,5 +182,5 @@ def test_the_pass_takes_them_too(target: str) -> None:
 def test_stages_are_for_their_options() -> None:
     with pytest.raises(rx.RelaxError, match=r"the stages are for target 'llvm', not for 'llvm\{vector-bytes=16\}'"):
         rx.compile(small(), "llvm{vector-bytes=16}", pipeline=rx.stages("llvm"))
-    stages = rx.stages("llvm{vector-bytes=16}").until("schedule")
+    stages = rx.stages("llvm{vector-bytes=16}").until("apply")
     assert vectors(rx.lower(small(), "llvm{vector-bytes=16}", pipeline=stages)) == {"4"}

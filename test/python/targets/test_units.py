@@ -18,7 +18,7 @@ from relax_mlir.runtime import Executable
 from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.support.processes import pool as pools
 from relax_mlir.support.processes.pool import Pool
-from relax_mlir.targets.llvm import native_code, units
+from relax_mlir.targets.llvm.objects import native_code, units
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -331,7 +331,6 @@ WAITS = '''
 import sys, time
 from dataclasses import dataclass
 import relax_mlir as rx
-from relax_mlir.passes.core.stages import Stage
 
 @rx.register_pass
 @dataclass(frozen=True)
@@ -343,10 +342,17 @@ class Wait(rx.Pass):
         print("waiting", file=sys.stderr, flush=True)
         time.sleep(9**9)
 
-def stages(target):
-    return (Stage("wait", (Wait(),)),)
+class Waiting(rx.Backend):
+    def machine(self, target):
+        return rx.find_backend("llvm").machine(target)
 
-rx.register_target(rx.Target("slow", parents=("llvm",), code_module="waits", doc="Takes its time."))
+    def stages(self, target):
+        return (rx.Stage("wait", (Wait(),)),)
+
+    def build(self, module, target, options):
+        raise AssertionError("nobody waits so long")
+
+rx.register_target(rx.Target("slow", parents=("llvm",), backend=Waiting, doc="Takes its time."))
 '''
 
 

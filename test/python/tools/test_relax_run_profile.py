@@ -150,7 +150,7 @@ def test_programs_without_clocks(program: Path, tmp_path: Path) -> None:
     assert code == 1
     assert errors == (
         "relax-run: error: 'main' cannot be profiled: its program was compiled without clocks around its kernels, by "
-        "an older release or without the pass llvm-profile-kernels; compile it again\n"
+        "an older release or without the pass host-profile-kernels; compile it again\n"
     )
     assert not (tmp_path / "p.json").exists()
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import build_function, built_op, infer
 from relax_mlir.bindings.mlir import ir
@@ -117,7 +118,7 @@ def test_a_malformed_function_is_an_error_like_any_other(function, name):
 TYPES = st.tuples(st.lists(st.sampled_from([None, "n", 2, 3]), max_size=2).map(tuple), st.sampled_from(["f32", "i32"]))
 
 
-@settings(max_examples=80, deadline=None)
+@draws(80)
 @given(st.lists(TYPES, max_size=3), st.lists(TYPES, min_size=1, max_size=2), st.data())
 def test_a_call_fits_exactly_the_parameters_it_could_be_passed_to(arguments, results, data):
     """Element types and ranks are equal and fixed sizes do not contradict."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 import relax_mlir.dialects.relax.creation  # noqa: F401  # declares the operators
-from hypothesis import assume, given, settings
+from example_counts import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo, ShapeInfo
@@ -20,7 +21,7 @@ SMALL = st.integers(-20, 20)
 I64, F32, I1 = ScalarInfo("i64"), ScalarInfo("f32"), ScalarInfo("i1")
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.sampled_from(["zeros", "ones"]), SHAPES, DTYPES)
 def test_filled_tensors_have_the_shape_asked_for(name, shape, dtype):
     assert infer(f"relax.{name}", shape, dtype) == [tensor(*shape, dtype=dtype)]
@@ -41,21 +42,21 @@ def test_full_is_like_its_value():
     assert infer("relax.full", (2,), tensor(dtype="i8")) == [tensor(2, dtype="i8")]
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(SMALL, st.none() | SMALL, st.none() | SMALL.filter(bool))
 def test_arange_counts_as_numpy_does(start, end, step):
     expected = numpy.arange(0, start, step or 1) if end is None else numpy.arange(start, end, step or 1)
     assert infer("relax.arange", start, end, step) == [tensor(*expected.shape, dtype="i64")]
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.floats(-9, 9), st.floats(-9, 9), st.floats(-3, 3) | st.integers(-3, 3))
 def test_arange_counts_floats_as_numpy_does(start, end, step):
     assume(abs(step) > 0.01)
     assert infer("relax.arange", start, end, step) == [tensor(*numpy.arange(start, end, step).shape)]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.integers(0, 20), st.integers(0, 20), SMALL.filter(bool))
 def test_arange_over_symbols_is_right_for_all_sizes(start, end, step):
     (info,) = infer("relax.arange", "n", "m", step)
@@ -75,7 +76,7 @@ def test_arange():
     assert infer("relax.arange", "n", 2.5) == [tensor(None)]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.integers(0, 6), st.none() | st.integers(0, 6), st.none() | SMALL, DTYPES)
 def test_eye_is_shaped_as_in_numpy(n, m, k, dtype):
     assert infer("relax.eye", n, m, k, dtype) == [tensor(*numpy.eye(n, m, k or 0).shape, dtype=dtype)]
@@ -88,7 +89,7 @@ def test_eye():
     assert infer("relax.eye_like", unranked(), -1, "int8") == [tensor(None, None, dtype="i8")]
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(
     st.sampled_from(["tril", "triu"]),
     st.lists(st.integers(0, 4), min_size=2, max_size=4),
@@ -105,7 +106,7 @@ def test_triangles_of_symbolic_and_unknown_shapes():
     assert infer("relax.triu", unranked("i32"), "n - 1") == [unranked("i32")]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.lists(st.integers(1, 4), max_size=3), st.integers(1, 5), st.data())
 def test_one_hot_inserts_an_axis(shape, depth, data):
     axis = data.draw(st.integers(-len(shape) - 1, len(shape)))

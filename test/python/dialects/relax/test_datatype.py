@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 import relax_mlir.dialects.relax.datatype  # noqa: F401  # declares the operator
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from shorthand import refusal, tensor, unranked
@@ -16,7 +17,7 @@ NAMES = {
 }  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.lists(st.integers(0, 4) | st.sampled_from(["n", "2*m"]) | st.none(), max_size=4), st.data())
 def test_astype_keeps_the_shape(shape, data):
     source, target = (

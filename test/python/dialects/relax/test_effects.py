@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import build_function, infer
 from relax_mlir.bindings.mlir import ir, passmanager
@@ -31,7 +32,7 @@ def test_there_are_no_results(op, operands, attributes):
     assert infer(f"relax.{op}", *operands, **attributes) == []
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(st.text("{}01a:! ", max_size=8), st.integers(0, 2))
 def test_a_format_is_accepted_where_python_can_apply_it(text, count):
     infos = [tensor(2)] * count

@@ -7,7 +7,8 @@ import itertools
 
 import numpy
 import pytest
-from hypothesis import assume, given, settings
+from example_counts import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.dialects.core.dialect import find_op
@@ -71,7 +72,7 @@ def test_operands_of_different_element_types_are_refused(op):
     assert wanted in message
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.sampled_from(UNARY), SHAPES)
 def test_one_operand_keeps_its_shape(op, shape):
     dtype = TAKES[op][0]
@@ -79,7 +80,7 @@ def test_one_operand_keeps_its_shape(op, shape):
     assert infer(f"relax.{op}", tensor(*shape, dtype=dtype)) == [expected]
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(st.sampled_from(BINARY), SHAPES, SHAPES)
 def test_two_operands_broadcast_as_in_numpy(op, left, right):
     dtype = TAKES[op][0]
@@ -95,7 +96,7 @@ def test_two_operands_broadcast_as_in_numpy(op, left, right):
 DIMS = st.sampled_from([0, 1, 2, 3, None, *map(parse, ["n", "m", "n+1", "n+2", "2*n", "2*m+2", "n*m", "min(n,2)"])])
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(DIMS, DIMS, st.integers(0, 4), st.integers(0, 4), SIZES, SIZES)
 def test_what_is_said_of_symbols_holds_for_every_value_of_them(one, other, n, m, unknown, unknown_too):
     """Whenever numpy broadcasts the actual sizes, the inferred size allows numpy's answer."""
@@ -114,7 +115,7 @@ def test_what_is_said_of_symbols_holds_for_every_value_of_them(one, other, n, m,
     assert inferred is None or actual(inferred, 0) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(DIMS, DIMS)
 def test_sizes_are_refused_only_where_no_value_broadcasts(one, other):
     def actual(dim, values):

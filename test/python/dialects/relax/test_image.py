@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.dialects.core.infos import ShapeInfo
@@ -32,7 +33,7 @@ def images(draw, spatial=SPATIAL):
     return count, sizes, "".join(draw(st.permutations(letters)))
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(images(), st.data(), FLOATS, st.sampled_from([None, "float16", "uint8"]))
 def test_resize_changes_the_spatial_sizes(image, data, dtype, out_dtype):
     spatial, sizes, layout = image
@@ -45,7 +46,7 @@ def test_resize_changes_the_spatial_sizes(image, data, dtype, out_dtype):
     ]
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(images(), st.data(), FLOATS)
 def test_grid_sample_is_shaped_as_scipy_samples(image, data, dtype):
     spatial, sizes, layout = image
@@ -62,7 +63,7 @@ def test_grid_sample_is_shaped_as_scipy_samples(image, data, dtype):
     assert infer("relax.image.grid_sample", *operands, layout=layout) == expected
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(SPATIAL, st.data(), SIZES, FLOATS)
 def test_affine_grid_is_shaped_as_numpy_multiplies(spatial, data, batch, dtype):
     target = data.draw(st.tuples(*[SIZES] * spatial))

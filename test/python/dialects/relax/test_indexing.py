@@ -9,7 +9,8 @@ import numpy
 import pytest
 import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
 from against_numpy import agrees_with_numpy
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo
@@ -28,7 +29,7 @@ OPEN = 2**63 - 1
 BOUND = st.integers(-8, 8) | st.sampled_from([OPEN, -OPEN, -(2**63)])
 STRIDE = st.integers(-4, 4)
 
-examples = settings(max_examples=50, deadline=None)
+examples = draws(50)
 
 
 @examples
@@ -52,7 +53,7 @@ def slices(draw):
     return shape, axes, *lists
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(slices(), DTYPE, NAMED)
 def test_strided_slice(drawn, dtype, named):
     shape, axes, begin, end, strides = drawn

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 import relax_mlir.dialects.relax.linear_algebra  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 from inferring import infer
@@ -35,7 +36,7 @@ def inferred(name, *operands, **arguments):
     return result
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     mutually_broadcastable_shapes(signature="(m?,n),(n,p?)->(m?,p?)", max_dims=3, max_side=4),
     ELEMENTS,
@@ -48,7 +49,7 @@ def test_matmul_is_shaped_as_in_numpy(shapes, dtype, data):
     assert infer("relax.matmul", left, right, out_dtype) == [expected]
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(*[st.lists(st.integers(1, 3), max_size=4)] * 2)
 def test_matmul_refuses_what_numpy_refuses(left, right):
     expected = numpy_shape(numpy.matmul, left, right)
@@ -56,7 +57,7 @@ def test_matmul_refuses_what_numpy_refuses(left, right):
     assert result == (expected if expected is None else tensor(*expected))
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(1, 4))
 def test_matmul_keeps_symbols(left, columns):
     symbolic, sizes = named(left)
@@ -73,7 +74,7 @@ def test_matmul():
     assert infer("relax.matmul", tensor(4, dtype="i8"), tensor(4, dtype="ui8"), "int32") == [tensor(dtype="i32")]
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.integers(0, 5), st.integers(0, 5), ELEMENTS)
 def test_outer_is_shaped_as_in_numpy(rows, columns, dtype):
     expected = numpy_shape(numpy.outer, (rows,), (columns,))
@@ -110,7 +111,7 @@ def einsums(draw):
     return subscripts, shapes
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200)
 @given(einsums(), ELEMENTS)
 def test_einsum_is_shaped_as_in_numpy(drawn, dtype):
     subscripts, shapes = drawn

@@ -9,7 +9,8 @@ import numpy
 import pytest
 import relax_mlir.dialects.relax  # noqa: F401  # declares the operators
 from against_numpy import agrees_with_numpy
-from hypothesis import assume, given, settings
+from example_counts import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from inferring import build_function, infer
 from relax_mlir.bindings.mlir import ir
@@ -24,7 +25,7 @@ AXIS = st.integers(-5, 5)
 AXES = st.lists(st.integers(-4, 4), max_size=4)
 NAMED = st.just(0) | st.integers(0, 2**12 - 1)
 
-examples = settings(max_examples=50, deadline=None)
+examples = draws(50)
 
 
 @examples

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import relax_mlir.dialects.relax.nn_activation  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.dialects.core.infos import TensorInfo
@@ -18,7 +19,7 @@ floats = st.sampled_from(["f16", "bf16", "f32", "f64", "f8E4M3FN"])
 ELEMENTWISE = ["gelu", "gelu_tanh", "leakyrelu", "relu", "selu", "silu", "softplus"]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.sampled_from(ELEMENTWISE), shapes, floats)
 def test_elementwise_results_are_as_the_data(name: str, shape: list[Any], dtype: str) -> None:
     data = tensor(*shape, dtype=dtype)
@@ -40,7 +41,7 @@ def test_only_relu_takes_integers(name: str, dtype: str) -> None:
         assert f"(tensor<2x3x{dtype}>) must have float" in refusal(f"relax.nn.{name}", data)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.sampled_from(["softmax", "log_softmax"]), shapes, st.integers(-5, 4), floats)
 def test_softmax_needs_an_axis_of_the_data(name: str, shape: list[Any], axis: int, dtype: str) -> None:
     data = tensor(*shape, dtype=dtype)
@@ -50,7 +51,7 @@ def test_softmax_needs_an_axis_of_the_data(name: str, shape: list[Any], axis: in
         assert f"attribute 'axis' ({axis}) is out of range" in refusal(f"relax.nn.{name}", data, axis=axis)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.data(), floats)
 def test_prelu_has_a_slope_for_each_channel_or_one(data: st.DataObject, dtype: str) -> None:
     shape = data.draw(st.lists(st.integers(2, 5), min_size=1, max_size=4))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from shorthand import refusal, tensor, unranked
@@ -35,7 +36,7 @@ def attention_shapes(draw):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(attention_shapes(), FLOATS)
 def test_attention_is_shaped_as_numpy_computes_it(shapes, dtype):
     expected = numpy_attention(*map(numpy.zeros, shapes)).shape
@@ -44,7 +45,7 @@ def test_attention_is_shaped_as_numpy_computes_it(shapes, dtype):
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(attention_shapes(), st.tuples(*[st.booleans()] * 3))
 def test_a_bias_broadcasts_as_in_numpy(shapes, ones):
     (batch, queries, heads, _), (_, keys, *_), _ = shapes
@@ -54,7 +55,7 @@ def test_a_bias_broadcasts_as_in_numpy(shapes, ones):
     assert infer("relax.nn.attention_bias", *operands) == [tensor(*expected)]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(attention_shapes(), st.integers(0, 3))
 def test_a_bias_that_numpy_cannot_broadcast_is_refused(shapes, axis):
     (batch, queries, heads, _), (_, keys, *_), _ = shapes

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import relax_mlir.dialects.relax.nn_conv  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import build_function, built_op, infer
 from numpy.lib.stride_tricks import sliding_window_view
@@ -110,7 +111,7 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(cases())
 def test_convolution_counts_windows(case: Case) -> None:
     data, weight = {"N": 2, "C": 4 * case.groups}, {"O": 5 * case.groups, "I": 4}
@@ -118,7 +119,7 @@ def test_convolution_counts_windows(case: Case) -> None:
     assert result == case.expected(5 * case.groups, windows_that_fit(case))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(cases())
 def test_transposed_convolution_covers_what_it_writes(case: Case) -> None:
     output_padding = tuple(stride - 1 for stride in case.strides)
@@ -128,7 +129,7 @@ def test_transposed_convolution_covers_what_it_writes(case: Case) -> None:
     assert result == case.expected(5 * case.groups, written_elements(case, output_padding))
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(cases(), st.booleans())
 def test_symbolic_sizes_are_the_fixed_ones_once_known(case: Case, transposed: bool) -> None:
     names = {"N": parse("n"), "C": parse("4*g")} | {letter: parse(letter.lower()) for letter in SPATIAL[case.rank]}

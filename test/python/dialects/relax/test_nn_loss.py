@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from shorthand import refusal, tensor, unranked
@@ -23,7 +24,7 @@ def numpy_nll_loss(predictions, targets, weights, reduction):
     return {"none": losses, "sum": losses.sum(), "mean": losses.mean()}[reduction]
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(SHAPES, st.integers(1, 4), st.sampled_from(["none", "sum", "mean"]), st.booleans(), FLOATS, INTEGERS)
 def test_nll_loss_is_shaped_as_numpy_computes_it(shape, classes, reduction, weighted, dtype, index):
     predictions = (*shape[:1], classes, *shape[1:])
@@ -35,7 +36,7 @@ def test_nll_loss_is_shaped_as_numpy_computes_it(shape, classes, reduction, weig
     assert infer("relax.nn.nll_loss", *operands, reduction=reduction) == [tensor(*expected, dtype=dtype)]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(SHAPES, FLOATS)
 def test_cross_entropy_is_one_number(shape, dtype):
     operand = tensor(*shape, dtype=dtype)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir.dialects.relax.nn_misc  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import build_function, built_op, infer
 from relax_mlir.dialects.core.infos import TensorInfo
@@ -19,7 +20,7 @@ dtypes = st.sampled_from(["f16", "bf16", "f32", "f64", "i1", "i8", "ui8", "i64"]
 NUMPY_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=5), dtypes)
 def test_batch_flatten_is_numpys_reshape(shape: list[int], dtype: str) -> None:
     expected = tensor(*np.zeros(shape).reshape(shape[0], -1).shape, dtype=dtype)
@@ -30,7 +31,7 @@ def test_batch_flatten_is_numpys_reshape(shape: list[int], dtype: str) -> None:
     assert evaluated(result, sizes) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.data(), st.sampled_from(sorted(NUMPY_MODES)), dtypes)
 def test_pad_is_numpys(data: st.DataObject, mode: str, dtype: str) -> None:
     shape = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
@@ -45,7 +46,7 @@ def test_pad_is_numpys(data: st.DataObject, mode: str, dtype: str) -> None:
     assert evaluated(result, sizes) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.lists(st.integers(1, 3), max_size=2), st.integers(1, 3), st.integers(1, 4), st.integers(1, 3), dtypes)
 def test_pixel_shuffle_is_numpys_transpose(
     batch: list[int], channels: int, height: int, factor: int, dtype: str

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir.dialects.relax.nn_norm  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.dialects.core.infos import TensorInfo
@@ -26,7 +27,7 @@ def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], list[int]]:
     return shape, [draw(st.sampled_from([axis, axis - len(shape)])) for axis in axes]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(shapes_and_axes(), dtypes)
 def test_parameters_have_the_sizes_of_the_axes(drawn: tuple[tuple[int, ...], list[int]], dtype: str) -> None:
     shape, axes = drawn
@@ -45,7 +46,7 @@ def shown(info: TensorInfo) -> str:
     return f"tensor<{''.join(f'{size}x' for size in info.shape)}{info.dtype}>"
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(shapes, st.data(), dtypes)
 def test_channels_have_one_parameter_each(shape: tuple[int, ...], data: st.DataObject, dtype: str) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import relax_mlir.dialects.relax.nn_pool  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import build_function, built_op, infer
 from relax_mlir.dialects.core.infos import TensorInfo
@@ -30,7 +31,7 @@ def windows_laid(size: int, window: int, stride: int, before: int, after: int, c
 pairs = st.tuples(st.integers(0, 3), st.integers(0, 3))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.data(), st.integers(1, 3), st.sampled_from(["max", "avg"]), st.booleans())
 def test_pooling_counts_windows(data: st.DataObject, rank: int, kind: str, ceil_mode: bool) -> None:
     def each(low: int, high: int) -> list[int]:
@@ -61,7 +62,7 @@ def test_pooling_counts_windows(data: st.DataObject, rank: int, kind: str, ceil_
     assert result == tensor(*(shape[letter] for letter in out_layout), dtype=dtype)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.integers(5, 20), st.integers(1, 5), st.integers(1, 6), pairs, st.booleans())
 def test_symbolic_sizes_are_the_fixed_ones_once_known(
     size: int, window: int, stride: int, pads: tuple[int, int], ceil_mode: bool

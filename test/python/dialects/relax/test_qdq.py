@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 import relax_mlir.dialects.relax.qdq  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from shorthand import tensor, unranked
@@ -34,7 +35,7 @@ def quantized_shape(shape, axis, scale, zero_point):
     return (numpy.zeros(shape) / numpy.ones(scale).reshape(slices) + numpy.zeros(zero_point).reshape(slices)).shape
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(parameters(), REALS, REALS, ZERO_POINTS, QUANTIZED)
 def test_quantize_keeps_the_shape(drawn, dtype, scale_dtype, zero_dtype, out_dtype):
     shape, axis, scale, zero_point = drawn
@@ -45,7 +46,7 @@ def test_quantize_keeps_the_shape(drawn, dtype, scale_dtype, zero_dtype, out_dty
     assert evaluated(infer("relax.quantize", symbolic, *operands, axis, out_dtype)[0], sizes) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(parameters(), DEQUANTIZABLE, REALS, ZERO_POINTS, REALS)
 def test_dequantize_keeps_the_shape(drawn, dtype, scale_dtype, zero_dtype, out_dtype):
     shape, axis, scale, zero_point = drawn

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 import relax_mlir.dialects.relax.reduction  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from shorthand import refusal, tensor, unranked
@@ -40,7 +41,7 @@ def shapes_and_axis(draw):
     return shape, draw(st.sampled_from([None, *range(-len(shape), len(shape))]))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.sampled_from(list(NUMPY)), shapes_and_axes(), st.booleans(), NUMBERS)
 def test_reductions_are_shaped_as_in_numpy(name, shape_and_axes, keepdims, dtype):
     shape, axes = shape_and_axes
@@ -51,7 +52,7 @@ def test_reductions_are_shaped_as_in_numpy(name, shape_and_axes, keepdims, dtype
     assert evaluated(infer(f"relax.{name}", symbolic, axis=axes, keepdims=keepdims)[0], sizes) == results[0]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.sampled_from(["argmax", "argmin"]), shapes_and_axis(), st.booleans(), NUMBERS)
 def test_positions_are_shaped_as_in_numpy(name, shape_and_axis, keepdims, dtype):
     shape, axis = shape_and_axis
@@ -62,7 +63,7 @@ def test_positions_are_shaped_as_in_numpy(name, shape_and_axis, keepdims, dtype)
     assert evaluated(result, sizes) == tensor(*expected.shape, dtype="i64")
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.sampled_from(["cumsum", "cumprod"]), shapes_and_axis(), NUMBERS, st.sampled_from([None, "f32", "i64"]))
 def test_scans_are_shaped_as_in_numpy(name, shape_and_axis, dtype, asked):
     shape, axis = shape_and_axis

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 import relax_mlir.dialects.relax.search  # noqa: F401  # declares the operators
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 from inferring import infer
@@ -24,7 +25,7 @@ def shapes_and_axis(draw):
     return shape, draw(st.integers(-len(shape), len(shape) - 1))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(mutually_broadcastable_shapes(num_shapes=3, max_dims=4, max_side=4), ELEMENTS)
 def test_where_broadcasts_as_in_numpy(shapes, dtype):
     condition, x1, x2 = shapes.input_shapes
@@ -39,7 +40,7 @@ def test_where():
     assert infer("relax.where", condition, unranked(), tensor(4)) == [unranked()]
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.lists(st.integers(0, 4), max_size=4), NUMBERS, st.integers(-5, 5) | st.floats(-5, 5))
 def test_clip_keeps_the_type(shape, dtype, bound):
     operand = tensor(*shape, dtype=dtype)
@@ -51,7 +52,7 @@ def test_clip_takes_values_and_symbols_as_bounds():
     assert infer("relax.clip", tensor("n", None), F32, F32) == [tensor("n", None)]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(shapes_and_axis(), st.booleans(), ELEMENTS, st.sampled_from(["i32", "i64", "f32"]))
 def test_sorting_keeps_the_shape(shape_and_axis, descending, dtype, positions):
     shape, axis = shape_and_axis
@@ -66,7 +67,7 @@ def test_sorting_of_symbolic_and_unknown_shapes():
     assert infer("relax.argsort", unranked(), 3) == [unranked("i32")]
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(shapes_and_axis(), st.integers(-1, 6), st.booleans(), ELEMENTS, st.sampled_from(["i32", "i64"]))
 def test_topk_takes_the_first_of_what_numpy_sorts(shape_and_axis, k, largest, dtype, positions):
     shape, axis = shape_and_axis
@@ -83,7 +84,7 @@ def test_topk():
     assert infer("relax.topk", unranked(), ret_type="indices", dtype="int64") == [unranked("i64")]
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.lists(st.integers(1, 4), max_size=3), ELEMENTS, st.booleans(), st.booleans(), st.booleans(), st.data())
 def test_unique_has_the_results_that_numpy_gives(shape, dtype, index, inverse, counts, data):
     axis = data.draw(st.sampled_from([None, *range(-len(shape), len(shape))]))
@@ -119,7 +120,7 @@ def test_unique():
     assert infer("relax.unique", tensor(), return_index=True) == [tensor(1), tensor(1, dtype="i64")]
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.lists(st.integers(0, 4), max_size=4), ELEMENTS)
 def test_nonzero_has_a_row_for_each_dimension(shape, dtype):
     rows = numpy.array(numpy.nonzero(numpy.atleast_1d(numpy.zeros(shape)))).shape[0]
@@ -130,7 +131,7 @@ def test_nonzero_of_unknown_rank():
     assert infer("relax.nonzero", unranked()) == [tensor(None, None, dtype="i64")]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.lists(st.integers(0, 4), max_size=4), st.integers(0, 4), NUMBERS, NUMBERS, st.booleans(), st.booleans())
 def test_bucketize_is_shaped_as_in_numpy(shape, count, dtype, boundary_dtype, out_int32, right):
     expected = numpy.digitize(numpy.zeros(shape), numpy.arange(count), right).shape
@@ -143,7 +144,7 @@ def test_bucketize_of_unknown_ranks():
     assert infer("relax.bucketize", unranked(), unranked()) == [unranked("i64")]
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4), st.sampled_from(["i32", "i64", "f32"]))
 def test_a_multinomial_sample_for_each_uniform_one(batch, classes, samples, dtype):
     cumulative = numpy.cumsum(numpy.zeros((batch, classes)), axis=1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import build_function, built_op, infer
 from relax_mlir.bindings.mlir import ir
@@ -21,7 +22,7 @@ def shape(*dims):
     return ShapeInfo(tensor(*dims).shape)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(SHAPES, DTYPES)
 def test_shape_of_is_what_numpy_says(sizes, dtype):
     array = numpy.zeros(sizes)
@@ -30,7 +31,7 @@ def test_shape_of_is_what_numpy_says(sizes, dtype):
     assert infer("relax.size", tensor(*sizes, dtype=dtype)) == [tensor(*numpy.shape(array.size), dtype="i64")]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(SHAPES)
 def test_a_shape_is_built_from_numbers(sizes):
     assert infer("relax.shape_expr", sizes) == [shape(*sizes)]

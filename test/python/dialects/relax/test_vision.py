@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from shorthand import refusal, tensor, unranked
@@ -21,7 +22,7 @@ def candidates(boxes, scores):
     return numpy.argwhere(scores + overlap_of_none[:, None, :] >= 0)
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(SIZES, SIZES, SIZES, FLOATS)
 def test_all_class_non_max_suppression(batch, classes, boxes, dtype):
     operands = tensor(batch, boxes, 4, dtype=dtype), tensor(batch, classes, boxes, dtype=dtype), *LIMITS
@@ -48,7 +49,7 @@ def test_all_class_non_max_suppression_of_unknown_sizes():
     assert infer(name, unranked(), unranked(), *LIMITS, **arguments)[1] == tensor(None, None)
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(SIZES, SIZES, SIZES, FLOATS)
 def test_get_valid_counts(batch, anchors, values, dtype):
     data = numpy.zeros((batch, anchors, values))
@@ -75,7 +76,7 @@ def test_get_valid_counts_of_unknown_sizes():
     ]
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(SIZES, SIZES, st.integers(6, 8), FLOATS)
 def test_non_max_suppression(batch, anchors, values, dtype):
     data = tensor(batch, anchors, values, dtype=dtype)
@@ -112,7 +113,7 @@ def test_indices_beyond_the_values_of_an_anchor_are_refused(attribute, value, bo
     assert f"attribute '{attribute}' ({value}) must be {bound}" in message
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(SIZES, SIZES, SIZES, FLOATS)
 def test_multibox_transform_loc(batch, classes, anchors, dtype):
     offsets = numpy.zeros((batch, 4 * anchors)).reshape(batch, -1, 4)
@@ -137,7 +138,7 @@ def test_multibox_transform_loc_of_unknown_sizes():
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.tuples(*[SIZES] * 4), SIZES, st.tuples(SIZES, SIZES), st.booleans(), FLOATS)
 def test_regions_are_pooled_to_one_size(sizes, regions, pooled, channels_last, dtype):
     array = numpy.zeros(sizes)

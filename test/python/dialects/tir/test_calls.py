@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 import relax_mlir.dialects.tir as tir
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.bindings.mlir import ir
@@ -20,7 +21,7 @@ VECTORS = [VectorInfo((4,), "f32", (False,)), VectorInfo((2, 8), "i8", (False, T
 POINTERS = [OtherInfo("!llvm.ptr"), OtherInfo("memref<4x?xf32, strided<[?, 1]>, 1>"), OtherInfo("memref<*xf32>")]
 FOR_C = st.sampled_from([*SCALARS, *VECTORS, *POINTERS])
 FOR_PACKED = st.sampled_from([*SCALARS, *POINTERS, ObjectInfo()])
-QUICK = settings(max_examples=40, deadline=None)
+QUICK = draws(40)
 
 
 @given(st.sampled_from(["tir.call_extern", "tir.call_pure_extern"]), st.lists(FOR_C, max_size=6))

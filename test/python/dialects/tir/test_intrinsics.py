@@ -6,14 +6,15 @@ from __future__ import annotations
 import numpy
 import pytest
 import relax_mlir.dialects.tir as tir
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from inferring import infer
 from relax_mlir.dialects.core.infos import ScalarInfo, VectorInfo
 from shorthand import refusal, tensor
 
 OPS = tir.dialect.ops
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = draws(60)
 
 FLOATS = ["f16", "bf16", "f32", "f64"]
 INTS = ["i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"]
@@ -161,7 +162,7 @@ SHARED_FLOATS = sorted(name for name in SHARED if SHARED[name] not in INT_OPS an
 
 
 @given(name=st.sampled_from(SHARED_FLOATS), shape=shapes(), dtype=st.sampled_from(["f16", "f32", "f64"]))
-@settings(max_examples=100, deadline=None)
+@draws(100)
 def test_the_results_are_numpy_s_on_floats(name, shape, dtype):
     count = len(OPS[SHARED[name]].operands)
     expected = numpy_results(getattr(numpy, name), shape, *[dtype] * count)
@@ -182,7 +183,7 @@ def test_the_results_are_numpy_s_on_integers(name, shape, dtype):
     dtype=st.sampled_from(["f16", "f32", "f64"]),
     exponent=st.sampled_from(["i8", "i16", "i32"]),
 )
-@settings(max_examples=10, deadline=None)
+@draws(10)
 def test_an_exponent_is_any_integer_and_the_result_is_numpy_s(name, shape, dtype, exponent):
     expected = numpy_results(numpy.ldexp, shape, dtype, exponent)
     assert infer(f"tir.{name}", value(shape, dtype), value(shape, exponent)) == expected
@@ -190,7 +191,7 @@ def test_an_exponent_is_any_integer_and_the_result_is_numpy_s(name, shape, dtype
 
 @pytest.mark.parametrize("name", ["lround", "lrint"])
 @given(shape=shapes(), dtype=st.sampled_from(FLOATS), result=st.sampled_from(INTS))
-@settings(max_examples=10, deadline=None)
+@draws(10)
 def test_rounding_to_an_integer_gives_the_one_asked_for(name, shape, dtype, result):
     assert infer(f"tir.{name}", value(shape, dtype)) == [value(shape, "i64")]
     assert infer(f"tir.{name}", value(shape, dtype), dtype=result) == [value(shape, result)]
@@ -255,7 +256,7 @@ def test_operands_of_different_types_are_refused_by_name(name, one, other, data)
 
 @pytest.mark.parametrize("name", EXPONENT_OPS)
 @given(one=shapes(), other=shapes())
-@settings(max_examples=20, deadline=None)
+@draws(20)
 def test_an_exponent_has_the_shape_of_what_it_scales(name, one, other):
     if one != other:
         assert "must have the same shape" in refusal(f"tir.{name}", value(one, "f32"), value(other, "i32"))

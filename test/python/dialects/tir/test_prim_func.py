@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 import relax_mlir.dialects.tir as tir
-from hypothesis import given, settings
+from example_counts import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir, passmanager
 from relax_mlir.dialects.context import create_context
@@ -28,7 +29,7 @@ from relax_mlir.support.errors import RelaxError
 
 from relax_mlir import Module
 
-QUICK = settings(max_examples=40, deadline=None)
+QUICK = draws(40)
 
 
 def first(text):

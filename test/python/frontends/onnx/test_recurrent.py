@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 from against_onnxruntime import Compared, one_node
-from hypothesis import HealthCheck, given, settings
+from example_counts import draws
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from node_suite import Case, cases, check
 
@@ -85,7 +86,7 @@ def _options(draw: Any) -> tuple[str, str, str, dict[str, Any], bool]:
     return op, direction, optional, attributes, draw(st.booleans())
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@draws(12, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(_options())
 def test_options(options: Any) -> None:
     op, direction, optional, attributes, long = options

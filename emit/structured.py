@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A linalg.generic as loops: how far they go, which of them reduce, which elements each operand gives to a point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..bindings.mlir import ir
+from ..bindings.rewriting import Decline
+from . import linalg
+
+#: The size of an open axis.
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+_WIDTHS = (8, 16, 32, 64)
+_FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+class Linear(NamedTuple):
+    """An index: a sum of loop dimensions times factors, and a constant."""
+
+    factors: tuple[tuple[int, int], ...]
+    constant: int = 0
+    #: Whether the axis may go on where the loop ends: a convolution's input, when its filter has size 1.
+    is_partial: bool = False
+
+    @property
+    def dim(self) -> int | None:
+        """The dimension that it is, unless it is more than that."""
+        plain = self.constant == 0 and len(self.factors) == 1 and self.factors[0][1] == 1
+        return self.factors[0][0] if plain else None
+
+    def factor(self, dim: int) -> int:
+        return dict(self.factors).get(dim, 0)
+
+
+@dataclass(frozen=True)
+class StructuredOp:
+    """A linalg.generic on tensors. Operands are the inputs, what an epilogue reads besides, and the outputs.
+
+    There is one access, by axis, for each.
+    """
+
+    operation: Any
+    operands: tuple[Any, ...]
+    input_count: int
+    accesses: tuple[tuple[Linear, ...], ...]
+    #: The operands' sizes, of an open axis what MLIR writes for it; none for a scalar.
+    shapes: tuple[tuple[int, ...], ...]
+    #: The loops' sizes, None where they are known at run time only.
+    sizes: tuple[int | None, ...]
+    reductions: frozenset[int]
+
+    @property
+    def block(self) -> Any:
+        return self.operation.regions[0].blocks[0]
+
+    @property
+    def output_start(self) -> int:
+        """The number of the first output among the operands."""
+        return len(self.operands) - len(self.operation.results)
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        return self.operands[self.output_start :]
+
+    @property
+    def output_accesses(self) -> tuple[tuple[Linear, ...], ...]:
+        return self.accesses[self.output_start :]
+
+    @property
+    def dims(self) -> list[int]:
+        return list(range(len(self.sizes)))
+
+    @property
+    def parallels(self) -> list[int]:
+        return [dim for dim in self.dims if dim not in self.reductions]
+
+    def last_dim(self, operand: int) -> int | None:
+        """The dimension along which an operand's elements lie side by side; those of size 1 do not count."""
+        for axis, size in reversed(list(zip(self.accesses[operand], self.shapes[operand], strict=True))):
+            if size != 1:
+                return axis.dim
+        return None
+
+    def element(self, operand: int) -> Any:
+        """The type of an operand's elements, or of a scalar."""
+        type_ = self.operands[operand].type
+        return type_ if is_scalar(type_) else type_.element_type
+
+    def uses(self, operand: int, dim: int) -> bool:
+        return any(axis.factor(dim) for axis in self.accesses[operand])
+
+    def is_contiguous(self, operand: int, dim: int, factor: int = 1) -> bool:
+        """Whether steps along a dimension move through an operand's last axis alone, by `factor` elements."""
+        *outer, last = self.accesses[operand] or (Linear(()),)
+        return last.factor(dim) == factor and not any(axis.factor(dim) for axis in outer)
+
+    def size(self, dim: int) -> Any:
+        """A loop's size: a number, or an index computed here."""
+        known = self.sizes[dim]
+        if known is not None:
+            return known
+        operand, axis = next(self.places_of(dim))
+        return linalg.dim(self.operands[operand], axis).value
+
+    def places_of(self, dim: int) -> Iterator[tuple[int, int]]:
+        """Operands, and their axes that are as long as a loop; at least one, or Decline."""
+        found = False
+        for operand, access in enumerate(self.accesses):
+            for axis, index in enumerate(access):
+                if index.dim == dim and not index.is_partial:
+                    found = True
+                    yield operand, axis
+        if not found:
+            raise Decline(f"no operand says how far loop dimension {dim} goes")
+
+    def reads_output(self, output: int) -> bool:
+        """Whether the body uses what the output holds before."""
+        argument = self.block.arguments[self.input_count + output]
+        return next(iter(argument.uses), None) is not None
+
+
+def structured_ops(function: Any, *, named: bool = False) -> list[Any]:
+    """The linalg.generic operations of a function, or all of linalg's, that are in no other one; in order."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name != "linalg.generic" and not (named and op.name.startswith("linalg.")):
+            return ir.WalkResult.ADVANCE
+        found.append(op)
+        return ir.WalkResult.SKIP
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def analyze(operation: Any) -> StructuredOp:
+    """Raises Decline where an operation is of no form that the schedules know."""
+    input_count = next(iter(operation.attributes["operandSegmentSizes"]))
+    operands = tuple(operation.operands)
+    for value in operands:
+        _check_operand(value.type)
+    if len(operation.results) != len(operands) - input_count:
+        raise Decline("it is on memrefs")
+    iterators = [str(attribute) for attribute in operation.attributes["iterator_types"]]
+    if any("window" in iterator for iterator in iterators):
+        raise Decline("it has a window iterator")
+    maps = [attribute.value for attribute in operation.attributes["indexing_maps"]]
+    accesses = [tuple(_linear(result) for result in map_.results) for map_ in maps]
+    shapes = tuple(tuple(shape_of(value)) for value in operands)
+    sizes = tuple(_size(dim, shapes, accesses) for dim in range(len(iterators)))
+    units = {dim for dim, size in enumerate(sizes) if size == 1}
+    simple = tuple(
+        tuple(_without(index, units, sizes, length) for index, length in zip(access, shape, strict=True))
+        for access, shape in zip(accesses, shapes, strict=True)
+    )
+    reductions = frozenset(dim for dim, iterator in enumerate(iterators) if "reduction" in iterator)
+    op = StructuredOp(operation, operands, input_count, simple, shapes, sizes, reductions)
+    _check_outputs(op)
+    return op
+
+
+def _check_operand(type_: Any) -> None:
+    if is_scalar(type_):
+        return
+    if not isinstance(type_, ir.RankedTensorType):
+        raise Decline(f"an operand is a {type_}")
+    if type_.encoding is not None:
+        raise Decline(f"an operand has an encoding ({type_})")
+
+
+def is_scalar(type_: Any) -> bool:
+    return isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType))
+
+
+def shape_of(value: Any) -> list[int]:
+    """The sizes in a tensor's type; none for a scalar."""
+    return [] if is_scalar(value.type) else list(value.type.shape)
+
+
+def is_storable(element: Any) -> bool:
+    """Whether a vector of such elements lies in memory as a tensor's elements do; bits are packed in vectors."""
+    if isinstance(element, ir.IntegerType):
+        return element.width in _WIDTHS
+    return str(element) in _FLOATS
+
+
+def _linear(expr: Any) -> Linear:
+    factors, constant = _terms(expr)
+    return Linear(tuple(sorted((dim, factor) for dim, factor in factors.items() if factor)), constant)
+
+
+def _terms(expr: Any) -> tuple[dict[int, int], int]:
+    if isinstance(expr, ir.AffineDimExpr):
+        return {expr.position: 1}, 0
+    if isinstance(expr, ir.AffineConstantExpr):
+        return {}, expr.value
+    if isinstance(expr, ir.AffineAddExpr):
+        left, right = _terms(expr.lhs), _terms(expr.rhs)
+        dims = {*left[0], *right[0]}
+        return {dim: left[0].get(dim, 0) + right[0].get(dim, 0) for dim in dims}, left[1] + right[1]
+    if isinstance(expr, ir.AffineMulExpr) and isinstance(expr.rhs, ir.AffineConstantExpr):
+        factors, constant = _terms(expr.lhs)
+        by = expr.rhs.value
+        return {dim: factor * by for dim, factor in factors.items()}, constant * by
+    raise Decline(f"the index {expr} is no sum of loop dimensions")
+
+
+def _size(dim: int, shapes: Sequence[Sequence[int]], accesses: Sequence[Sequence[Linear]]) -> int | None:
+    """The size of a loop as far as the types tell. Raises Decline where no operand has it."""
+    found = False
+    for shape, access in zip(shapes, accesses, strict=True):
+        for index, size in zip(access, shape, strict=True):
+            if index.dim == dim:
+                found = True
+                if size != DYNAMIC:
+                    return int(size)
+    if not found:
+        raise Decline(f"no operand says how far loop dimension {dim} goes")
+    return None
+
+
+def _without(index: Linear, units: set[int], sizes: Sequence[int | None], length: int) -> Linear:
+    """Loops of one step stay at 0."""
+    simple = Linear(tuple(pair for pair in index.factors if pair[0] not in units), index.constant)
+    is_exact = simple == index or simple.dim is None or sizes[simple.dim] == length
+    return simple._replace(is_partial=not is_exact)
+
+
+def _check_outputs(op: StructuredOp) -> None:
+    expected = {dim for dim in op.parallels if op.sizes[dim] != 1}
+    for access in op.output_accesses:
+        dims = [index.dim for index in access if index != Linear(())]
+        if None in dims or len(set(dims)) != len(dims) or set(dims) != expected:
+            raise Decline("an output's elements are no permutation of the parallel loops")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Control flow and sequences: scf's operations around graphs, and what goes through them."""

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How what a name stands for is made of tensors: control flow carries tensors, functions return them.
+
+A sequence that has one length here and another there becomes one whose length only the run tells; an optional that is
+empty here and not there one that may be either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ....dialects.core.groups import LIST, NOTHING, VALUE, Group
+from ....dialects.relax import dialect
+from ..node import Node
+from ..values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from .run_time_sequences import as_run_time
+from .scf_loops import Loop, Turn, build_loop
+
+relax = dialect.ops
+
+#: The kind of a tensor that is one of several; no caller of a function can get one.
+ONE_OF = "one of"
+
+
+class Form(NamedTuple):
+    """What there is, and of which tensors it is made."""
+
+    kind: str
+    #: A sequence's items that are there in any case.
+    items: int = 0
+    #: The rank of any number of further ones, where there may be some; their element type.
+    rest: int | None = None
+    dtype: str = "f32"
+    #: Whether it may be absent, which another tensor tells.
+    is_optional: bool = False
+    #: The ranks of the tensors by themselves, for those that stand for absent ones: then, and of ONE_OF.
+    ranks: tuple[int | None, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many tensors it is."""
+        if self.kind == ONE_OF:
+            return 1 + len(self.ranks)
+        return int(self.kind == VALUE) + self.items + (0 if self.rest is None else 2) + self.is_optional
+
+    @property
+    def group(self) -> Group:
+        """As the results of a function."""
+        return Group(self.kind, self.size, "", self.is_optional, self.rest is not None)
+
+    def __str__(self) -> str:
+        if self.kind == ONE_OF:
+            return f"a tensor of {' or '.join(map(str, self.ranks))} dimensions"
+        names = {VALUE: "a tensor", NOTHING: "an empty optional", LIST: f"a sequence of {self.items}"}
+        more = "" if self.rest is None else f" and any number of {self.rest}-D tensors"
+        return f"{'an optional of ' if self.is_optional else ''}{names[self.kind]}{more}"
+
+
+def form_of(held: Any) -> Form:
+    if isinstance(held, RunTimeOptional):
+        return _optional(held.held)
+    if isinstance(held, OneOf):
+        return Form(ONE_OF, dtype=held.dtype, ranks=tuple(tensor.rank for tensor in held.tensors))
+    if isinstance(held, SequenceValue):
+        return Form(LIST, len(held.items), None, held.dtype)
+    if isinstance(held, RunTimeSequence):
+        return Form(LIST, len(held.items), held.rank, held.dtype)
+    return Form(VALUE, dtype=held.dtype) if isinstance(held, Value) else Form(NOTHING)
+
+
+def _optional(held: Any, form: Form | None = None) -> Form:
+    """The form of something that may be absent as well."""
+    found = form_of(held) if form is None else form
+    single = [held] if isinstance(held, Value) else held.items[: found.items]
+    return found._replace(is_optional=True, ranks=tuple(each.rank for each in single))
+
+
+def common_form(node: Node, one: Any, other: Any) -> Form:
+    """The form that both can have."""
+    left, right = form_of(one), form_of(other)
+    if left == right:
+        return left
+    if ONE_OF in (left.kind, right.kind):
+        raise node.fail(f"only the run decides between {left} and {right}")
+    if NOTHING in (left.kind, right.kind):
+        return _optional(_held(other) if left.kind == NOTHING else _held(one))
+    if left.kind != right.kind:
+        raise node.fail(f"only the run decides between {left} and {right}")
+    form = left._replace(is_optional=False, ranks=())
+    if form.kind == LIST:
+        form = _common_list(node, left, right, _held(one), _held(other))
+    return _optional(_held(one), form) if left.is_optional or right.is_optional else form
+
+
+def _common_list(node: Node, left: Form, right: Form, one: Any, other: Any) -> Form:
+    if _has_tensors(left) and _has_tensors(right) and left.dtype != right.dtype:
+        raise node.fail(f"only the run decides between sequences of {left.dtype} and of {right.dtype}")
+    items = min(left.items, right.items)
+    return Form(LIST, items, _common_rest(node, items, one, other), (left if _has_tensors(left) else right).dtype)
+
+
+def _has_tensors(form: Form) -> bool:
+    return form.items > 0 or form.rest is not None
+
+
+def _held(held: Any) -> Any:
+    return held.held if isinstance(held, RunTimeOptional) else held
+
+
+def _common_rest(node: Node, items: int, *sequences: Any) -> int | None:
+    """The rank of what follows the first items; None where nothing does."""
+    ranks = {each.rank for sequence in sequences for each in sequence.items[items:]}
+    ranks |= {sequence.rank for sequence in sequences if isinstance(sequence, RunTimeSequence)}
+    if len(ranks) > 1 or None in ranks:
+        listed = ", ".join(sorted("?" if rank is None else str(rank) for rank in ranks))
+        raise node.fail(f"a sequence whose length only the run tells, of tensors of several ranks ({listed})")
+    return next(iter(ranks), None)
+
+
+# ---- the tensors of a form ----
+
+
+def tensors_of(held: Any, form: Form) -> list[Value]:
+    """The tensors of something in a form that it can have."""
+    if form.is_optional:
+        inner = form._replace(is_optional=False)
+        if isinstance(held, EmptyOptional):
+            return [known(False, "i1"), *_placeholders(inner)]
+        present = held.present if isinstance(held, RunTimeOptional) else known(True, "i1")
+        return [present, *tensors_of(_held(held), inner)]
+    if form.kind == NOTHING:
+        return []
+    if form.kind == VALUE:
+        return [held]
+    if form.kind == ONE_OF:
+        return [held.place, *held.tensors]
+    if form.rest is None:
+        return list(held.items)
+    joined = as_run_time(held, form.items, form.rest, form.dtype)
+    return [*joined.items, joined.data, joined.rows]
+
+
+def _placeholders(form: Form) -> list[Value]:
+    """Tensors for something that is absent."""
+    single = [Value(ssa=relax["zeros"]((0,) * (rank or 0), dtype=form.dtype)) for rank in form.ranks]
+    if form.rest is None:
+        return single
+    joined = as_run_time(SequenceValue([]), 0, form.rest, form.dtype)
+    return [*single, joined.data, joined.rows]
+
+
+def of_tensors(form: Form, tensors: Sequence[Value]) -> Any:
+    """What is made of these tensors."""
+    if form.is_optional:
+        return RunTimeOptional(tensors[0], of_tensors(form._replace(is_optional=False), tensors[1:]))
+    if form.kind == NOTHING:
+        return EmptyOptional()
+    if form.kind == VALUE:
+        return tensors[0]
+    if form.kind == ONE_OF:
+        return OneOf(tensors[0], tensors[1:])
+    if form.rest is None:
+        return SequenceValue(tensors, form.dtype)
+    return RunTimeSequence(tensors[:-2], *tensors[-2:])
+
+
+# ---- loops ----
+
+
+class _Changed(Exception):
+    """A turn makes something of another form than it was given."""
+
+    def __init__(self, forms: list[Form]):
+        super().__init__()
+        self.forms = forms
+
+
+def build_any_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Any], list[Value]]:
+    """As build_loop, with states that are tensors, sequences and optionals."""
+    forms = [form_of(state) for state in states]
+    while True:
+        try:
+            return _attempt(loop, states, forms)
+        except _Changed as changed:
+            forms = changed.forms
+
+
+def _attempt(loop: Loop, states: Sequence[Any], forms: list[Form]) -> tuple[list[Any], list[Value]]:
+    def step(operation: Any, index: Value, tensors: list[Value]) -> Turn:
+        given = of_all(forms, tensors)
+        turn = loop.step(operation, index, given)
+        common = [common_form(loop.node, old, new) for old, new in zip(given, turn.states, strict=True)]
+        if common != forms:
+            raise _Changed(common)
+        return turn._replace(states=all_tensors(forms, turn.states))
+
+    after, rows = build_loop(loop._replace(step=step), all_tensors(forms, states))
+    return of_all(forms, after), rows
+
+
+def all_tensors(forms: Sequence[Form], held: Sequence[Any]) -> list[Value]:
+    return [tensor for form, each in zip(forms, held, strict=True) for tensor in tensors_of(each, form)]
+
+
+def of_all(forms: Sequence[Form], tensors: Sequence[Value]) -> list[Any]:
+    rest = list(tensors)
+    result = []
+    for form in forms:
+        result.append(of_tensors(form, rest[: form.size]))
+        rest = rest[form.size :]
+    return result

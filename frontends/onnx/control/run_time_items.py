@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One of several tensors, where only the run tells which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.relax import const, dialect
+from ..graph_tensors import cast
+from ..node import Node
+from ..values import Value
+from .scf_branches import build_branches
+from .scf_regions import common_info, info_of
+
+relax = dialect.ops
+
+
+def pick(node: Node, condition: Any, one: Value, other: Value) -> Value:
+    """The first tensor where the condition, a 0-D tensor, holds, else the second one."""
+    common_info(node, info_of(node, one), info_of(node, other))
+    _ = one.ssa, other.ssa  # constants are made in front of the branches
+    picked: Value = build_branches(node, Value(ssa=condition), [lambda _: [one], lambda _: [other]])[0]
+    return picked
+
+
+def item_at(node: Node, items: Sequence[Value], place: Any) -> Value:
+    """The item at a place from the front, a 0-D tensor that is one of theirs."""
+    found = items[-1]
+    for index in reversed(range(len(items) - 1)):
+        found = pick(node, relax["equal"](place, const(index, "i64")), items[index], found)
+    return found
+
+
+def place_of(node: Node, index: int, length: Any, end: Any) -> Any:
+    """An input that tells a position before `end`, from the front; the program stops where it is none.
+
+    Length and end are numbers or 0-D tensors.
+    """
+    given = node.tensor(index)
+    given = given if node.rank(index) == 0 else relax["reshape"](given, ())
+    given = cast(given, "i64")
+    zero = const(0, "i64")
+    place = relax["where"](relax["less"](given, zero), relax["add"](given, _integer(length)), given)
+    is_there = relax["logical_and"](relax["greater_equal"](place, zero), relax["less"](place, _integer(end)))
+    items = f" of {length} items" if isinstance(length, int) else ""
+    require(node, is_there, f"the position is out of range for a sequence{items}")
+    return place
+
+
+def _integer(number: Any) -> Any:
+    return const(number, "i64") if isinstance(number, int) else number
+
+
+def require(node: Node, condition: Any, message: str) -> None:
+    """The program stops where a 0-D tensor is false."""
+    relax["assert_op"](condition, format=f"{node.op}: {message}")
+
+
+def inserted(node: Node, items: Sequence[Value], new: Value, place: Any) -> list[Value]:
+    """The items with another one, which is at that place afterwards."""
+    result = []
+    for index in range(len(items) + 1):
+        found = new
+        if index < len(items):
+            found = pick(node, relax["greater"](place, const(index, "i64")), items[index], found)
+        if index > 0:
+            found = pick(node, relax["less"](place, const(index, "i64")), items[index - 1], found)
+        result.append(found)
+    return result
+
+
+def erased(node: Node, items: Sequence[Value], place: Any) -> list[Value]:
+    """The items without the one at that place."""
+    return [
+        pick(node, relax["greater"](place, const(index, "i64")), items[index], items[index + 1])
+        for index in range(len(items) - 1)
+    ]

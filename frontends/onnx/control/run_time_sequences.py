@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sequences whose length only the run tells: their tensors joined, and taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax import const, dialect
+from ....dialects.relax.infer.slices import OPEN
+from ..graph_tensors import joined, part
+from ..node import Node
+from ..shapes.sizes import Size, element, plus, shape_tensor, sliced
+from ..values import RunTimeSequence, SequenceValue, Value
+from .scf_regions import as_info
+
+relax = dialect.ops
+
+
+def as_run_time(sequence: SequenceValue | RunTimeSequence, items: int, rank: int, dtype: str) -> RunTimeSequence:
+    """The sequence with no more than so many items by themselves; the others have that rank and type."""
+    if isinstance(sequence, RunTimeSequence) and len(sequence.items) == items:
+        return sequence
+    parts = [_part(each) for each in sequence.items[items:]]
+    if isinstance(sequence, RunTimeSequence):
+        parts.append((sequence.data.ssa, sequence.rows.ssa))
+    elif not parts:
+        parts.append((relax["zeros"]((0,), dtype=dtype), relax["zeros"]((0, 1 + rank), dtype="i64")))
+    return _joined(sequence.items[:items], parts)
+
+
+def appended(node: Node, sequence: SequenceValue | RunTimeSequence, new: Value) -> SequenceValue | RunTimeSequence:
+    """The sequence with another tensor at the end."""
+    if isinstance(sequence, SequenceValue):
+        return SequenceValue([*sequence.items, new])
+    _check_fits(node, sequence, new)
+    return _joined(sequence.items, [(sequence.data.ssa, sequence.rows.ssa), _part(new)])
+
+
+def inserted_at_run_time(node: Node, sequence: RunTimeSequence, new: Value, place: Any) -> RunTimeSequence:
+    """All joined, with another tensor at a place, a 0-D tensor that is right."""
+    _check_fits(node, sequence, new)
+    whole, place = all_joined(node, sequence), relax["reshape"](place, (1,))
+    return _joined([], [_range(whole, 0, place), _part(new), _range(whole, place, OPEN)])
+
+
+def erased_at_run_time(node: Node, sequence: RunTimeSequence, place: Any) -> RunTimeSequence:
+    """All joined, without the tensor at a place, a 0-D tensor that is right."""
+    whole, place = all_joined(node, sequence), relax["reshape"](place, (1,))
+    return _joined([], [_range(whole, 0, place), _range(whole, plus(place, 1), OPEN)])
+
+
+def _check_fits(node: Node, sequence: RunTimeSequence, new: Value) -> None:
+    if new.rank != sequence.rank or new.dtype != sequence.dtype:
+        raise node.fail(
+            f"a sequence whose length only the run tells has tensors of one rank and type: {sequence.rank}-D "
+            f"{sequence.dtype} here, {new.rank}-D {new.dtype} there"
+        )
+
+
+def _range(sequence: RunTimeSequence, begin: Size, end: Size) -> tuple[Any, Any]:
+    """The elements and rows of the joined tensors from a place up to before another one."""
+    bounds = (_elements_before(sequence, begin), _elements_before(sequence, end), 1)
+    return sliced(sequence.data, {0: bounds}), sliced(sequence.rows, {0: (begin, end, 1)})
+
+
+def _elements_before(sequence: RunTimeSequence, place: Size) -> Size:
+    """How many elements the joined tensors before a place have."""
+    if isinstance(place, int):
+        return place  # the beginning or the end
+    return relax["sum"](sliced(sequence.rows, {0: (0, place, 1), 1: (0, 1, 1)}), axis=[0])
+
+
+def _part(value: Value) -> tuple[Any, Any]:
+    """A tensor's elements, and the row that tells its shape."""
+    elements = relax["flatten"](value.ssa) if value.rank else relax["reshape"](value.ssa, (1,))
+    numbers = [shape_tensor(elements), *([shape_tensor(value.ssa)] if value.rank else [])]
+    return elements, relax["expand_dims"](joined(numbers), axis=[0])
+
+
+def _joined(items: Sequence[Value], parts: Sequence[tuple[Any, Any]]) -> RunTimeSequence:
+    data, rows = (joined(each) for each in zip(*parts, strict=True))
+    width = Value(ssa=rows).info.shape or ()
+    return RunTimeSequence(
+        items,
+        Value(ssa=as_info(data, TensorInfo((None,), Value(ssa=data).dtype))),
+        Value(ssa=as_info(rows, TensorInfo((None, width[1]), "i64"))),
+    )
+
+
+def all_joined(node: Node, sequence: SequenceValue | RunTimeSequence) -> RunTimeSequence:
+    """The sequence without items by themselves."""
+    ranks = {each.rank for each in sequence.items} | (
+        {sequence.rank} if isinstance(sequence, RunTimeSequence) else set()
+    )
+    if len(ranks) != 1 or None in ranks:
+        raise node.fail("the tensors of a sequence whose length only the run tells must have one rank here")
+    return as_run_time(sequence, 0, ranks.pop() or 0, sequence.dtype)
+
+
+def joined_length(sequence: RunTimeSequence) -> Any:
+    """How many tensors are joined, a 0-D tensor."""
+    return relax["reshape"](element(shape_tensor(sequence.rows.ssa), 0), ())
+
+
+def length_of(sequence: RunTimeSequence) -> Any:
+    """A 0-D tensor."""
+    joined = joined_length(sequence)
+    return relax["add"](joined, const(len(sequence.items), "i64")) if sequence.items else joined
+
+
+def joined_item(sequence: RunTimeSequence, place: Any) -> Value:
+    """One of the joined tensors, at a place among them that is a 0-D tensor and right."""
+    row = relax["take"](sequence.rows.ssa, place, axis=0)
+    begin = _elements_before(sequence, relax["reshape"](place, (1,)))
+    own = sliced(sequence.data, {0: (begin, plus(begin, element(row, 0)), 1)})
+    if sequence.rank == 0:
+        return Value(ssa=relax["reshape"](own, ()))
+    shape = part(row, 0, 1, 1 + sequence.rank)
+    info = TensorInfo((None,) * sequence.rank, sequence.dtype)
+    return Value(ssa=as_info(relax["reshape"](own, relax["tensor_to_shape"](shape)), info))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One of two computations, where only the run tells which, in an scf.if: what both give, or one of both.
+
+A tensor that has one rank here and another there is passed on as one of several. A node that gets such a tensor becomes
+a node for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....bindings.mlir import ir
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..values import OneOf, Value, known
+from .flattening import all_tensors, common_form, form_of, of_all
+from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
+
+relax = dialect.ops
+
+#: `make(operation)`: what a branch gives, built in a region of the operation.
+Make = Callable[[Any], Sequence[Any]]
+
+
+def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: Value | None = None) -> list[Any]:
+    """What the first maker gives where the condition, one element, holds, else the second.
+
+    `place` is 0 where the condition holds and 1 elsewhere, if there is such a tensor.
+    """
+    scalar = scalar_of(node, condition)
+    # In an operation without results first: only what the branches give tells its types.
+    sketch = ir.Operation.create("scf.if", operands=[scalar], regions=2)
+    try:
+        outputs = []
+        for make, region in zip(makers, sketch.regions, strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                outputs.append(list(make(sketch)))
+        pairs = list(zip(*outputs, strict=True))
+        are_new = [isinstance(one, Value) and isinstance(other, Value) and _differ(one, other) for one, other in pairs]
+        for side, (held, region) in enumerate(zip(outputs, sketch.regions, strict=True)):
+            with ir.InsertionPoint(region.blocks[0]):
+                held[:] = [_as_one_of(pair, side) if _differ(*pair) else pair[side] for pair in pairs]
+        forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
+        results = _yielded(node, sketch, forms, outputs, scalar)
+    finally:
+        sketch.erase()
+    made = of_all(forms, [Value(ssa=result) for result in results])
+    for held, is_new in zip(made, are_new, strict=True):
+        if is_new:
+            place = held.place = place or _place_of(condition)
+    return made
+
+
+def _yielded(node: Node, sketch: Any, forms: Sequence[Any], outputs: Sequence[Any], scalar: Any) -> list[Any]:
+    """The results of an operation with the sketch's regions, which yield the tensors of the outputs."""
+    tensors = []
+    for region, held in zip(sketch.regions, outputs, strict=True):
+        with ir.InsertionPoint(region.blocks[0]):
+            tensors.append(all_tensors(forms, held))
+    infos = [common_info(node, info_of(node, one), info_of(node, other)) for one, other in zip(*tensors, strict=True)]
+    for region, held in zip(sketch.regions, tensors, strict=True):
+        with ir.InsertionPoint(region.blocks[0]):
+            values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]
+            ir.Operation.create("scf.yield", operands=values)
+    types = [type_of(info) for info in infos]
+    made = ir.Operation.create("scf.if", results=types, operands=[scalar], regions=2)
+    for source, target in zip(sketch.regions, made.regions, strict=True):
+        source.blocks[0].append_to(target)
+    return list(made.results)
+
+
+# ---- tensors of several ranks ----
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Whether only the run tells the rank of a tensor that is one of both, by more than what each of them tells."""
+    if not isinstance(one, (Value, OneOf)) or not isinstance(other, (Value, OneOf)) or one.dtype != other.dtype:
+        return False
+    if isinstance(one, OneOf) and form_of(one) == form_of(other):
+        return False
+    ranks = {tensor.rank for tensor in (*_tensors(one), *_tensors(other))}
+    return len(ranks) > 1 and None not in ranks
+
+
+def _tensors(held: Any) -> list[Value]:
+    return held.tensors if isinstance(held, OneOf) else [held]
+
+
+def _as_one_of(pair: Sequence[Any], side: int) -> OneOf:
+    """One of a pair, of which the first has the first places."""
+    own, others = pair[side], _tensors(pair[1 - side])
+    empty = [Value(ssa=relax["zeros"]((0,) * (tensor.rank or 0), dtype=tensor.dtype)) for tensor in others]
+    place = own.place if isinstance(own, OneOf) else known(0)
+    if side == 0:
+        return OneOf(place, [*_tensors(own), *empty])
+    return OneOf(Value(ssa=relax["add"](place.ssa, const(len(others), "i64"))), [*empty, *_tensors(own)])
+
+
+def _place_of(condition: Value) -> Value:
+    holds = condition.ssa if condition.rank == 0 else relax["reshape"](condition.ssa, ())
+    return Value(ssa=relax["where"](holds, const(0, "i64"), const(1, "i64")))
+
+
+def convert_each(node: Node, held: OneOf, convert: Callable[[list[Any], Any], Sequence[Any]]) -> list[Any]:
+    """The outputs of a node with a tensor that is one of several: the node with each of them, of which one runs.
+
+    `convert(inputs, operation)` builds the node in a region of the operation. All tensors that the same place decides
+    about are chosen together.
+    """
+    is_last = len(held.tensors) == 2
+    later = None if is_last else Value(ssa=relax["subtract"](held.place.ssa, const(1, "i64")))
+
+    def chosen(each: Any, is_first: bool) -> Any:
+        if not isinstance(each, OneOf) or each.place.ssa != held.place.ssa:
+            return each
+        if is_first or later is None:
+            return each.tensors[0 if is_first else 1]
+        return OneOf(later, each.tensors[1:])
+
+    def maker(is_first: bool) -> Make:
+        inputs = [chosen(each, is_first) for each in node.inputs]
+        return lambda operation: convert(inputs, operation)
+
+    condition = Value(ssa=relax["equal"](held.place.ssa, const(0, "i64")))
+    return build_branches(node, condition, [maker(True), maker(False)], held.place if is_last else None)

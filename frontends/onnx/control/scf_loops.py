@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops over tensors: scf.for where only a count ends them, else scf.while.
+
+A loop carries states, whose sizes may change on the way, and gathers rows. Rows are appended to a tensor that grows;
+where nobody knows the sizes of a row, its elements are appended and its shape is carried along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ....bindings.mlir import ir
+from ....dialects.core.infos import TensorInfo
+from ....dialects.relax import const, dialect
+from ..node import Node
+from ..values import Value
+from .scf_regions import as_info, common_info, info_of, integer, scalar_of, tensor_of, truth, type_of
+
+relax = dialect.ops
+
+#: Fewer turns than these copy what they gather in less time than it takes to do so in blocks.
+_FEW, _BLOCK = 100, 32
+
+
+class Turn(NamedTuple):
+    """What one turn of a loop makes. `goes_on` is None where only the count ends the loop.
+
+    States are tensors, in `forms.build_any_loop` sequences and optionals too.
+    """
+
+    states: list[Any]
+    rows: list[Value]
+    goes_on: Value | None = None
+
+
+#: `step(operation, index, states)`: builds a turn in a region of the operation.
+Step = Callable[[Any, Value, list[Any]], Turn]
+
+
+class Loop(NamedTuple):
+    """A loop to build: at most `count` turns (a scalar; None: any number), none at all unless `starts` (a scalar).
+
+    `is_open` where each turn says whether there is another, `in_blocks` where a row is several, one after the other.
+    """
+
+    node: Node
+    step: Step
+    count: Any
+    starts: Any = None
+    is_open: bool = False
+    in_blocks: bool = False
+    #: Whether there are few turns, so that each may copy the rows of those before (`is_few`).
+    is_short: bool = False
+
+    @property
+    def is_counted(self) -> bool:
+        return self.count is not None and self.starts is None and not self.is_open
+
+
+def build_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Value], list[Value]]:
+    """The states after the last turn, and the rows of all turns as one tensor each."""
+    carried = [info_of(loop.node, state) for state in states]
+    rows: list[_Rows] | None = None
+    while True:
+        # What a turn makes decides the types that it gets, so it is built until both agree.
+        attempt = _Attempt(loop, states, carried, rows or [])
+        made = [info_of(loop.node, state) for state in attempt.turn.states]
+        joined = [common_info(loop.node, old, new) for old, new in zip(carried, made, strict=True)]
+        row_infos = [info_of(loop.node, row) for row in attempt.turn.rows]
+        gathered = [_Rows(info, loop.in_blocks) for info in row_infos]
+        if joined == carried and (rows or []) == gathered:
+            if loop.is_counted and not loop.is_short and gathered and not any(each.is_flat for each in gathered):
+                attempt.operation.erase()
+                return _build_in_blocks(loop, states)
+            return attempt.finish(rows or [])
+        attempt.operation.erase()
+        carried, rows = joined, gathered
+
+
+def is_few(turns: Any) -> bool:
+    """Whether that is a number of turns, and so small that each may copy what the ones before have gathered."""
+    return isinstance(turns, int) and turns < _FEW
+
+
+def _build_in_blocks(
+    loop: Loop, states: Sequence[Any], block_size: int = _BLOCK * _BLOCK
+) -> tuple[list[Value], list[Value]]:
+    """A counted loop that gathers rows of known sizes, and so does in blocks of blocks first: what rows are appended
+    to is copied each time."""
+    node, count, most = loop.node, tensor_of(loop.count).ssa, const(block_size, "i64")
+
+    def block(_: Any, index: Value, held: list[Value]) -> Turn:
+        begin = relax["multiply"](index.ssa, most)
+        length = scalar_of(node, Value(ssa=relax["minimum"](relax["subtract"](count, begin), most)))
+
+        def one(operation: Any, place: Value, inner: list[Value]) -> Turn:
+            return loop.step(operation, Value(ssa=relax["add"](begin, place.ssa)), inner)
+
+        rows = Loop(node, one, length, is_short=True)
+        is_of_blocks = block_size > _BLOCK
+        return Turn(*(_build_in_blocks(rows, held, _BLOCK) if is_of_blocks else build_loop(rows, held)))
+
+    blocks = relax["floor_divide"](relax["add"](count, const(block_size - 1, "i64")), most)
+    return build_loop(Loop(node, block, scalar_of(node, Value(ssa=blocks)), in_blocks=True, is_short=True), states)
+
+
+def of_length(rows: Sequence[Value], turns: Any) -> list[Value]:
+    """Rows of a loop whose number of turns the graph knows: a number or an expression; None where it does not."""
+    if turns is None:
+        return list(rows)
+    infos = [row.info.with_shape((turns, *(row.shape or ())[1:])) for row in rows]
+    return [Value(ssa=as_info(row.ssa, info)) for row, info in zip(rows, infos, strict=True)]
+
+
+class _Rows(NamedTuple):
+    """How the rows of one output are gathered."""
+
+    info: TensorInfo
+    in_blocks: bool
+
+    @property
+    def sizes(self) -> tuple[Any, ...]:
+        """Those of one row."""
+        sizes = tuple(self.info.shape or ())
+        return sizes[1:] if self.in_blocks else sizes
+
+    @property
+    def is_flat(self) -> bool:
+        return None in self.sizes
+
+    def types(self) -> list[TensorInfo]:
+        if self.is_flat:
+            return [TensorInfo((None,), self.info.dtype), TensorInfo((len(self.sizes),), "i64")]
+        return [TensorInfo((None, *self.sizes), self.info.dtype)]
+
+    def initial(self) -> list[Any]:
+        if not self.is_flat:
+            return [as_info(relax["zeros"]((0, *self.sizes), dtype=self.info.dtype), self.types()[0])]
+        empty = relax["zeros"]((0,), dtype=self.info.dtype)
+        return [as_info(empty, self.types()[0]), relax["zeros"]((len(self.sizes),), dtype="i64")]
+
+    def appended(self, held: Sequence[Any], row: Any) -> list[Any]:
+        if not self.is_flat:
+            rows = row if self.in_blocks else relax["expand_dims"](row, axis=[0])
+            return [as_info(relax["concat"](held[0], rows, axis=0), self.types()[0])]
+        flat = relax["concat"](held[0], relax["flatten"](row), axis=0)
+        return [as_info(flat, self.types()[0]), relax["shape_to_tensor"](relax["shape_of"](row))]
+
+    def result(self, held: Sequence[Any], turns: Any) -> Value:
+        if not self.is_flat:
+            return Value(ssa=held[0])
+        count = relax["reshape"](tensor_of(turns).ssa, (1,))
+        shape = relax["tensor_to_shape"](relax["concat"](count, held[1], axis=0))
+        return Value(ssa=relax["reshape"](held[0], shape))
+
+
+class _Attempt:
+    """A loop that is built for certain types of what it carries."""
+
+    def __init__(self, loop: Loop, states: Sequence[Value], carried: list[TensorInfo], rows: list[_Rows]):
+        self.loop = loop
+        self.carried = carried
+        infos = [*carried, *(info for each in rows for info in each.types())]
+        self.types = [type_of(info) for info in infos]
+        given = [as_info(state.ssa, info) for state, info in zip(states, carried, strict=True)]
+        initial = [*given, *(value for each in rows for value in each.initial())]
+        create = self._for if loop.is_counted else self._while
+        self.operation = create(initial)
+        try:
+            self.turn = self._turn()
+        except BaseException:
+            self.operation.erase()
+            raise
+
+    def _for(self, initial: list[Any]) -> Any:
+        bounds = [integer(0), self.loop.count, integer(1)]
+        # The number of turns is carried for rows, whose shape it is a part of.
+        i64 = bounds[0].type
+        types = [i64, *self.types]
+        made = ir.Operation.create("scf.for", results=types, operands=[*bounds, bounds[0], *initial], regions=1)
+        made.regions[0].blocks.append(i64, *types)
+        return made
+
+    def _while(self, initial: list[Any]) -> Any:
+        zero, starts = integer(0), truth(True) if self.loop.starts is None else self.loop.starts
+        types = [zero.type, starts.type, *self.types]
+        made = ir.Operation.create("scf.while", results=types, operands=[zero, starts, *initial], regions=2)
+        block = made.regions[0].blocks.append(*types)
+        with ir.InsertionPoint(block):
+            turns, goes_on = block.arguments[0], block.arguments[1]
+            if self.loop.count is not None:
+                less = _binary("arith.cmpi", turns, self.loop.count, goes_on.type, predicate=_SIGNED_LESS)
+                goes_on = _binary("arith.andi", less, goes_on, goes_on.type)
+            ir.Operation.create("scf.condition", operands=[goes_on, *block.arguments])
+        made.regions[1].blocks.append(*types)
+        return made
+
+    @property
+    def _block(self) -> Any:
+        return self.operation.regions[-1].blocks[0]
+
+    def _turn(self) -> Turn:
+        states = [Value(ssa=value) for value in list(self._block.arguments)[2 : 2 + len(self.carried)]]
+        with ir.InsertionPoint(self._block):
+            return self.loop.step(self.operation, tensor_of(self._block.arguments[0]), states)
+
+    def finish(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:
+        arguments = list(self._block.arguments)
+        with ir.InsertionPoint(self._block):
+            values = [as_info(state.ssa, info) for state, info in zip(self.turn.states, self.carried, strict=True)]
+            held = arguments[2 + len(self.carried) :]
+            for each, row in zip(rows, self.turn.rows, strict=True):
+                count = len(each.types())
+                values += each.appended(held[:count], row.ssa)
+                held = held[count:]
+            ir.Operation.create("scf.yield", operands=[*self._progress(arguments), *values])
+        return self._results(rows)
+
+    def _progress(self, arguments: list[Any]) -> list[Any]:
+        """The number of turns so far, and in scf.while whether there is another."""
+        turns = _binary("arith.addi", arguments[0], integer(1), arguments[0].type)
+        if self.loop.is_counted:
+            return [turns]
+        goes_on = self.turn.goes_on
+        return [turns, truth(True) if goes_on is None else scalar_of(self.loop.node, goes_on)]
+
+    def _results(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:
+        turns, *results = self.operation.results
+        results = results if self.loop.is_counted else results[1:]
+        states, held = results[: len(self.carried)], results[len(self.carried) :]
+        gathered = []
+        for each in rows:
+            count = len(each.types())
+            gathered.append(each.result(held[:count], turns))
+            held = held[count:]
+        return [Value(ssa=state) for state in states], gathered
+
+
+_SIGNED_LESS = 2  # of arith.cmpi's predicates
+
+
+def _binary(name: str, left: Any, right: Any, type_: Any, predicate: int | None = None) -> Any:
+    attributes = {}
+    if predicate is not None:
+        attributes["predicate"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+    return ir.Operation.create(name, results=[type_], operands=[left, right], attributes=attributes).result

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What goes into the regions of scf's operations and comes out of them; tensors as scalars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....bindings.mlir import ir
+from ....dialects.core.codec import decode, encode
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import equal
+from ....dialects.relax import dialect
+from ..node import Node
+from ..values import OneOf, Value
+
+relax = dialect.ops
+
+
+def info_of(node: Node, held: Any) -> TensorInfo:
+    """What is known of a tensor that enters or leaves a region."""
+    if isinstance(held, OneOf):
+        raise node.fail(f"{held}, goes through control flow that needs one rank")
+    if not isinstance(held, Value):
+        raise node.fail("a sequence or an optional goes through control flow that only the run decides")
+    if held.shape is None:
+        raise node.fail("a tensor whose rank is not known goes through control flow")
+    return held.info
+
+
+def as_items(node: Node, made: list[Any]) -> list[Any]:
+    """What a body has made for sequences: a tensor for each."""
+    for index, held in enumerate(made):
+        if not isinstance(held, Value):
+            raise node.fail(f"output #{index} of its body is a sequence or an optional: items of sequences are tensors")
+    return made
+
+
+def common_info(node: Node, left: TensorInfo, right: TensorInfo) -> TensorInfo:
+    """What is known of a tensor that may be either."""
+    if left.dtype != right.dtype or left.shape is None or right.shape is None or left.rank != right.rank:
+        raise node.fail(
+            "a tensor has one element type and rank here and others there "
+            f"({left.rank}-D {left.dtype}, {right.rank}-D {right.dtype})"
+        )
+    pairs = zip(left.shape, right.shape, strict=True)
+    return left.with_shape([one if equal(one, other) is True else None for one, other in pairs])
+
+
+def as_info(ssa: Any, info: TensorInfo) -> Any:
+    """A tensor under a type that knows more or less of its sizes."""
+    return ssa if decode(ssa.type) == info else relax["match_cast"](ssa, ty=info)
+
+
+def type_of(info: TensorInfo) -> Any:
+    return encode(info, ir.Location.current.context)
+
+
+def scalar_of(node: Node, held: Value) -> Any:
+    """A tensor of one element as a scalar."""
+    tensor = held.ssa
+    if held.rank != 0:
+        tensor = relax["reshape"](tensor, ())
+    element = tensor.type.element_type
+    return ir.Operation.create("tensor.extract", results=[element], operands=[tensor]).result
+
+
+def tensor_of(scalar: Any) -> Value:
+    """A scalar as a 0-D tensor."""
+    type_ = ir.RankedTensorType.get([], scalar.type)
+    return Value(ssa=ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result)
+
+
+def integer(value: int) -> Any:
+    """A 64-bit integer as a scalar."""
+    i64 = ir.IntegerType.get_signless(64)
+    attributes = {"value": ir.IntegerAttr.get(i64, value)}
+    return ir.Operation.create("arith.constant", results=[i64], attributes=attributes).result
+
+
+def truth(value: bool) -> Any:
+    i1 = ir.IntegerType.get_signless(1)
+    attributes = {"value": ir.IntegerAttr.get(i1, int(value))}
+    return ir.Operation.create("arith.constant", results=[i1], attributes=attributes).result
+
+
+def known_truth(held: Any) -> bool | None:
+    """A condition that is known while the model is imported; None for one that is not."""
+    array = held.array if isinstance(held, Value) else None
+    return bool(array.ravel()[0]) if array is not None and array.size == 1 else None

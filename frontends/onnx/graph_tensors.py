@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What many operators do with tensors of the graph: cast them, take parts, join them, put dimensions behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...dialects.core.codec import decode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.relax import dialect
+from .values import Tensor
+
+relax = dialect.ops
+
+
+def info_of(tensor: Tensor) -> TensorInfo:
+    """The type of a tensor in the graph."""
+    info = decode(tensor.type)
+    assert isinstance(info, TensorInfo)
+    return info
+
+
+def cast(tensor: Tensor, dtype: str) -> Tensor:
+    """The tensor with elements of a type; the same where it has these."""
+    return tensor if info_of(tensor).dtype == dtype else relax["astype"](tensor, dtype=dtype)
+
+
+def wide_float(dtype: str) -> str:
+    """What numbers of a type are computed in where their own rounds too much, or is no float."""
+    return "f64" if dtype == "f64" else "f32"
+
+
+def part(tensor: Tensor, axis: int, begin: int, end: int, drop: bool = False) -> Tensor:
+    """Some of a tensor along an axis; an axis of one element can be dropped."""
+    taken = relax["strided_slice"](tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
+    return relax["squeeze"](taken, axis=[axis]) if drop else taken
+
+
+def joined(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    return tensors[0] if len(tensors) == 1 else relax["concat"](*tensors, axis=axis)
+
+
+def along_axis(tensor: Tensor, axis: int, rank: int) -> Tensor:
+    """A tensor whose last dimension is an axis of so many, with those behind."""
+    behind = list(range(tensor.type.rank, tensor.type.rank + rank - 1 - axis))
+    return relax["expand_dims"](tensor, axis=behind) if behind else tensor
+
+
+def with_first_at(tensor: Tensor, axis: int) -> Tensor:
+    """The first dimension moved to another place."""
+    rank = tensor.type.rank
+    order = list(range(1, rank))
+    order.insert(axis % rank, 0)
+    return tensor if axis % rank == 0 else relax["permute_dims"](tensor, axes=order)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What models of ai.onnx.ml make of scores: transformed scores, and the labels of classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ....dialects.relax import const, dialect
+from ..graph_tensors import info_of
+from ..node import Node
+
+relax = dialect.ops
+
+
+def post_transform(node: Node) -> str:
+    """The attribute that says what is done to scores."""
+    return node.choice("post_transform", "NONE", _TRANSFORMS)
+
+
+def transformed(scores: Any, name: str) -> Any:
+    """Scores [rows, classes] after a transform."""
+    return _TRANSFORMS[name](scores)
+
+
+def _same(scores: Any) -> Any:
+    return scores
+
+
+def _softmax(scores: Any) -> Any:
+    return relax["nn.softmax"](scores, axis=-1)
+
+
+def _softmax_zero(scores: Any) -> Any:
+    """As softmax, but scores of 0 stay 0."""
+    number = _numbers_like(scores)
+    largest = relax["max"](scores, axis=[1], keepdims=True)
+    is_zero = relax["less_equal"](relax["abs"](scores), number(1e-7))
+    small = relax["multiply"](scores, relax["exp"](relax["negative"](largest)))
+    powers = relax["where"](is_zero, small, relax["exp"](relax["subtract"](scores, largest)))
+    total = relax["sum"](powers, axis=[1], keepdims=True)
+    is_nothing = relax["equal"](total, number(0.0))
+    return relax["where"](is_nothing, number(0.5), relax["divide"](powers, total))
+
+
+def _probit(scores: Any) -> Any:
+    """The inverse of the normal distribution, by the formula that runtimes have for the inverse of erf."""
+    number, a = _numbers_like(scores), 0.147
+    x = relax["subtract"](relax["multiply"](scores, number(2.0)), number(1.0))
+    logarithm = relax["log"](relax["subtract"](number(1.0), relax["square"](x)))
+    half = relax["add"](relax["multiply"](logarithm, number(0.5)), number(2 / (math.pi * a)))
+    rest = relax["multiply"](logarithm, number(1 / a))
+    root = relax["sqrt"](relax["subtract"](relax["square"](half), rest))
+    size = relax["sqrt"](relax["subtract"](root, half))
+    signed = relax["where"](relax["less"](x, number(0.0)), relax["negative"](size), size)
+    return relax["multiply"](signed, number(math.sqrt(2)))
+
+
+_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "NONE": _same,
+    "SOFTMAX": _softmax,
+    "LOGISTIC": lambda scores: relax["sigmoid"](scores),
+    "SOFTMAX_ZERO": _softmax_zero,
+    "PROBIT": _probit,
+}
+
+
+def _numbers_like(scores: Any) -> Callable[[float], Any]:
+    dtype = info_of(scores).dtype
+    return lambda value: const(value, dtype)
+
+
+def class_labels(node: Node, ints: str, strings: str) -> list[int]:
+    """The labels of the classes, which must be numbers."""
+    if node.strings(strings):
+        raise node.fail("labels that are strings cannot be compiled: export the model with numbers as labels", strings)
+    labels = node.ints(ints)
+    if not labels:
+        raise node.fail(f"has no labels ('{ints}')", ints)
+    return list(labels)
+
+
+def largest(scores: Any, labels: list[int]) -> Any:
+    """The label of the first of the largest scores of each row."""
+    return relax["take"](const(labels, "i64"), relax["argmax"](scores, axis=1), axis=0)
+
+
+def above(scores: Any, limit: float, labels: list[int]) -> Any:
+    """The second label where the only score of a row is above a limit, else the first."""
+    flat = relax["squeeze"](scores, axis=[1])
+    is_above = relax["greater"](flat, _numbers_like(scores)(limit))
+    return relax["where"](is_above, const(labels[1], "i64"), const(labels[0], "i64"))
+
+
+def two_classes(score: Any, name: str, is_share: bool) -> Any:
+    """The scores of both classes, transformed, from the only one [rows, 1] there is; the other share is the rest."""
+    if name == "PROBIT":
+        return transformed(score, name)
+    opposite = relax["negative"](score)
+    if name == "LOGISTIC":
+        return transformed(relax["concat"](opposite, score, axis=1), name)
+    if is_share:
+        opposite = relax["add"](opposite, _numbers_like(score)(1.0))
+    return relax["concat"](opposite, score, axis=1)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Counts of n-grams: runs of tokens, maybe with gaps, that a pool names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ....dialects.core.infos import is_int
+from ....dialects.relax import const, dialect
+from ..graph_tensors import joined
+from ..node import Node
+from ..registry import register_onnx
+from ..shapes import sizes
+from ..values import Outputs
+
+relax = dialect.ops
+
+# More steps than this between tokens would make a graph that nobody wants to wait for.
+_MOST_SKIPS = 256
+
+
+class _Level(NamedTuple):
+    """Beginnings of n-grams of one length: what each is made of, and the result's column where one is whole."""
+
+    keys: list[int]
+    columns: list[int]
+
+
+class _Pool:
+    """The n-grams as a tree by their beginnings, level by level.
+
+    A token's number is its place among the sorted tokens; a beginning's its place among those of its length, which
+    are sorted by key: number of the beginning without the last token * number of tokens + number of the last token.
+    """
+
+    def __init__(self, grams: dict[tuple[int, ...], int], width: int):
+        self.tokens = sorted({token for gram in grams for token in gram})
+        numbers = {token: number for number, token in enumerate(self.tokens)}
+        self.levels: list[_Level] = []
+        places: dict[tuple[int, ...], int] = {(): 0}
+        for length in range(1, max(map(len, grams)) + 1):
+            starts = {gram[:length] for gram in grams if len(gram) >= length}
+            keyed = sorted((places[start[:-1]] * len(self.tokens) + numbers[start[-1]], start) for start in starts)
+            places.update({start: place for place, (_, start) in enumerate(keyed)})
+            # What is no whole n-gram is counted in a column behind the others.
+            columns = [grams.get(start, width) for _, start in keyed]
+            self.levels.append(_Level([key for key, _ in keyed], [*columns, width]))
+
+
+@register_onnx("", "TfIdfVectorizer")
+def tf_idf_vectorizer(node: Node) -> Outputs:
+    """Each token is looked up once; then, for each gap, beginnings grow token by token, each looked up by its key."""
+    rank = node.rank(0)
+    if node.has_attribute("pool_strings") or not is_int(node.value(0).dtype):
+        raise node.fail("n-grams of strings cannot be compiled: give tokens as numbers", "pool_strings")
+    if rank not in (1, 2):
+        raise node.fail(f"takes one or a batch of sequences (1-D or 2-D), not {rank}-D")
+    mode = node.choice("mode", "", ("TF", "IDF", "TFIDF"))
+    indexes = node.ints("ngram_indexes") or []
+    width = max(indexes, default=-1) + 1
+    if width == 0:
+        raise node.fail("has no n-grams", "ngram_indexes")
+    x = relax["astype"](node.tensor(0), dtype="i64")
+    x = x if rank == 2 else relax["expand_dims"](x, axis=[0])
+    counts = _counts(node, x, width)
+    counts = counts if rank == 2 else relax["squeeze"](counts, axis=[0])
+    return _weighted(node, counts, mode, width)
+
+
+def _weighted(node: Node, counts: Any, mode: str, width: int) -> Any:
+    """Weights are listed as the n-grams are, each for the column of its n-gram."""
+    weights, indexes = node.floats("weights"), node.ints("ngram_indexes")
+    if mode == "IDF":
+        counts = relax["minimum"](counts, const(1.0, "f32"))
+    if mode == "TF" or not weights:
+        return counts
+    if len(weights) != len(indexes):
+        raise node.fail(f"there are {len(weights)} weights for {len(indexes)} n-grams", "weights")
+    by_column = dict(zip(indexes, weights, strict=True))
+    if any(by_column[index] != weight for index, weight in zip(indexes, weights, strict=True)):
+        raise node.fail("n-grams that are counted together have different weights", "weights")
+    return relax["multiply"](counts, const([by_column.get(column, 0.0) for column in range(width)], "f32"))
+
+
+def _counts(node: Node, x: Any, width: int) -> Any:
+    """How often each n-gram is in each row: [rows, width]."""
+    shape = sizes.sizes_of(node.value(0))
+    rows = shape[0] if len(shape) == 2 else 1
+    found = list(_columns(node, x, shape[-1], width))
+    if not found:
+        return sizes.full([rows, width], const(0.0, "f32"))
+    columns = joined(found, axis=1)
+    start = sizes.full([rows, width + 1], const(0.0, "f32"))
+    ones = relax["ones_like"](columns, dtype="f32")
+    counted = relax["scatter_elements"](start, columns, ones, axis=1, reduction="add")
+    return relax["strided_slice"](counted, axes=[1], begin=[0], end=[width])
+
+
+def _columns(node: Node, x: Any, length: Any, width: int) -> Iterator[Any]:
+    """For each gap and length of n-grams the columns in which those count that start at each token."""
+    shortest, longest = node.int("min_gram_length", 1), node.int("max_gram_length", 1)
+    skips = node.int("max_skip_count", 0)
+    if not 0 <= skips <= _MOST_SKIPS or not 1 <= shortest <= longest:
+        raise node.fail(f"needs 1 <= min_gram_length <= max_gram_length, 0 <= max_skip_count <= {_MOST_SKIPS}")
+    grams = _grams(node, shortest, longest)
+    if not grams:
+        return
+    pool = _Pool(grams, width)
+    tokens = _looked_up(x, pool.tokens)
+    # Single tokens have no gaps, so they count once.
+    steps = range(1, skips + 2) if len(pool.levels) > 1 else range(1, 2)
+    for step in steps:
+        place: Any = None
+        for size, level in enumerate(pool.levels, 1):
+            place = _grown(place, _moved(tokens, step * (size - 1), length), len(pool.tokens), level)
+            if size >= shortest and (size > 1 or step == 1):
+                yield _column(place, level)
+
+
+def _grams(node: Node, shortest: int, longest: int) -> dict[tuple[int, ...], int]:
+    """The n-grams of the wanted lengths, and the result's column for each."""
+    pool, indexes = node.ints("pool_int64s") or [], node.ints("ngram_indexes") or []
+    starts = [*(node.ints("ngram_counts") or []), len(pool)]
+    if starts != sorted(starts) or starts[0] < 0:
+        raise node.fail("attribute 'ngram_counts' must rise, within the pool", "ngram_counts")
+    grams: dict[tuple[int, ...], int] = {}
+    number = 0
+    for size, (start, end) in enumerate(itertools.pairwise(starts), 1):
+        for place in range(start, end - size + 1, size):
+            gram = tuple(pool[place : place + size])
+            if number >= len(indexes) or indexes[number] < 0 or gram in grams:
+                raise node.fail("each n-gram of the pool must be there once and have an index", "pool_int64s")
+            if shortest <= size <= longest:
+                grams[gram] = indexes[number]
+            number += 1
+    return grams
+
+
+def _looked_up(x: Any, known: Sequence[int]) -> Any:
+    """The place of each element among sorted numbers, -1 where it is not there."""
+    table = const(list(known), "i64")
+    place = relax["bucketize"](x, table)
+    place = relax["minimum"](place, const(len(known) - 1, "i64"))
+    is_there = relax["equal"](relax["take"](table, place, axis=0), x)
+    return relax["where"](is_there, place, const(-1, "i64"))
+
+
+def _moved(tokens: Any, distance: int, length: Any) -> Any:
+    """At each place the token a distance further on, -1 behind the end."""
+    if distance == 0:
+        return tokens
+    wide = relax["nn.pad"](tokens, pad_width=[0, 0, 0, distance], pad_value=-1)
+    later = relax["strided_slice"](wide, axes=[1], begin=[distance], end=[2**63 - 1])
+    return sizes.stated(later, [None, length])
+
+
+def _grown(place: Any, token: Any, tokens: int, level: _Level) -> Any:
+    """The number of the beginning that has one token more, -1 where there is none."""
+    if place is None:
+        return _looked_up(token, level.keys)
+    key = relax["add"](relax["multiply"](place, const(tokens, "i64")), token)
+    is_open = relax["greater_equal"](relax["minimum"](place, token), const(0, "i64"))
+    return _looked_up(relax["where"](is_open, key, const(-1, "i64")), level.keys)
+
+
+def _column(place: Any, level: _Level) -> Any:
+    none = const(len(level.keys), "i64")
+    return relax["take"](
+        const(level.columns, "i64"), relax["where"](relax["less"](place, const(0, "i64")), none, place), axis=0
+    )

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that give the same elements another shape or order, repeat them, or tell a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.core.symbols import equal
+from ....dialects.relax import const, dialect
+from ....support.suggest import counted
+from ..control.run_time_items import require
+from ..node import Node
+from ..registry import register_onnx
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Outputs
+
+relax = dialect.ops
+
+
+# ---- reshape ----
+
+
+@register_onnx("", "Reshape")
+def reshape_to_attribute(node: Node) -> Outputs:
+    return _reshaped(node, node.ints("shape", []))
+
+
+@register_onnx("", "Reshape", since=5)
+def reshape(node: Node) -> Outputs:
+    """In the shape -1 is what is left, and 0 copies a size unless an attribute says that it is one."""
+    wanted = node.sizes(1)
+    return _reshape_at_run_time(node) if wanted is None else _reshaped(node, wanted)
+
+
+def _reshaped(node: Node, wanted: Sequence[Any]) -> Any:
+    copies = not node.int("allowzero", 0)
+    if 0 in wanted[node.rank(0) :] and copies:
+        raise node.fail("the shape copies a size that the data does not have", "allowzero")
+    # Where all is known, the operator says it shortest.
+    shape = node.value(0).shape
+    assert shape is not None
+    if None not in shape and (copies or 0 not in wanted):
+        return relax["reshape"](node.tensor(0), tuple(wanted))
+    own = sizes.sizes_of(node.value(0))
+    result = [own[axis] if size == 0 and copies else size for axis, size in enumerate(wanted)]
+    if -1 in result:
+        place = result.index(-1)
+        rest = sizes.product([*result[:place], *result[place + 1 :]])
+        result[place] = sizes.divided(sizes.product(own), rest)
+    return sizes.reshaped(node.tensor(0), result)
+
+
+def _reshape_at_run_time(node: Node) -> Any:
+    wanted = sizes.integers(node, 1)
+    length = sizes.input_length(node, 1)
+    own = sizes.sizes_of(node.value(0))
+    if not node.int("allowzero", 0):
+        copied = sizes.as_tensor([*own, *[0] * length][:length])
+        wanted = relax["where"](relax["equal"](wanted, const(0, "i64")), copied, wanted)
+    # The one -1 makes the product negative; without it the quotient is not used.
+    rest = relax["maximum"](relax["negative"](relax["prod"](wanted)), const(1, "i64"))
+    left = relax["floor_divide"](sizes.as_tensor([sizes.product(own)]), rest)
+    wanted = relax["where"](relax["less"](wanted, const(0, "i64")), left, wanted)
+    return relax["reshape"](node.tensor(0), relax["tensor_to_shape"](wanted))
+
+
+@register_onnx("", "Flatten")
+def flatten(node: Node) -> Outputs:
+    axis, rank = node.int("axis", 1), node.rank(0)
+    if not -rank <= axis <= rank:
+        raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
+    axis = axis + rank if axis < 0 else axis
+    own = sizes.sizes_of(node.value(0))
+    return sizes.reshaped(node.tensor(0), [sizes.product(own[:axis]), sizes.product(own[axis:])])
+
+
+# ---- dimensions of size 1 ----
+
+
+def axes_of(node: Node, since: int, index: int = 1) -> tuple[int, ...] | None:
+    """Axes, an attribute before a version and an input since; None where none are given, or only the run tells."""
+    if node.version >= since:
+        return node.numbers(index) if node.has(index) else None
+    axes = node.ints("axes")
+    return None if axes is None else tuple(axes)
+
+
+@register_onnx("", "Squeeze")
+def squeeze(node: Node) -> Outputs:
+    axes = axes_of(node, since=13)
+    if axes is None and node.has(1):
+        return _squeeze_at_run_time(node)
+    return relax["squeeze"](node.tensor(0), axis=_single_dimensions(node) if axes is None else axes)
+
+
+def _single_dimensions(node: Node) -> list[int]:
+    """Where sizes are 1. One that only the run tells must be another, or the result would have another rank."""
+    rank, shape = node.rank(0), node.value(0).shape
+    assert shape is not None
+    is_single = [equal(size, 1) for size in shape]
+    unsure = [axis for axis in range(rank) if is_single[axis] is None]
+    if unsure:
+        own = relax["take"](sizes.as_tensor(sizes.sizes_of(node.value(0))), const(unsure, "i64"), axis=0)
+        fewest = relax["min"](relax["abs"](relax["subtract"](own, const(1, "i64"))))
+        places = ", ".join(map(str, unsure))
+        text = f"without axes it keeps dimensions of unknown size (here {places}), but one of these is 1: give it axes"
+        require(node, relax["greater"](fewest, const(0, "i64")), text)
+    return [axis for axis in range(rank) if is_single[axis]]
+
+
+def _squeeze_at_run_time(node: Node) -> Any:
+    """The result has the sizes of the axes that are not named: how many these are is known."""
+    rank, count = node.rank(0), sizes.input_length(node, 1)
+    others = relax["nonzero"](relax["equal"](_marked(node, rank, count), const(0, "i64")))
+    others = relax["squeeze"](sizes.stated(others, [1, rank - count]), axis=[0])
+    left = relax["take"](sizes.as_tensor(sizes.sizes_of(node.value(0))), others, axis=0)
+    return relax["reshape"](node.tensor(0), relax["tensor_to_shape"](left))
+
+
+@register_onnx("", "Unsqueeze")
+def unsqueeze(node: Node) -> Outputs:
+    axes = axes_of(node, since=13)
+    if axes is not None:
+        return relax["expand_dims"](node.tensor(0), axis=axes)
+    if not node.has(1):
+        raise node.fail("has no axes", "axes")
+    return _unsqueeze_at_run_time(node)
+
+
+def _unsqueeze_at_run_time(node: Node) -> Any:
+    """Each size of the result is 1, or that of the dimension with as many before it that are not new."""
+    count = sizes.input_length(node, 1)
+    rank = node.rank(0) + count
+    new = _marked(node, rank, count)
+    old = relax["subtract"](const(list(range(rank)), "i64"), relax["cumsum"](new, axis=0))
+    # A 1 before them: the place below 0 that leading new dimensions have is a place too.
+    own = sizes.as_tensor([1, *sizes.sizes_of(node.value(0))])
+    kept = relax["take"](own, relax["add"](old, const(1, "i64")), axis=0)
+    result = relax["where"](relax["equal"](new, const(1, "i64")), const(1, "i64"), kept)
+    return relax["reshape"](node.tensor(0), relax["tensor_to_shape"](result))
+
+
+def _marked(node: Node, rank: int, count: int) -> Any:
+    """1 at each of the axes that input #1 names, else 0."""
+    zeros, ones = const([0] * rank, "i64"), const([1] * count, "i64")
+    return relax["scatter_elements"](zeros, sizes.integers(node, 1), ones, axis=0)
+
+
+# ---- order ----
+
+
+@register_onnx("", "Transpose")
+def transpose(node: Node) -> Outputs:
+    return relax["permute_dims"](node.tensor(0), axes=node.ints("perm"))
+
+
+@register_onnx("", "DepthToSpace")
+def depth_to_space(node: Node) -> Outputs:
+    """DCR: blocks come before channels in the depth; CRD: behind them."""
+    block, (batch, depth, height, width) = _blocks(node)
+    channels = sizes.divided(depth, block * block)
+    is_crd = _mode(node) == "CRD"
+    split = [channels, block, block] if is_crd else [block, block, channels]
+    order = [0, 1, 4, 2, 5, 3] if is_crd else [0, 3, 4, 1, 5, 2]
+    taken_apart = sizes.reshaped(node.tensor(0), [batch, *split, height, width])
+    moved = relax["permute_dims"](taken_apart, axes=order)
+    return sizes.reshaped(moved, [batch, channels, sizes.times(height, block), sizes.times(width, block)])
+
+
+@register_onnx("", "SpaceToDepth")
+def space_to_depth(node: Node) -> Outputs:
+    block, (batch, channels, height, width) = _blocks(node)
+    rows, columns = sizes.divided(height, block), sizes.divided(width, block)
+    order = [0, 1, 3, 5, 2, 4] if _mode(node) == "CRD" else [0, 3, 5, 1, 2, 4]
+    taken_apart = sizes.reshaped(node.tensor(0), [batch, channels, rows, block, columns, block])
+    moved = relax["permute_dims"](taken_apart, axes=order)
+    return sizes.reshaped(moved, [batch, sizes.times(channels, block * block), rows, columns])
+
+
+def _blocks(node: Node) -> tuple[int, list[Size]]:
+    block = node.int("blocksize", 0)
+    if block < 1:
+        raise node.fail(f"attribute 'blocksize' must be positive, got {block}", "blocksize")
+    if node.rank(0) != 4:
+        raise node.fail(f"the data must be 4-D, but is {node.rank(0)}-D")
+    return block, sizes.sizes_of(node.value(0))
+
+
+def _mode(node: Node) -> str:
+    return node.choice("mode", "DCR", ("DCR", "CRD"))
+
+
+# ---- copies ----
+
+
+@register_onnx("", "Expand")
+def expand(node: Node) -> Outputs:
+    """Both the data and the shape are broadcast."""
+    own, wanted = sizes.sizes_of(node.value(0)), sizes.input_sizes(node, 1)
+    rank = max(len(own), len(wanted))
+    pairs = zip([1] * (rank - len(own)) + own, [1] * (rank - len(wanted)) + wanted, strict=True)
+    return sizes.broadcast(node.tensor(0), [_common(node, *pair) for pair in pairs])
+
+
+def _common(node: Node, one: Size, other: Size) -> Size:
+    """The size of both that is not 1."""
+    for size, rest in ((one, other), (other, one)):
+        if not sizes.is_known(size):
+            continue
+        if equal(size, 1):
+            return rest
+        if equal(size, 1) is False or (sizes.is_known(rest) and equal(size, rest)):
+            return size
+    if isinstance(one, int) and isinstance(other, int):
+        raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
+    if sizes.is_known(one, other):
+        return sizes.larger(one, other)
+    # Unlike the larger one this is right for 0, too.
+    first, second = sizes.as_tensor([one]), sizes.as_tensor([other])
+    return relax["where"](relax["equal"](first, const(1, "i64")), second, first)
+
+
+@register_onnx("", "Tile")
+def tile_along_axis(node: Node) -> Outputs:
+    """The first version: how often along one axis, both scalars."""
+    axis = node.number(2)
+    if axis is None:
+        raise node.fail("the axis is only known when the model runs")
+    repeats: list[Size] = [1] * node.rank(0)
+    repeats[node.axis_of(axis, node.rank(0))] = sizes.input_size(node, 1)
+    return _tiled(node, repeats)
+
+
+@register_onnx("", "Tile", since=6)
+def tile(node: Node) -> Outputs:
+    return _tiled(node, sizes.input_sizes(node, 1))
+
+
+def _tiled(node: Node, repeats: Sequence[Size]) -> Any:
+    if len(repeats) != node.rank(0):
+        raise node.fail(f"there are {len(repeats)} repeats for {node.rank(0)} dimensions")
+    if all(isinstance(count, int) for count in repeats):
+        return relax["tile"](node.tensor(0), repeats=repeats)
+    own = sizes.sizes_of(node.value(0))
+    # Copies along a dimension of its own before each, then both are one.
+    apart = [size for one in own for size in (1, one)]
+    copied = [size for pair in zip(repeats, own, strict=True) for size in pair]
+    whole = sizes.broadcast(sizes.reshaped(node.tensor(0), apart), copied)
+    return sizes.reshaped(whole, [sizes.times(count, one) for count, one in zip(repeats, own, strict=True)])
+
+
+# ---- shapes as tensors ----
+
+
+@register_onnx("", "Shape")
+def shape(node: Node) -> Outputs:
+    """Where sizes are known this is not called: see shapes/evaluators.py."""
+    whole, rank = sizes.shape_tensor(node.tensor(0)), node.rank(0)
+    start, end = node.int("start", 0), node.int("end", rank)
+    if (start, end) == (0, rank):
+        return whole
+    return relax["strided_slice"](whole, axes=[0], begin=[start], end=[end])
+
+
+@register_onnx("", "Size")
+def size(node: Node) -> Outputs:
+    return relax["size"](node.tensor(0))

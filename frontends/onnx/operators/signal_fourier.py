@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fourier transforms, most of them as products with tables of sines and cosines, constants where lengths are known."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ....dialects.core.symbols import equal
+from ....dialects.relax import const, dialect
+from ..graph_tensors import cast, info_of, wide_float
+from ..shapes import sizes
+from ..shapes.sizes import Size
+from ..values import Value
+from .signal_fft import goes_in_stages, in_stages
+
+relax = dialect.ops
+
+
+class Transform(NamedTuple):
+    """What is done. `length` is that of the signal in time; `parts` is 1 for real data, 2 for complex data."""
+
+    length: Size
+    parts: int
+    inverse: bool
+    onesided: bool
+
+    @property
+    def outputs(self) -> int:
+        return 1 if self.inverse and self.onesided else 2
+
+    @property
+    def given(self) -> Size:
+        """How many elements of the data count."""
+        return self._half if self.inverse and self.onesided else self.length
+
+    @property
+    def made(self) -> Size:
+        """How many elements the result has."""
+        return self._half if self.onesided and not self.inverse else self.length
+
+    @property
+    def _half(self) -> Size:
+        return sizes.plus(sizes.divided(self.length, 2), 1)
+
+
+def transformed(data: Any, size: Size, transform: Transform) -> Any:
+    """The transform along the last dimension but one, of a size; the last holds real and imaginary part."""
+    dtype, parts = info_of(data).dtype, transform.parts
+    used = _used(size, transform.given)
+    *lead, _, _ = sizes.sizes_of(Value(ssa=data))
+    if used is not size:
+        data = sizes.sliced(Value(ssa=data), {len(lead): (0, used, 1)})
+    if isinstance(used, int) and isinstance(transform.length, int):
+        if transform.outputs == 2 and goes_in_stages(transform.length, transform.parts == 2):
+            return _transformed_in_stages(data, used, transform)
+        table = const(_known_table(used, transform), dtype)
+    else:
+        table = _table(used, transform, dtype)
+    flat = sizes.reshaped(data, [*lead, sizes.times(used, parts)])
+    return sizes.reshaped(relax["matmul"](flat, table), [*lead, transform.made, transform.outputs])
+
+
+def _transformed_in_stages(data: Any, used: int, transform: Transform) -> Any:
+    dtype, length = info_of(data).dtype, transform.length
+    *lead, _, _ = sizes.sizes_of(Value(ssa=data))
+    flat = sizes.reshaped(data, [sizes.product(lead), used, transform.parts])
+    flat = cast(flat, wide_float(dtype))
+    if used < length:
+        flat = relax["nn.pad"](flat, pad_width=[0, 0, 0, length - used, 0, 0])
+    real, *imaginary = (relax["take"](flat, const(part, "i64"), axis=2) for part in range(transform.parts))
+    made = in_stages((real, imaginary[0] if imaginary else relax["zeros_like"](real)), length, transform.inverse)
+    result = relax["stack"](*made, axis=2)
+    if transform.made != length:
+        result = relax["strided_slice"](result, axes=[1], begin=[0], end=[transform.made])
+    return sizes.reshaped(cast(result, dtype), [*lead, transform.made, 2])
+
+
+def _used(size: Size, given: Size) -> Size:
+    """How many of the elements count; the size itself where all of them do."""
+    if given is size or (sizes.is_known(size, given) and equal(size, given)):
+        return size
+    return sizes.smaller(size, given)
+
+
+def _known_table(used: int, transform: Transform) -> Any:
+    """From real and imaginary parts of each element to those of each frequency, one after the other."""
+    import numpy
+
+    length, inverse = transform.length, transform.inverse
+    places = numpy.outer(numpy.arange(used), numpy.arange(transform.made)) % length
+    turns = numpy.exp((2j if inverse else -2j) * math.pi * places / length)
+    if inverse:
+        turns = turns / length
+    if inverse and transform.onesided:
+        # Each but the first stands for its mirror image, too, where that is another.
+        twice = [1.0 if place == 0 or 2 * place == length else 2.0 for place in range(used)]
+        turns = turns * numpy.array(twice)[:, None]
+    rows = numpy.stack([turns, 1j * turns], axis=1)[:, : transform.parts]
+    columns = numpy.stack([rows.real, rows.imag], axis=-1)[..., : transform.outputs]
+    return columns.reshape(used * transform.parts, -1)
+
+
+def _table(used: Size, transform: Transform, dtype: str) -> Any:
+    """As `_known_table`, from lengths that only the run tells; made in f64."""
+    length = _scalar(transform.length)
+    rows = relax["expand_dims"](sizes.count_up(used), axis=[1])
+    columns = relax["expand_dims"](sizes.count_up(transform.made), axis=[0])
+    whole = relax["astype"](length, dtype="f64")
+    # Whole turns are left out while these are integers, or large products would cost digits.
+    places = relax["floor_mod"](relax["multiply"](rows, columns), length)
+    turn = relax["divide"](const(2 * math.pi if transform.inverse else -2 * math.pi, "f64"), whole)
+    angle = relax["multiply"](relax["astype"](places, dtype="f64"), turn)
+    real, imaginary = relax["cos"](angle), relax["sin"](angle)
+    if transform.inverse:
+        weight = relax["divide"](_repeats(rows, length) if transform.onesided else const(1.0, "f64"), whole)
+        real, imaginary = relax["multiply"](real, weight), relax["multiply"](imaginary, weight)
+    pairs = [(real, imaginary), (relax["negative"](imaginary), real)][: transform.parts]
+    # A pair each for the data's real and imaginary part.
+    rows_of_parts = [relax["stack"](*pair[: transform.outputs], axis=2) for pair in pairs]
+    table = relax["astype"](relax["stack"](*rows_of_parts, axis=1), dtype=dtype)
+    return sizes.reshaped(table, [sizes.times(used, transform.parts), sizes.times(transform.made, transform.outputs)])
+
+
+def _repeats(rows: Any, length: Any) -> Any:
+    """How many elements each stands for: its mirror image, too, where that is another."""
+    is_own = relax["equal"](relax["floor_mod"](relax["multiply"](rows, const(2, "i64")), length), const(0, "i64"))
+    return relax["where"](is_own, const(1.0, "f64"), const(2.0, "f64"))
+
+
+def _scalar(size: Size) -> Any:
+    """A size as a tensor that goes with any other."""
+    return const(size, "i64") if isinstance(size, int) else sizes.as_tensor([size])
+
+
+def along_run_time_axis(data: Value, axis: Any, transform_of: Any) -> Any:
+    """A transform along an axis that is a tensor of one integer; `transform_of(size)` tells which one.
+
+    The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
+    """
+    rank = data.rank
+    assert rank is not None
+    own, places = sizes.as_tensor(sizes.sizes_of(data)), const(list(range(rank)), "i64")
+    axis = relax["where"](relax["less"](axis, const(0, "i64")), relax["add"](axis, const(rank, "i64")), axis)
+    is_behind = relax["logical_and"](relax["greater"](places, axis), relax["less"](places, const(rank - 1, "i64")))
+    size = relax["take"](own, axis, axis=0)
+    before = _product_where(relax["less"](places, axis), own)
+    behind = _product_where(is_behind, own)
+    transform = transform_of(size)
+    apart = sizes.reshaped(data.ssa, [before, size, behind, transform.parts])
+    moved = relax["permute_dims"](apart, axes=[0, 2, 1, 3])
+    made = relax["permute_dims"](transformed(moved, size, transform), axes=[0, 2, 1, 3])
+    shape = relax["where"](relax["equal"](places, axis), _scalar(transform.made), own)
+    last = relax["equal"](places, const(rank - 1, "i64"))
+    shape = relax["where"](last, const(transform.outputs, "i64"), shape)
+    return relax["reshape"](made, relax["tensor_to_shape"](shape))
+
+
+def _product_where(condition: Any, own: Any) -> Any:
+    return relax["prod"](relax["where"](condition, own, const(1, "i64")), axis=[0], keepdims=True)

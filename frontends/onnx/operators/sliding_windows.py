@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Windows that slide over the spatial dimensions: strides, dilations, and what `pads` and `auto_pad` add."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ....dialects.core.symbols import Dim, ceildiv
+from ....dialects.relax import const, dialect
+from ....support.suggest import counted
+from ..graph_tensors import info_of
+from ..node import Node
+from ..shapes.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
+from ..values import Value
+
+relax = dialect.ops
+_SAME = ("SAME_UPPER", "SAME_LOWER")
+
+
+class Windows(NamedTuple):
+    """Along each spatial dimension; what is added before and after may depend on sizes that only the run tells."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[Size, ...]
+    after: tuple[Size, ...]
+
+    @property
+    def reaches(self) -> tuple[int, ...]:
+        return tuple((taps - 1) * gap + 1 for taps, gap in zip(self.kernel, self.dilations, strict=True))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether what is added is known, not a function of dimensions."""
+        return all(isinstance(each, int) for each in (*self.before, *self.after))
+
+
+def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
+    """The sizes behind batch and channels; None for those that only the run tells."""
+    shape = node.value(index).shape
+    if shape is None or len(shape) < 3:
+        raise node.fail(f"input #{index} must have a batch, channels and spatial dimensions")
+    return tuple(shape[2:])
+
+
+def kernel_of(node: Node, weight: int) -> tuple[int, ...]:
+    """The taps along each dimension, as attribute or weight tell."""
+    taps = node.ints("kernel_shape") or [size for size in spatial_sizes(node, weight) if isinstance(size, int)]
+    if len(taps) != node.rank(weight) - 2:
+        raise node.fail("the kernel's sizes must be known before the model runs: give attribute 'kernel_shape'")
+    return tuple(taps)
+
+
+def per_dimension(node: Node, name: str, count: int, default: int = 1) -> tuple[int, ...]:
+    values = node.ints(name) or [default] * count
+    if len(values) != count:
+        raise node.fail(f"attribute '{name}' must have {count} entries, got {len(values)}", name)
+    return tuple(values)
+
+
+def windows_of(node: Node, kernel: Sequence[int], index: int = 0) -> Windows:
+    """The windows over an input's spatial dimensions."""
+    count, sizes = len(kernel), spatial_sizes(node, index)
+    if len(sizes) != count:
+        raise node.fail(
+            f"attribute 'kernel_shape' has {count} entries for {counted(len(sizes), 'dimension')}", "kernel_shape"
+        )
+    strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
+    windows = Windows(tuple(kernel), strides, dilations, (0,) * count, (0,) * count)
+    mode = auto_pad(node)
+    if mode == "VALID":
+        return windows
+    if mode == "NOTSET":
+        pads = per_dimension(node, "pads", 2 * count, 0)
+        return windows._replace(before=pads[:count], after=pads[count:])
+    if any(size is None and stride != 1 for size, stride in zip(sizes, strides, strict=True)):
+        sizes = tuple(sizes_of(node.value(index))[2:])
+    totals = list(map(_same_total, sizes, windows.reaches, strides))
+    halves = [divided(total, 2) for total in totals]
+    rests = list(map(minus, totals, halves))
+    before, after = (halves, rests) if mode == "SAME_UPPER" else (rests, halves)
+    return windows._replace(before=tuple(before), after=tuple(after))
+
+
+def auto_pad(node: Node) -> str:
+    return node.choice("auto_pad", "NOTSET", ("NOTSET", "VALID", *_SAME, "")) or "NOTSET"
+
+
+def _same_total(size: Size, reach: int, stride: int) -> Size:
+    """What makes ceil(size / stride) windows fit."""
+    if stride == 1:
+        return reach - 1
+    count = ceildiv(size, stride) if is_known(size) else divided(plus(size, stride - 1), stride)
+    return larger(minus(plus(times(minus(count, 1), stride), reach), size), 0)
+
+
+def padded(data: Any, windows: Windows, value: Any, dtype: str) -> tuple[Any, list[int]]:
+    """The data, and what an operator has to pad: padding that depends on sizes becomes part of the data."""
+    if windows.is_fixed:
+        return data, [each for each in (*windows.before, *windows.after) if isinstance(each, int)]
+    return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
+
+
+def with_borders(data: Any, windows: Windows, value: Any, dtype: str) -> Any:
+    """The data between borders filled with a value; their widths may depend on sizes."""
+    if windows.is_fixed:
+        sides = [side for pair in zip(windows.before, windows.after, strict=True) for side in pair]
+        return data if not any(sides) else relax["nn.pad"](data, pad_width=[0, 0, 0, 0, *sides], pad_value=value)
+    shape = sizes_of(Value(ssa=data))
+    for axis, (before, after) in enumerate(zip(windows.before, windows.after, strict=True), 2):
+        borders = [full([*shape[:axis], width, *shape[axis + 1 :]], const(value, dtype)) for width in (before, after)]
+        data = relax["concat"](borders[0], data, borders[1], axis=axis)
+        shape[axis] = plus(plus(shape[axis], before), after)
+    return data
+
+
+def with_same_sizes(node: Node, result: Any, windows: Windows) -> Any:
+    """The result with the sizes that 'auto_pad' gives, said as simply as they can be."""
+    if windows.is_fixed or auto_pad(node) not in _SAME:
+        return result
+    info = info_of(result)
+    assert info.shape is not None
+    sizes = [ceildiv(size, stride) for size, stride in zip(spatial_sizes(node), windows.strides, strict=True)]
+    return relax["match_cast"](result, ty=info.with_shape((*info.shape[:2], *sizes)))

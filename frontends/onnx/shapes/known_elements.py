@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elements that are known while a model is imported: integers, booleans, and floats that are ratios of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....bindings.patterns import defining_op
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
+from ....dialects.core.symbols import SymExpr
+from ..node import Node
+from ..values import Value, known
+from .ratios import Ratio, RatioValue
+
+# Larger tensors are data, not shapes.
+MOST_ELEMENTS = 256
+# f16 and bf16 hold too few sizes exactly.
+_FLOATS = {"f32": "float32", "f64": "float64"}
+
+
+class NotKnown(Exception):
+    """The result is not a function of dimensions, or nobody can say it as one."""
+
+
+def by_numpy(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function of numpy makes of elements. Raises NotKnown where it refuses them: the converter says why."""
+    try:
+        return function(*arguments)
+    except (IndexError, ValueError) as error:  # one that numpy names; what calls it is not in here
+        raise NotKnown from error
+
+
+def has_elements(value: Any) -> bool:
+    """Whether a value is small and its elements are known."""
+    if isinstance(value, RatioValue):
+        return True
+    if not isinstance(value, Value):
+        return False
+    if value.array is not None and (value.array.size > MOST_ELEMENTS or value.array.dtype.name in _FLOATS.values()):
+        return bool(value.array.size <= MOST_ELEMENTS)
+    return value.elements is not None and value.elements.size <= MOST_ELEMENTS
+
+
+def elements(node: Node, index: int) -> Any:
+    """The elements of an input, an array of objects: numbers and expressions, or ratios of them where it has floats."""
+    value = node.value(index)
+    if isinstance(value, RatioValue):
+        return value.ratios
+    if value.array is not None and value.array.dtype.kind == "f":
+        return _ratios_of(value.array)
+    if value.elements is not None:
+        return value.elements
+    sizes = sizes_in_part(value)
+    if sizes is None:
+        raise NotKnown
+    return sizes
+
+
+def sizes_in_part(value: Any) -> Any:
+    """The elements of a tensor's shape of which some are known, the others as None; None for other tensors."""
+    told = defining_op(value.ssa, "relax.shape_to_tensor") if isinstance(value, Value) and value.is_in_graph else None
+    shape_of = told and defining_op(told.operation.operands[0], "relax.shape_of")
+    info = decode(shape_of.operation.operands[0].type) if shape_of else None
+    return objects(info.shape) if isinstance(info, TensorInfo) and info.shape is not None else None
+
+
+def _ratios_of(array: Any) -> Any:
+    import numpy
+
+    if not numpy.isfinite(array).all() or (numpy.signbit(array) & (array == 0)).any():
+        raise NotKnown  # no ratio
+    return objects([Ratio(*each.as_integer_ratio()) for each in array.ravel()]).reshape(array.shape)
+
+
+def result(found: Any, dtype: str) -> Value:
+    """A value of elements. Raises NotKnown for those that its type does not hold."""
+    import numpy
+
+    found = numpy.asarray(found, dtype=object)
+    if any(each is None or isinstance(each, Ratio) != (dtype in _FLOATS) for each in found.ravel()):
+        raise NotKnown
+    if dtype in _FLOATS:
+        return _floats(found, dtype)
+    if is_bool(dtype):
+        return known(found, dtype)
+    if not is_int(dtype) or bit_width(dtype) not in (8, 16, 32, 64):
+        raise NotKnown
+    low, high = _limits(dtype)
+    plain = [int(each) for each in found.ravel() if not isinstance(each, SymExpr)]
+    if any(not low <= each <= high for each in plain):
+        raise NotKnown  # it would wrap around
+    return known(found, dtype)
+
+
+def _limits(dtype: str) -> tuple[int, int]:
+    bits = bit_width(dtype)
+    return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _floats(ratios: Any, dtype: str) -> Value:
+    """Ratios of sizes; a constant where no symbol is among them."""
+    import numpy
+
+    if any(isinstance(each.number, SymExpr) for each in ratios.ravel()):
+        return RatioValue(ratios, dtype)
+    array = numpy.array([each.number / each.divisor for each in ratios.ravel()], _FLOATS[dtype]).reshape(ratios.shape)
+    if any(
+        Ratio(*held.as_integer_ratio()) != _lowest(each)
+        for held, each in zip(array.ravel(), ratios.ravel(), strict=True)
+    ):
+        raise NotKnown  # it would be rounded
+    return Value(array=array)
+
+
+def _lowest(ratio: Ratio) -> Ratio:
+    import math
+
+    common = math.gcd(int(ratio.number), ratio.divisor)  # type: ignore[arg-type]
+    return Ratio(int(ratio.number) // common, ratio.divisor // common)  # type: ignore[arg-type]
+
+
+def objects(items: Any) -> Any:
+    """A 1-D array of them."""
+    import numpy
+
+    array = numpy.empty(len(items), object)
+    for index, item in enumerate(items):
+        array[index] = item
+    return array

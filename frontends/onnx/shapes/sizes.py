@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes while a model is imported: numbers and expressions where they are known, else what the run tells.
+
+The latter are 1-D tensors with one 64-bit integer. Operators on tensors that are given sizes are here too: what is
+known of a size is in the type of their result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import SymExpr, dim_max, dim_min
+from ....dialects.relax import const, dialect
+from ....dialects.relax.infer.slices import OPEN, slice_length
+from ..graph_tensors import along_axis, cast, info_of, joined
+from ..node import Node
+from ..values import Tensor, Value
+
+relax = dialect.ops
+
+#: An integer, an expression over symbols, or a tensor.
+Size = Any
+
+
+_MOST_SIZES = 1024
+
+
+def is_known(*sizes: Size) -> bool:
+    return all(isinstance(size, (int, SymExpr)) for size in sizes)
+
+
+# ---- where sizes come from ----
+
+
+def shape_tensor(x: Any) -> Any:
+    return relax["shape_to_tensor"](relax["shape_of"](x))
+
+
+def element(numbers: Any, index: int) -> Any:
+    """One element of a 1-D tensor, as a 1-D tensor."""
+    return relax["strided_slice"](numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
+
+
+def size_of(tensor: Tensor, axis: int) -> Size:
+    size = (info_of(tensor).shape or ())[axis]
+    return element(shape_tensor(tensor), axis % tensor.type.rank) if size is None else size
+
+
+def sizes_of(value: Value) -> list[Size]:
+    shape = value.shape
+    assert shape is not None
+    return [element(shape_tensor(value.ssa), axis) if size is None else size for axis, size in enumerate(shape)]
+
+
+def input_sizes(node: Node, index: int) -> list[Size]:
+    """The elements of an input that lists sizes."""
+    known = node.sizes(index)
+    if known is not None:
+        return list(known)
+    return [element(integers(node, index), place) for place in range(input_length(node, index))]
+
+
+def input_size(node: Node, index: int) -> Size:
+    """The only element of an input that is one size."""
+    length = input_length(node, index)
+    if length != 1:
+        raise node.fail(f"input #{index} must be one number, not {length}")
+    return input_sizes(node, index)[0]
+
+
+def input_length(node: Node, index: int) -> int:
+    """How many elements an input that lists sizes has."""
+    shape = node.value(index).shape
+    if shape is None or len(shape) > 1 or not all(isinstance(size, int) for size in shape):
+        raise node.fail(f"the number of elements of input #{index} is not known")
+    length = int(shape[0]) if shape else 1
+    if length > _MOST_SIZES:
+        raise node.fail(f"input #{index} lists {length} numbers, no tensor has as many dimensions")
+    return length
+
+
+def integers(node: Node, index: int) -> Any:
+    """An input as a 1-D tensor of 64-bit integers."""
+    value = node.value(index)
+    return as_integers(value.ssa, value)
+
+
+def as_integers(tensor: Any, value: Value) -> Any:
+    if value.rank != 1:
+        tensor = relax["reshape"](tensor, (-1,))
+    return cast(tensor, "i64")
+
+
+def as_tensor(sizes: Sequence[Size]) -> Any:
+    """Sizes as the elements of a 1-D tensor."""
+    import numpy
+
+    if is_known(*sizes):
+        return Value(elements=_objects(sizes)).ssa if _has_symbols(sizes) else const(numpy.array(sizes, "int64"))
+    parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
+    return joined(parts)
+
+
+def _has_symbols(sizes: Sequence[Size]) -> bool:
+    return any(isinstance(size, SymExpr) for size in sizes)
+
+
+def _objects(sizes: Sequence[Size]) -> Any:
+    import numpy
+
+    array = numpy.empty(len(sizes), object)
+    array[:] = sizes
+    return array
+
+
+# ---- arithmetic ----
+
+
+def _operation(name: str, known: Callable[[Any, Any], Any]) -> Callable[[Size, Size], Size]:
+    def apply(left: Size, right: Size) -> Size:
+        if is_known(left, right):
+            return known(left, right)
+        return relax[name](as_tensor([left]), as_tensor([right]))
+
+    return apply
+
+
+plus = _operation("add", lambda left, right: left + right)
+minus = _operation("subtract", lambda left, right: left - right)
+times = _operation("multiply", lambda left, right: left * right)
+divided = _operation("floor_divide", lambda left, right: left // right)
+larger = _operation("maximum", dim_max)
+smaller = _operation("minimum", dim_min)
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    return reduce(times, sizes, 1)
+
+
+# ---- tensors of such sizes ----
+
+
+def as_shape(sizes: Sequence[Size]) -> Any:
+    """An operand that is a shape."""
+    return _literal(sizes) if is_known(*sizes) else relax["tensor_to_shape"](as_tensor(sizes))
+
+
+def _literal(sizes: Sequence[Size]) -> Any:
+    # Not as a tuple, in which -1 and 0 have a meaning.
+    return relax["shape_expr"](dims=tuple(sizes))
+
+
+def stated(result: Any, sizes: Sequence[Size]) -> Any:
+    """The result with those of its sizes in its type that are known; they are checked where it did not have them."""
+    info = Value(ssa=result).info
+    known = [size if is_known(size) else None for size in sizes]
+    own = info.shape if info.shape is not None else [None] * len(known)
+    merged = [mine if mine is not None else other for mine, other in zip(own, known, strict=True)]
+    if info.shape is not None and list(info.shape) == merged:
+        return result
+    return relax["match_cast"](result, ty=TensorInfo(tuple(merged), info.dtype))
+
+
+def reshaped(x: Any, sizes: Sequence[Size]) -> Any:
+    return stated(relax["reshape"](x, as_shape(sizes)), sizes)
+
+
+def broadcast(x: Any, sizes: Sequence[Size]) -> Any:
+    return stated(relax["broadcast_to"](x, as_shape(sizes)), sizes)
+
+
+def full(sizes: Sequence[Size], value: Any) -> Any:
+    """Tensor of the 0-D tensor's value everywhere."""
+    return stated(relax["full"](as_shape(sizes), value), sizes)
+
+
+def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
+    return stated(relax["zeros"](as_shape(sizes), dtype=dtype), sizes)
+
+
+def count_up(size: Size, dtype: str = "i64") -> Any:
+    """The numbers from 0 up to before a size."""
+    if is_known(size):
+        return relax["arange"](0, size, 1, dtype=dtype)
+    return relax["cumsum"](full([size], const(1, dtype)), axis=0, exclusive=True)
+
+
+def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Any:
+    """The index along an axis, in a shape that broadcasts to the sizes."""
+    return along_axis(count_up(sizes[axis], dtype), axis, len(sizes))
+
+
+# ---- slices ----
+
+
+def sliced(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Any:
+    """`value[begin:end:step]` along axes, by Python's rules; bounds are sizes, steps are numbers."""
+    begins, ends, steps = zip(*bounds.values(), strict=True) if bounds else ((), (), ())
+    if all(isinstance(bound, int) for bound in (*begins, *ends)):
+        return relax["strided_slice"](value.ssa, axes=list(bounds), begin=begins, end=ends, strides=steps)
+    return _sliced_at_run_time(value, bounds)
+
+
+def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Any:
+    shape = value.shape
+    assert shape is not None
+    every = [bounds.get(axis, (0, OPEN, 1)) for axis in range(len(shape))]
+    lists = [as_tensor([each[place] for each in every]) for place in range(3)]
+    lengths = [
+        slice_length(begin, end, step, size) if is_known(begin, end, size) else None
+        for (begin, end, step), size in zip(every, shape, strict=True)
+    ]
+    kept = [shape[axis] if axis not in bounds else length for axis, length in enumerate(lengths)]
+    return stated(relax["dynamic_strided_slice"](value.ssa, *lists), kept)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the loops that the plans of a PrimFunc's structured operations say, in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...bindings.mlir import ir, string_value
+from ...bindings.rewriting import Decline, located_error
+from ...emit.structured import StructuredOp, analyze, is_scalar
+from ...targets.core.machine import Machine
+from .combiner import allow_fused_multiply_add, combiners
+from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results, with_epilogue
+from .fitting import check_plan
+from .joining import Joined
+from .notes import note_loops, note_unplanned
+from .plan import PLAN, EpilogueOf, Plan, Start, plan_of
+from .reshapes import fold_reshapes
+from .vector_body import check_body
+from .vector_nest import Nest
+
+
+def apply_plans(function: Any, operations: Sequence[Any], machine: Machine) -> None:
+    """Replaces those of a function's operations that have a plan. Raises RelaxError for a plan that does not fit."""
+    pending = list(operations)
+    with function.context, function.location:
+        # Consumers first: they take in what fills their outputs.
+        while pending:
+            operation = pending.pop()
+            plan = plan_of(operation)
+            if plan is None:
+                note_unplanned(operation)
+                continue
+            try:
+                with ir.InsertionPoint(operation):
+                    gone = _apply(operation, plan, machine)
+            except Decline as decline:
+                name = string_value(function.attributes["sym_name"])
+                text = string_value(operation.attributes[PLAN])
+                problem = f'{PLAN} "{text}" does not fit the operation: {decline.reason}'
+                raise located_error(f"PrimFunc @{name}: {problem}", operation.location) from None
+            pending[:] = [each for each in pending if each not in gone]
+            for each in gone:
+                each.erase()
+        fold_reshapes(function)
+
+
+def _apply(operation: Any, plan: Plan | EpilogueOf | Start, machine: Machine) -> list[Any]:
+    """Writes the loops; what nobody needs any more, users first."""
+    if isinstance(plan, Start):
+        raise Decline("no reduction that keeps its results in registers starts from it")
+    op = analyze(operation)
+    check_body(op)
+    if isinstance(plan, EpilogueOf):
+        return _apply_with_producer(op, plan.operand, machine)
+    check_plan(op, plan, machine)
+    op, fills, initial = _without_fills(_in_place(op), plan)
+    _write(op, plan, operation, initial)
+    return [operation, *fills]
+
+
+def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine) -> list[Any]:
+    op, epilogue = with_epilogue(consumer, operand)
+    plan = plan_of(op.operation)
+    if not isinstance(plan, Plan):
+        raise Decline(f"operand {operand} is the result of an operation without a plan for loops")
+    check_lanes(check_plan(op, plan, machine), plan.vector)
+    fill = _start_of(op.operation.operands[op.input_count])
+    if not keeps_results(op, plan) or fill is None:
+        raise Decline("the reduction's results are not in registers when they are done")
+    _write(op, plan, consumer.operation, [filled_with(fill)], epilogue)
+    return [consumer.operation, op.operation, fill]
+
+
+def _write(
+    op: StructuredOp, plan: Plan, operation: Any, initial: Sequence[Any], epilogue: Epilogue | None = None
+) -> None:
+    """Writes the loops in place of the operation."""
+    joined = Joined.create(op, plan.joined)
+    allow_fused_multiply_add(joined.op)
+    note_loops(joined.op, plan, None if epilogue is None else operation)
+    found = combiners(joined.op) if plan.vector in joined.op.reductions else []
+    results = joined.restore(Nest(joined.op, plan, initial, found, epilogue).emit())
+    for old, new in zip(operation.results, results, strict=True):
+        old.replace_all_uses_with(new)
+
+
+def _start_of(value: Any) -> Any:
+    """The operation that fills a tensor, if a reduction may start from its number instead."""
+    fill = fill_of(value)
+    return fill if fill is not None and plan_of(fill) == Start() else None
+
+
+def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Any], list[Any]]:
+    """A reduction in registers writes over what its outputs are filled with: it starts from the number instead."""
+    operands, fills, initial = list(op.operands), [], []
+    keeps = keeps_results(op, plan)
+    for output, value in enumerate(op.outputs):
+        fill = _start_of(value) if keeps else None
+        initial.append(None if fill is None else filled_with(fill))
+        if fill is not None:
+            operands[op.output_start + output] = fill.operands[len(fill.operands) - 1]
+            fills.append(fill)
+    return replace(op, operands=tuple(operands)), fills, initial
+
+
+def _in_place(op: StructuredOp) -> StructuredOp:
+    """Writes over an input that nobody reads afterwards, where that input has the output's place anyway.
+
+    Loops that read one tensor and write another into the same memory would get a copy of it.
+    """
+    if op.reductions or len(op.outputs) != 1 or op.reads_output(0):
+        return op
+    output = op.outputs[0]
+    for operand in range(op.input_count):
+        value = op.operands[operand]
+        is_same_place = op.accesses[operand] == op.accesses[-1] and value.type == output.type
+        if is_same_place and _is_used_once(value) and _is_same(_destination(value), _destination(output)):
+            return replace(op, operands=(*op.operands[:-1], value))
+    return op
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    return left is not None and right is not None and left == right
+
+
+def _is_used_once(value: Any) -> bool:
+    return sum(1 for _ in value.uses) == 1 and not is_scalar(value.type)
+
+
+def _destination(value: Any) -> Any:
+    """The parameter whose memory a value will be in, as far as structured operations tell."""
+    while not isinstance(value.owner, ir.Block):
+        producer = value.owner.operation
+        if producer.name != "linalg.generic":
+            return None
+        first_output = len(producer.operands) - len(producer.results)
+        position = list(producer.results).index(value)
+        value = producer.operands[first_output + position]
+    return value

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a reduction puts a number to what it has so far: what allows it to run in several lanes and in another order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.rewriting import Decline
+from ...emit.structured import StructuredOp
+
+#: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.
+_KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {
+    "arith.addf": ("add", lambda _: -0.0),
+    "arith.mulf": ("mul", lambda _: 1.0),
+    "arith.maximumf": ("maximumf", lambda _: -math.inf),
+    "arith.minimumf": ("minimumf", lambda _: math.inf),
+    "arith.addi": ("add", lambda _: 0),
+    "arith.muli": ("mul", lambda _: 1),
+    "arith.andi": ("and", lambda _: -1),
+    "arith.ori": ("or", lambda _: 0),
+    "arith.xori": ("xor", lambda _: 0),
+    "arith.maxsi": ("maxsi", lambda bits: -(1 << (bits - 1))),
+    "arith.minsi": ("minsi", lambda bits: (1 << (bits - 1)) - 1),
+    "arith.maxui": ("maxui", lambda _: 0),
+    "arith.minui": ("minui", lambda _: -1),
+}
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """The operation in a body that puts a number to an output."""
+
+    operation: Any
+
+    @property
+    def element(self) -> Any:
+        return self.operation.results[0].type
+
+    def apply(self, left: Any, right: Any) -> Any:
+        copy = self.operation.clone()
+        copy.operands[0], copy.operands[1] = left, right
+        copy.results[0].set_type(left.type)
+        return copy.results[0]
+
+    def reduce(self, vector: Any, start: Any) -> Any:
+        """One number of all lanes and the one to start from, in whatever order is fast."""
+        kind = _KINDS[self.operation.name][0]
+        attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
+        if isinstance(self.element, ir.FloatType):
+            attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
+        return ir.Operation.create(
+            "vector.reduction", results=[self.element], operands=[vector, start], attributes=attributes
+        ).result
+
+    def neutral(self) -> Any:
+        """The number that changes nothing, created here."""
+        number = _KINDS[self.operation.name][1](getattr(self.element, "width", 64))
+        is_float = isinstance(self.element, ir.FloatType)
+        value = ir.FloatAttr.get(self.element, number) if is_float else ir.IntegerAttr.get(self.element, number)
+        return ir.Operation.create("arith.constant", results=[self.element], attributes={"value": value}).result
+
+
+def combiners(op: StructuredOp) -> list[Combiner]:
+    """One for each output. Raises Decline where the order of a reduction is not free."""
+    yielded = list(op.block.operations)[-1].operation.operands
+    return [_combiner(op, output, value) for output, value in enumerate(yielded)]
+
+
+def _combiner(op: StructuredOp, output: int, value: Any) -> Combiner:
+    argument = op.block.arguments[op.input_count + output]
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name not in _KINDS or owner.operation.parent != op.operation:
+        raise Decline(f"output #{output} is not reduced by a known operation")
+    operation = owner.operation
+    from_before = [operand == argument for operand in operation.operands]
+    if sum(from_before) != 1 or _use_count(argument) != 1 or _use_count(value) != 1:
+        raise Decline(f"output #{output} depends on what was reduced before in more than one way")
+    return Combiner(operation)
+
+
+def _use_count(value: Any) -> int:
+    return sum(1 for _ in value.uses)
+
+
+def allow_fused_multiply_add(op: StructuredOp) -> None:
+    """Sums of products may be rounded once instead of twice."""
+    for output in range(len(op.outputs)):
+        try:
+            adding = _combiner(op, output, list(op.block.operations)[-1].operation.operands[output]).operation
+        except Decline:
+            continue
+        for operand in adding.operands if adding.name == "arith.addf" else ():
+            owner = operand.owner
+            if isinstance(owner, ir.Block) or owner.operation.name != "arith.mulf" or _use_count(operand) != 1:
+                continue
+            for each in (owner.operation, adding):
+                each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is done around a reduction while its results are in registers: the number that each starts from, and what an
+operation makes of each, a bias, a rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.rewriting import Decline
+from ...emit.structured import Linear, StructuredOp, analyze
+from .joining import asks_for_place
+from .plan import Plan
+from .vector_access import is_lanewise
+from .vector_body import check_body
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """The operation, and for each of its inputs the operand of the reduction that it is; None for the result."""
+
+    op: StructuredOp
+    operands: tuple[int | None, ...]
+
+
+def producer_of(consumer: StructuredOp) -> int:
+    """The first input that is a reduction's result and used nowhere else. Raises Decline without one."""
+    for operand in range(consumer.input_count):
+        if _reduction_of(consumer, operand) is not None:
+            return operand
+    raise Decline("no input of it is a reduction's result")
+
+
+def _reduction_of(consumer: StructuredOp, operand: int) -> Any:
+    """The operation whose only result an input is, for this use only; None where it is no reduction."""
+    owner = consumer.operands[operand].owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.generic":
+        return None
+    producer = owner.operation
+    is_near = producer.block == consumer.operation.block and len(producer.results) == 1
+    is_reduction = any("reduction" in str(iterator) for iterator in producer.attributes["iterator_types"])
+    return producer if is_near and is_reduction and _is_used_once(producer.results[0]) else None
+
+
+def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, Epilogue]:
+    """The reduction that an input is, writing what the consumer makes of its results. Raises Decline where it cannot."""
+    if consumer.reductions or len(consumer.outputs) != 1 or consumer.reads_output(0):
+        raise Decline("it is not on each result of a reduction")
+    if asks_for_place(consumer):
+        raise Decline("it asks where it is")
+    operation = _reduction_of(consumer, position) if position < consumer.input_count else None
+    if operation is None:
+        raise Decline(f"operand {position} is no reduction's result that is used here only")
+    producer = analyze(operation)
+    check_body(producer)
+    dims = _common_dims(producer, consumer, position)
+    extras = [operand for operand in range(consumer.input_count) if operand != position]
+    taken = [*extras, consumer.output_start]
+    inputs = producer.input_count
+    op = replace(
+        producer,
+        operands=(*producer.operands[:inputs], *(consumer.operands[operand] for operand in taken)),
+        accesses=(
+            *producer.accesses[:inputs],
+            *(tuple(_renumbered(index, dims) for index in consumer.accesses[operand]) for operand in taken),
+        ),
+        shapes=(*producer.shapes[:inputs], *(consumer.shapes[operand] for operand in taken)),
+    )
+    numbers: list[int | None] = [inputs + place for place in range(len(extras))]
+    numbers.insert(position, None)
+    return op, Epilogue(consumer, tuple(numbers))
+
+
+def _common_dims(producer: StructuredOp, consumer: StructuredOp, position: int) -> dict[int, int]:
+    """The reduction's loop for each of the consumer's."""
+    dims: dict[int, int] = {}
+    axes = zip(consumer.accesses[position], producer.output_accesses[0], producer.shapes[-1], strict=True)
+    for theirs, ours, size in axes:
+        if size == 1 and not theirs.factors and not ours.factors:
+            continue
+        if theirs.dim is None or ours.dim is None or theirs.dim in dims or theirs.is_partial:
+            raise Decline("it takes the results in another form")
+        dims[theirs.dim] = ours.dim
+    if any(size != 1 and dim not in dims for dim, size in enumerate(consumer.sizes)):
+        raise Decline("it takes a result more than once")
+    return dims
+
+
+def _renumbered(index: Linear, dims: Mapping[int, int]) -> Linear:
+    return index._replace(factors=tuple(sorted((dims[dim], factor) for dim, factor in index.factors)))
+
+
+def check_lanes(op: StructuredOp, vector: int) -> None:
+    """Raises Decline where what the epilogue reads besides would be fetched lane by lane."""
+    if any(is_lanewise(op, vector, operand) for operand in range(op.input_count, len(op.operands))):
+        raise Decline("what it reads besides lies across the vectors")
+
+
+# ---- before ----
+
+
+def keeps_results(op: StructuredOp, plan: Plan) -> bool:
+    """Whether nothing is written before a result is done."""
+    return len(op.reductions) == plan.carried > 0 and not plan.blocks
+
+
+def fill_of(value: Any) -> Any:
+    """The operation that fills a tensor with one number for this use only; None where there is none."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.generic" or not _is_used_once(value):
+        return None
+    fill = owner.operation
+    is_plain = len(fill.results) == 1 and len(list(fill.regions[0].blocks[0].operations)) == 1
+    return fill if is_plain and filled_with(fill) is not None else None
+
+
+def filled_with(fill: Any) -> Any:
+    """The scalar in every element, if it is one from outside of the operation."""
+    block = fill.regions[0].blocks[0]
+    yielded = next(iter(block.operations)).operation.operands[0]
+    arguments: Sequence[Any] = list(block.arguments)
+    if yielded not in arguments:
+        return yielded
+    given = fill.operands[arguments.index(yielded)]
+    return None if isinstance(given.type, ir.RankedTensorType) else given
+
+
+def _is_used_once(value: Any) -> bool:
+    return sum(1 for _ in value.uses) == 1

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether a plan fits an operation and a machine: the loops that it names are there and may run as it says."""
+
+from __future__ import annotations
+
+from ...bindings.rewriting import Decline
+from ...emit.structured import StructuredOp
+from ...targets.core.machine import Machine
+from .combiner import combiners
+from .joining import check_joined, join
+from .plan import Panel, Plan
+from .vector_access import is_lanewise
+from .vector_body import runs_on_whole_vectors, widest_bits
+
+#: Each point of a step is code.
+_MOST_POINTS = 512
+
+
+def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> StructuredOp:
+    """The operation with joined loops. Raises Decline with the reason where the plan does not fit."""
+    _check_loops(op, plan)
+    check_joined(op, plan.joined)
+    joined = join(op, plan.joined)
+    if joined.reductions:
+        check_reads_outputs(joined)
+    if not joined.reductions.issuperset(plan.order[len(plan.order) - plan.carried :]):
+        raise Decline(f"the last {plan.carried} loops of the order are not all reductions")
+    _check_lanes(joined, plan, machine)
+    _check_steps(plan)
+    if plan.square is not None and (plan.square in joined.reductions or plan.tile.get(plan.square) != plan.lanes):
+        raise Decline(f"squares need {plan.lanes} points, as many as lanes, of a loop that is no reduction")
+    if plan.panel is not None:
+        _check_panel(joined, plan, plan.panel)
+    return joined
+
+
+def check_reads_outputs(op: StructuredOp) -> None:
+    if not all(op.reads_output(output) for output in range(len(op.outputs))):
+        raise Decline("an output is not what its elements are put to")
+
+
+def _check_loops(op: StructuredOp, plan: Plan) -> None:
+    named = [dim for chain in plan.joined for dim in chain]
+    unknown = [dim for dim in named if dim not in op.dims]
+    if unknown:
+        raise Decline(f"it has no loop {unknown[0]}, only {', '.join(map(str, op.dims)) or 'none'}")
+    missing = [dim for dim in op.dims if dim not in named]
+    if missing:
+        raise Decline(f"loop {missing[0]} is not in the order")
+    if plan.carried > len(plan.order):
+        raise Decline(f"{plan.carried} loops cannot be carried, it has {len(plan.order)}")
+
+
+def _check_lanes(op: StructuredOp, plan: Plan, machine: Machine) -> None:
+    if plan.lanes & (plan.lanes - 1):
+        raise Decline(f"{plan.lanes} lanes are no power of two")
+    bits = widest_bits(op)
+    if plan.lanes > machine.lanes(bits):
+        raise Decline(
+            f"{plan.lanes} lanes of {bits} bits are more than a vector of {machine.vector_bytes} bytes has room for"
+        )
+    if plan.vector not in op.reductions:
+        return
+    combiners(op)
+    if plan.vector not in plan.order[len(plan.order) - plan.carried :]:
+        raise Decline("vectors along a reduction have to be carried")
+    partials = plan.tile.get(plan.vector, 1)
+    if partials & (partials - 1):
+        raise Decline(f"{partials} partial results are no power of two")
+    if runs_on_whole_vectors(op) or any(is_lanewise(op, plan.vector, each) for each in range(len(op.operands))):
+        raise Decline("vectors along the reduction would be fetched one by one")
+
+
+def _check_steps(plan: Plan) -> None:
+    points = 1
+    for count in plan.tile.values():
+        points *= count
+    if points > _MOST_POINTS:
+        raise Decline(f"a step of {points} points is more code than it is worth: {_MOST_POINTS} at most")
+
+
+def _check_panel(op: StructuredOp, plan: Plan, panel: Panel) -> None:
+    """What is copied before the loops inside of the vectors' must be the same in all of them."""
+    inside = plan.order[plan.order.index(plan.vector) + 1 :]
+    if panel.operand >= op.input_count or not op.is_contiguous(panel.operand, plan.vector):
+        raise Decline(f"panels need an input whose elements lie side by side along the vectors, not {panel.operand}")
+    if panel.dim not in op.reductions or panel.dim not in inside or plan.vector in op.reductions:
+        raise Decline("panels need a reduction inside of the vectors' loop")
+    if any(op.uses(panel.operand, dim) for dim in inside if dim != panel.dim):
+        raise Decline(f"operand {panel.operand} changes in the loops that use the panel")
+    size = op.sizes[panel.dim]
+    lengths = [length for dim, length in plan.blocks if dim == panel.dim]
+    if (size is None or size > panel.length) and not any(length <= panel.length for length in lengths):
+        raise Decline(f"the panel is shorter than its loop: it needs blocks of {panel.length} at most")

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One loop for neighbours that every operand walks through without a gap."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.patterns import defining_op
+from ...bindings.rewriting import Decline
+from ...emit import linalg
+from ...emit.structured import DYNAMIC, Linear, StructuredOp
+
+#: What no type can have as a size.
+_TOO_MANY = 1 << 63
+Loops = Sequence[Sequence[int]]
+
+
+def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
+    """The loops in groups, each in order; most have one member."""
+    alone = tuple((dim,) for dim in op.dims)
+    if asks_for_place(op) or 0 in op.sizes:
+        return alone
+    following = dict(_following(op))
+    chains = []
+    for start in op.dims:
+        if start in following.values():
+            continue
+        chains.append([start])
+        while chains[-1][-1] in following:
+            chains[-1].append(following[chains[-1][-1]])
+    found = tuple(sorted(map(tuple, chains)))
+    return alone if any((_product(op, chain) or 0) >= _TOO_MANY for chain in found) else found
+
+
+def asks_for_place(op: StructuredOp) -> bool:
+    """Whether what is computed depends on where in the loops it is."""
+    return any(inner.operation.name in ("linalg.index", "tensor.extract") for inner in op.block.operations)
+
+
+def _following(op: StructuredOp) -> Iterator[tuple[int, int]]:
+    for left in op.dims:
+        for right in op.dims:
+            if left != right and _are_neighbours(op, left, right) and _are_whole(op, left, right):
+                yield left, right
+                break
+
+
+def _are_neighbours(op: StructuredOp, left: int, right: int) -> bool:
+    """Whether each operand that either loop walks through has both, one right behind the other."""
+    if (left in op.reductions) != (right in op.reductions) or 1 in (op.sizes[left], op.sizes[right]):
+        return False
+    for operand in range(len(op.operands)):
+        axes = _axes_of(op, operand, left, right)
+        if axes is None:
+            continue
+        indices = [op.accesses[operand][axis] for axis in axes]
+        if [index.dim for index in indices] != [left, right] or any(index.is_partial for index in indices):
+            return False
+    return True
+
+
+def _axes_of(op: StructuredOp, operand: int, left: int, right: int) -> list[int] | None:
+    """An operand's neighbouring axes from the first to the last that has to do with either loop; None without any."""
+    access = op.accesses[operand]
+    axes = [axis for axis, size in enumerate(op.shapes[operand]) if access[axis].factors or size != 1]
+    places = [place for place, axis in enumerate(axes) if access[axis].factor(left) or access[axis].factor(right)]
+    return [axes[place] for place in range(places[0], places[-1] + 1)] if places else None
+
+
+def _are_whole(op: StructuredOp, left: int, right: int) -> bool:
+    """Whether no operand is known to be a part of another tensor there: behind each row of a part is a gap."""
+    for operand, value in enumerate(op.operands):
+        axes = _axes_of(op, operand, left, right)
+        if axes is not None and not _is_whole_in(value, range(axes[0] + 1, axes[-1] + 1)):
+            return False
+    return True
+
+
+def _is_whole_in(value: Any, axes: Iterable[int]) -> bool:
+    slice_ = defining_op(value, "tensor.extract_slice")
+    if slice_ is None:
+        return True
+    source = slice_.operation.operands[0].type
+    sizes, steps = (list(slice_.operation.attributes[name]) for name in ("static_sizes", "static_strides"))
+    is_whole = [
+        size == known != DYNAMIC and step == 1 for size, known, step in zip(sizes, source.shape, steps, strict=True)
+    ]
+    skipped = source.rank - value.type.rank
+    return sizes[skipped:] == list(value.type.shape) and all(is_whole[skipped + axis] for axis in axes)
+
+
+def check_joined(op: StructuredOp, loops: Loops) -> None:
+    """Raises Decline where loops cannot run as one."""
+    for chain in loops:
+        if len(chain) == 1:
+            continue
+        if asks_for_place(op):
+            raise Decline(f"loops {_listed(chain)} cannot be one: the body asks where it is")
+        for left, right in itertools.pairwise(chain):
+            if not _are_neighbours(op, left, right):
+                raise Decline(f"loops {_listed(chain)} cannot be one: {left} and {right} are not neighbours everywhere")
+
+
+def _listed(chain: Sequence[int]) -> str:
+    return f"{', '.join(map(str, chain[:-1]))} and {chain[-1]}"
+
+
+def join(op: StructuredOp, loops: Loops) -> StructuredOp:
+    """The operation with one loop for each group, which `joinable` or `check_joined` approves of.
+
+    Its operands are still what they were; `Joined` gives them the shapes.
+    """
+    if all(len(chain) == 1 for chain in loops):
+        return op
+    number = {dim: position for position, chain in enumerate(loops) for dim in chain}
+    grouped = [_groups(access, loops) for access in op.accesses]
+    return replace(
+        op,
+        accesses=tuple(
+            tuple(_renumbered(access[group[0]], number) for group in groups)
+            for access, groups in zip(op.accesses, grouped, strict=True)
+        ),
+        shapes=tuple(_joined_shape(shape, groups) for shape, groups in zip(op.shapes, grouped, strict=True)),
+        sizes=tuple(_product(op, chain) for chain in loops),
+        reductions=frozenset(number[dim] for dim in op.reductions),
+    )
+
+
+def _groups(access: Sequence[Linear], loops: Loops) -> list[list[int]]:
+    """An operand's axes, those that become one together."""
+    groups: list[list[int]] = []
+    place = {index.dim: axis for axis, index in enumerate(access) if index.dim is not None}
+    until = -1
+    for axis in range(len(access)):
+        if axis <= until:
+            continue
+        chain = next((chain for chain in loops if chain[0] == access[axis].dim), [])
+        until = place[chain[-1]] if len(chain) > 1 else axis
+        groups.append(list(range(axis, until + 1)))
+    return groups
+
+
+def _renumbered(index: Linear, number: dict[int, int]) -> Linear:
+    """Of a group's axes the first one has the chain's first dimension; alone, it is renumbered."""
+    return index._replace(factors=tuple(sorted((number[dim], factor) for dim, factor in index.factors)))
+
+
+def _joined_shape(shape: Sequence[int], groups: Loops) -> tuple[int, ...]:
+    return tuple(_times([shape[axis] for axis in group]) for group in groups)
+
+
+def _times(sizes: Sequence[int]) -> int:
+    total = 1
+    for size in sizes:
+        if size == DYNAMIC:
+            return DYNAMIC
+        total *= size
+    return total
+
+
+def _product(op: StructuredOp, chain: Sequence[int]) -> int | None:
+    total = _times([DYNAMIC if size is None else size for size in (op.sizes[dim] for dim in chain)])
+    return None if total == DYNAMIC else total
+
+
+@dataclass(frozen=True)
+class Joined:
+    """An operation whose operands have the shapes of its loops, and how its results get theirs back."""
+
+    op: StructuredOp
+    original: StructuredOp
+    loops: Loops
+
+    @staticmethod
+    def create(op: StructuredOp, loops: Loops) -> Joined:
+        made: dict[Any, Any] = {}
+        for value, access in zip(op.operands, op.accesses, strict=True):
+            groups = _groups(access, loops)
+            # What is read and written in place stays one value.
+            if (value, str(groups)) not in made:
+                made[value, str(groups)] = _collapse(value, groups)
+        operands = [
+            made[value, str(_groups(access, loops))] for value, access in zip(op.operands, op.accesses, strict=True)
+        ]
+        return Joined(replace(join(op, loops), operands=tuple(operands)), op, loops)
+
+    def restore(self, results: Sequence[Any]) -> list[Any]:
+        pairs = zip(results, self.original.outputs, self.original.output_accesses, strict=True)
+        return [_expand(value, like, _groups(access, self.loops)) for value, like, access in pairs]
+
+
+def _collapse(value: Any, groups: Loops) -> Any:
+    if all(len(group) == 1 for group in groups):
+        return value
+    type_ = ir.RankedTensorType.get(_joined_shape(value.type.shape, groups), value.type.element_type)
+    attributes = {"reassociation": _reassociation(groups)}
+    return ir.Operation.create("tensor.collapse_shape", results=[type_], operands=[value], attributes=attributes).result
+
+
+def _expand(value: Any, like: Any, groups: Loops) -> Any:
+    if value.type == like.type:
+        return value
+    dynamic = [size for size in linalg.sizes_of(like) if not isinstance(size, int)]
+    attributes = {
+        "reassociation": _reassociation(groups),
+        "static_output_shape": ir.DenseI64ArrayAttr.get(list(like.type.shape)),
+    }
+    operands = [value, *dynamic]
+    return ir.Operation.create(
+        "tensor.expand_shape", results=[like.type], operands=operands, attributes=attributes
+    ).result
+
+
+def _reassociation(groups: Loops) -> Any:
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in group]) for group in groups])

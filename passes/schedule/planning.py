@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chooses plans: each structured operation of a PrimFunc gets `tir.plan`, or `tir.unplanned` with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...bindings.pass_manager import run_upstream
+from ...bindings.rewriting import Decline
+from ...emit.structured import StructuredOp, analyze, structured_ops
+from ...targets.core.machine import Machine
+from .epilogue import check_lanes, fill_of, keeps_results, producer_of, with_epilogue
+from .joining import join, joinable
+from .plan import PLAN, UNPLANNED, EpilogueOf, Plan, Start, set_plan
+from .registry import ScheduleContext
+from .rules import PlanRule, plan_rules
+from .vector_body import check_body
+
+
+def plan_each(function: Any, context: ScheduleContext) -> Decline | None:
+    """Plans the operations that have no plan yet, by the rules of the target; declines where there are none at all."""
+    arguments = function.regions[0].blocks[0].arguments
+    if not any(isinstance(argument.type, ir.RankedTensorType) for argument in arguments):
+        return context.decline("it is not on tensors")
+    found = structured_ops(function, named=True)
+    if not found:
+        return context.decline("it has no structured operations")
+    with function.context, function.location:
+        if any(operation.name != "linalg.generic" for operation in found):
+            run_upstream(function, ["linalg-generalize-named-ops"])
+        rules = plan_rules(context.target)
+        # Consumers first: they take in what fills their outputs.
+        for operation in reversed(structured_ops(function)):
+            if not _is_planned(operation):
+                _plan(operation, rules, context.machine)
+    return None
+
+
+def _is_planned(operation: Any) -> bool:
+    return PLAN in operation.attributes or UNPLANNED in operation.attributes
+
+
+def _plan(operation: Any, rules: Sequence[PlanRule], machine: Machine) -> None:
+    try:
+        op = analyze(operation)
+        check_body(op)
+        try:
+            _plan_with_producer(op, rules, machine)
+        except Decline:
+            _plan_alone(op, rules, machine)
+    except Decline as decline:
+        operation.attributes[UNPLANNED] = ir.StringAttr.get(decline.reason)
+
+
+def _plan_with_producer(consumer: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> None:
+    """The operation as an epilogue of the reduction before it. Raises Decline, before anything is changed."""
+    operand = producer_of(consumer)
+    op, _ = with_epilogue(consumer, operand)
+    fill = fill_of(op.operation.operands[op.input_count])
+    if fill is None or _is_planned(fill) or _is_planned(op.operation):
+        raise Decline("the results are not in registers when they are done")
+    joined, plan = _first(op, rules, machine)
+    if not keeps_results(op, plan):
+        raise Decline("the results are not in registers when they are done")
+    check_lanes(joined, plan.vector)
+    set_plan(consumer.operation, EpilogueOf(operand))
+    set_plan(op.operation, plan)
+    set_plan(fill, Start())
+
+
+def _plan_alone(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> None:
+    _, plan = _first(op, rules, machine)
+    set_plan(op.operation, plan)
+    fills = [fill_of(value) for value in op.outputs] if keeps_results(op, plan) else []
+    for fill in fills:
+        if fill is not None and not _is_planned(fill):
+            set_plan(fill, Start())
+
+
+def _first(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tuple[StructuredOp, Plan]:
+    """The operation with joined loops, and the first plan that fits. Raises Decline with what all rules say."""
+    loops = joinable(op)
+    joined = join(op, loops)
+    reasons = []
+    for rule in rules:
+        try:
+            return joined, replace(rule.function(joined, machine), rule=rule.name, loops=loops)
+        except Decline as decline:
+            reasons.append(decline.reason)
+    raise Decline("; ".join(dict.fromkeys(reasons)) or "the target has no rules for plans")

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads and writes the elements of a structured operation's operands, a vector at a time along one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...emit import linalg
+from ...emit.numbers import as_index
+from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
+from .vector_body import from_elements, is_vector, lane_of
+
+Index = Any  # a number or an index value
+#: How many tile points in from the start of a step, for each loop.
+Point = tuple[int, ...]
+
+
+def is_lanewise(op: StructuredOp, dim: int, operand: int) -> bool:
+    """Whether the elements for the lanes of a vector along `dim` have to be fetched one by one."""
+    if not op.uses(operand, dim):
+        return False
+    is_near = op.is_contiguous(operand, dim) or (operand < op.input_count and op.is_contiguous(operand, dim, 2))
+    return not (is_near and is_storable(op.element(operand)))
+
+
+def is_transposed(op: StructuredOp, vector: int, operand: int, square: int | None) -> bool:
+    """Whether an input's elements lie side by side along `square` and far apart along `vector`."""
+    if square is None or operand >= op.input_count or not is_lanewise(op, vector, operand):
+        return False
+    *outer, last = op.accesses[operand]
+    elsewhere = [index for index in outer if index.factor(vector) or index.factor(square)]
+    is_plain = len(elsewhere) == 1 and elsewhere[0].dim == vector and last.dim == square
+    return is_plain and is_storable(op.element(operand))
+
+
+class Access:
+    """The elements around one place of the loops. Everything is computed once in the block where it is used."""
+
+    def __init__(
+        self,
+        op: StructuredOp,
+        vector: int,
+        starts: Sequence[Index],
+        lanes: int,
+        rest: Index | None,
+        hoisted: dict[Any, Any],
+        square: int | None = None,
+    ):
+        self._op = op
+        self._vector = vector
+        self._starts = starts
+        self._lanes = lanes
+        self._rest = rest
+        self._hoisted = hoisted
+        #: The loop of which as many points are taken as there are lanes, so that squares can be transposed.
+        self._square = square
+        self._made: dict[Any, Any] = {}
+
+    def load(self, operand: int, point: Point, tensor: Any) -> Any:
+        """A scalar where the lanes share it, else a vector."""
+        if is_scalar(tensor.type):
+            return tensor
+        key = ("load", operand, tensor, self._offsets(operand, point))
+        if key not in self._made:
+            self._made[key] = self._load(operand, point, tensor)
+        return self._made[key]
+
+    def _load(self, operand: int, point: Point, tensor: Any) -> Any:
+        indices = self._indices(operand, point)
+        if not self._op.uses(operand, self._vector):
+            return linalg.extract(tensor, values(indices)).value
+        if is_transposed(self._op, self._vector, operand, self._square):
+            return self._load_transposed(operand, point, tensor)
+        if is_lanewise(self._op, self._vector, operand):
+            lanes = [self._indices(operand, point, lane) for lane in range(self._lanes)]
+            return from_elements([linalg.extract(tensor, values(place)).value for place in lanes])
+        if self._op.is_contiguous(operand, self._vector):
+            return self._read(tensor, indices, self.mask(point))
+        return self._read_every_second(tensor, indices, point)
+
+    def _load_transposed(self, operand: int, point: Point, tensor: Any) -> Any:
+        """Of a square of elements the vector that is a column in memory."""
+        assert self._square is not None
+        corner = tuple(0 if dim == self._square else offset for dim, offset in enumerate(point))
+        key = ("square", operand, corner)
+        if key not in self._made:
+            places = [self._indices(operand, corner, lane) for lane in range(self._lanes)]
+            self._made[key] = transposed([self._read(tensor, place, None) for place in places])
+        return self._made[key][point[self._square]]
+
+    def load_from_panel(self, panel: Any, row: Index, dim: int, point: Point) -> Any:
+        """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
+        column = point[self._vector] * self._lanes
+        key = ("panel", point[dim], column)
+        if key not in self._made:
+            self._made[key] = self._read(panel, [add(row, point[dim]), column], None)
+        return self._made[key]
+
+    def store_to_panel(self, value: Any, panel: Any, row: Index, point: Point) -> Any:
+        return self._write(value, panel, [row, point[self._vector] * self._lanes], None)
+
+    def store(self, value: Any, operand: int, point: Point, tensor: Any) -> Any:
+        """The tensor with the value, a scalar or a vector, in its place."""
+        indices = self._indices(operand, point)
+        if not is_vector(value):
+            return linalg.insert(value, tensor, values(indices))
+        if is_lanewise(self._op, self._vector, operand):
+            for lane in range(self._lanes):
+                place = values(self._indices(operand, point, lane))
+                tensor = linalg.insert(lane_of(value, lane), tensor, place)
+            return tensor
+        return self._write(value, tensor, indices, self.mask(point))
+
+    def index(self, dim: int, point: Point) -> Any:
+        """The index of a loop: one, or one for each lane."""
+        start = add(self._starts[dim], point[dim] * (self._lanes if dim == self._vector else 1))
+        scalar = values([start])[0]
+        if dim != self._vector:
+            return scalar
+        type_ = ir.VectorType.get([self._lanes], scalar.type)
+        step = ir.Operation.create("vector.step", results=[type_]).result
+        first = ir.Operation.create("vector.broadcast", results=[type_], operands=[scalar]).result
+        return ir.Operation.create("arith.addi", results=[type_], operands=[first, step]).result
+
+    def mask(self, point: Point) -> Any:
+        """Which lanes are inside of the loop; None where all are."""
+        if self._rest is None:
+            return None
+        return self._mask(add(self._rest, -point[self._vector] * self._lanes))
+
+    def _mask(self, count: Index) -> Any:
+        """The first `count` lanes, which may be more or less than there are."""
+        if isinstance(count, int) and count >= self._lanes:
+            return None
+        key = ("mask", count)
+        if key not in self._made:
+            type_ = ir.VectorType.get([self._lanes], ir.IntegerType.get_signless(1))
+            bound = max(count, 0) if isinstance(count, int) else count
+            self._made[key] = ir.Operation.create(
+                "vector.create_mask", results=[type_], operands=values([bound])
+            ).result
+        return self._made[key]
+
+    # ---- places ----
+
+    def _indices(self, operand: int, point: Point, lane: int = 0) -> list[Index]:
+        offsets = self._offsets(operand, point, lane)
+        return [add(self._base(operand, axis), offset) for axis, offset in enumerate(offsets)]
+
+    def _offsets(self, operand: int, point: Point, lane: int = 0) -> tuple[int, ...]:
+        """How far the point is from the step's start, for each axis of the operand."""
+
+        def distance(dim: int) -> int:
+            return point[dim] * self._lanes + lane if dim == self._vector else point[dim]
+
+        access = self._op.accesses[operand]
+        return tuple(sum(factor * distance(dim) for dim, factor in index.factors) for index in access)
+
+    def _base(self, operand: int, axis: int) -> Index:
+        key = ("base", operand, axis)
+        if key not in self._made:
+            self._made[key] = self._linear(self._op.accesses[operand][axis])
+        return self._made[key]
+
+    def _linear(self, index: Linear) -> Index:
+        total: Index = index.constant
+        for dim, factor in index.factors:
+            total = add(total, times(self._starts[dim], factor))
+        return total
+
+    # ---- memory ----
+
+    def _read(self, tensor: Any, indices: Sequence[Index], mask: Any) -> Any:
+        element = tensor.type.element_type
+        type_ = ir.VectorType.get([self._lanes], element)
+        masks = [] if mask is None else [mask]
+        operands = [tensor, *values(indices), self._zero(element), *masks]
+        segments = [1, len(indices), 1, len(masks)]
+        attributes = _transfer_attributes(len(indices), segments)
+        return ir.Operation.create(
+            "vector.transfer_read", results=[type_], operands=operands, attributes=attributes
+        ).result
+
+    def _write(self, value: Any, tensor: Any, indices: Sequence[Index], mask: Any) -> Any:
+        masks = [] if mask is None else [mask]
+        operands = [value, tensor, *values(indices), *masks]
+        attributes = _transfer_attributes(len(indices), [1, 1, len(indices), len(masks)])
+        return ir.Operation.create(
+            "vector.transfer_write", results=[tensor.type], operands=operands, attributes=attributes
+        ).result
+
+    def _read_every_second(self, tensor: Any, indices: Sequence[Index], point: Point) -> Any:
+        """Two vectors that end with the last element needed, so that nothing behind it is read."""
+        lanes = self._lanes
+        if lanes == 1:
+            return self._read(tensor, indices, self.mask(point))
+        *outer, last = indices
+        masks = [None, None]
+        if self._rest is not None:
+            left = add(self._rest, -point[self._vector] * lanes)
+            masks = [self._mask(add(times(left, 2), -1)), self._mask(add(times(left, 2), -lanes))]
+        low = self._read(tensor, indices, masks[0])
+        high = self._read(tensor, [*outer, add(last, lanes - 1)], masks[1])
+        # The second vector starts with the element lanes - 1.
+        picked = [place if place < lanes else place + 1 for place in range(0, 2 * lanes, 2)]
+        return shuffle(low, high, picked)
+
+    def _zero(self, element: Any) -> Any:
+        """What stands in lanes that are masked out."""
+        if element not in self._hoisted:
+            is_float = isinstance(element, ir.FloatType)
+            value = ir.FloatAttr.get(element, 0.0) if is_float else ir.IntegerAttr.get(element, 0)
+            with ir.InsertionPoint.at_block_begin(self._op.operation.block):
+                self._hoisted[element] = ir.Operation.create(
+                    "arith.constant", results=[element], attributes={"value": value}
+                ).result
+        return self._hoisted[element]
+
+
+def _transfer_attributes(rank: int, segments: Sequence[int]) -> dict[str, Any]:
+    return {
+        "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),
+        "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get(list(segments)),
+    }
+
+
+def transposed(rows: Sequence[Any]) -> list[Any]:
+    """The columns of a square of vectors, whose side is a power of two: blocks change places, of 1, 2, 4... lanes."""
+    size, distance = len(rows), 1
+    while distance < size:
+        upper = [place if not place & distance else size + place - distance for place in range(size)]
+        lower = [place + distance if not place & distance else size + place for place in range(size)]
+        new = list(rows)
+        for first in (place for place in range(size) if not place & distance):
+            pair = rows[first], rows[first + distance]
+            new[first], new[first + distance] = shuffle(*pair, upper), shuffle(*pair, lower)
+        rows, distance = new, distance * 2
+    return list(rows)
+
+
+def shuffle(left: Any, right: Any, picked: Sequence[int]) -> Any:
+    """Lanes of two vectors, numbered through."""
+    attributes = {"mask": ir.DenseI64ArrayAttr.get(list(picked))}
+    return ir.Operation.create(
+        "vector.shuffle", results=[left.type], operands=[left, right], attributes=attributes
+    ).result
+
+
+# ---- indices that are numbers as long as they can be ----
+
+
+def values(indices: Sequence[Index]) -> list[Any]:
+    return [as_index(each) if isinstance(each, int) else each for each in indices]
+
+
+def add(left: Index, right: Index) -> Index:
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    if left == 0 and isinstance(left, int):
+        return right
+    if isinstance(right, int) and right == 0:
+        return left
+    return _binary("arith.addi", left, right)
+
+
+def less(left: Index, right: Index) -> Index:
+    """left - right"""
+    if isinstance(left, int) and isinstance(right, int):
+        return left - right
+    if isinstance(right, int) and right == 0:
+        return left
+    return _binary("arith.subi", left, right)
+
+
+def least(left: Index, right: Index) -> Index:
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    return _binary("arith.minsi", left, right)
+
+
+def times(left: Index, factor: int) -> Index:
+    if isinstance(left, int):
+        return left * factor
+    return left if factor == 1 else _binary("arith.muli", left, factor)
+
+
+def floor_to(size: Index, step: int) -> Index:
+    """The largest multiple of step that is not above the size."""
+    if isinstance(size, int):
+        return size - size % step
+    return size if step == 1 else less(size, _binary("arith.remui", size, step))
+
+
+def _binary(name: str, left: Index, right: Index) -> Any:
+    operands = values([left, right])
+    return ir.Operation.create(name, results=[operands[0].type], operands=operands).result

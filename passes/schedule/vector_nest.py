@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes a structured operation as loops over tensors whose innermost ones hold vectors in registers.
+
+Its plan says which loop becomes lanes, how many points of each loop one step takes (its tile), and in which order the
+loops stand. Sizes need not be multiples of anything: a loop runs over whole tiles first, then over what is left,
+the last vector under a mask.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...emit import linalg, loops
+from ...emit.structured import StructuredOp
+from .combiner import Combiner
+from .epilogue import Epilogue
+from .plan import Plan
+from .vector_access import Access, Point, add, floor_to, is_lanewise, least, less
+from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
+
+Index = Any  # a number or an index value
+
+
+class Segment(NamedTuple):
+    """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
+
+    start: Index
+    stop: Index
+    step: int
+    points: int
+    lanes: int = 1
+    rest: bool = False
+
+
+class Nest:
+    """The loops of one operation under a plan."""
+
+    def __init__(
+        self,
+        op: StructuredOp,
+        plan: Plan,
+        initial: Sequence[Any],
+        combiners: Sequence[Combiner],
+        epilogue: Epilogue | None = None,
+    ):
+        self.op = op
+        self.epilogue = epilogue
+        self.plan = plan
+        #: For each output, the scalar that it is full of before, or None where it is read.
+        self.initial = list(initial)
+        #: For each output how partial results become one; empty where lanes stay apart.
+        self.combiners = list(combiners)
+        self.hoisted: dict[Any, Any] = {}
+
+    def emit(self) -> list[Any]:
+        """The values of the outputs, computed before the operation."""
+        ranges = [(0, self.op.size(dim)) for dim in self.op.dims]
+        results = self._block(0, ranges, [*self.op.outputs, *self._empty_panel()])
+        return results[: len(self.op.outputs)]
+
+    def _empty_panel(self) -> list[Any]:
+        """It goes through all loops behind the outputs, so that its memory is one and the same."""
+        panel = self.plan.panel
+        if panel is None:
+            return []
+        width = self.plan.lanes * self.plan.tile.get(self.plan.vector, 1)
+        widening = widening_of(self.op, panel.operand)
+        source = self.op.block.arguments[panel.operand] if widening is None else widening.results[0]
+        return [linalg.empty([panel.length, width], source.type)]
+
+    def neutral(self, output: int) -> Any:
+        if ("neutral", output) not in self.hoisted:
+            with ir.InsertionPoint.at_block_begin(self.op.operation.block):
+                self.hoisted["neutral", output] = self.combiners[output].neutral()
+        return self.hoisted["neutral", output]
+
+    # ---- loops around registers ----
+
+    def _block(self, level: int, ranges: list[tuple[Index, Index]], outputs: list[Any]) -> list[Any]:
+        if level == len(self.plan.blocks):
+            starts = tuple(start for start, _ in ranges)
+            state = State(starts, (1,) * len(starts), (0,) * len(starts), self.plan.lanes, None)
+            return self._loop(0, ranges, state, outputs)
+        dim, block = self.plan.blocks[level]
+        start, size = ranges[dim]
+        is_even = isinstance(size, int) and (size % block == 0 or size < block)
+
+        def inside(position: Index, *values: Any) -> list[Any]:
+            inner = list(ranges)
+            inner[dim] = (add(start, position), min(block, size) if is_even else least(block, less(size, position)))
+            return self._block(level + 1, inner, list(values))
+
+        return _run(0, size, block, inside, outputs)
+
+    def _loop(self, level: int, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
+        if level == len(self.plan.order) - self.plan.carried:
+            return self._registers(ranges, state, outputs)
+        dim = self.plan.order[level]
+        start, size = ranges[dim]
+        for segment in self.segments(dim, size):
+
+            def inside(position: Index, *values: Any, segment: Segment = segment) -> list[Any]:
+                new = state.at(dim, add(start, position), segment.points, position)
+                if dim == self.plan.vector:
+                    new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                    values = (*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values))
+                return self._loop(level + 1, ranges, new, list(values))
+
+            outputs = _run(segment.start, segment.stop, segment.step, inside, outputs)
+        return outputs
+
+    def _fill_panel(self, ranges: Any, state: State, values: Sequence[Any]) -> list[Any]:
+        panel = self.plan.panel
+        if panel is None:
+            return []
+        start, size = ranges[panel.dim]
+
+        def copy(position: Index, *panels: Any) -> list[Any]:
+            new = state.at(panel.dim, add(start, position), 1, position)
+            return [Step(self, new).copy_to_panel(panel.operand, position, panels[0])]
+
+        return _run(0, size, 1, copy, [values[-1]])
+
+    def segments(self, dim: int, size: Index) -> list[Segment]:
+        tile = self.plan.tile.get(dim, 1)
+        if dim != self.plan.vector:
+            return list(_whole_and_rest(size, tile, one_by_one=dim == self.plan.square))
+        one_by_one = any(is_lanewise(self.op, dim, operand) for operand in range(len(self.op.operands)))
+        return list(_vectors(size, self.plan.lanes, tile, masked=not (one_by_one or runs_on_whole_vectors(self.op))))
+
+    # ---- registers ----
+
+    def _registers(self, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
+        step = Step(self, state)
+        values = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
+        values = self._reduce(len(self.plan.order) - self.plan.carried, ranges, state, outputs, values)
+        return step.write(values, outputs)
+
+    def _reduce(self, level: int, ranges: Any, state: State, outputs: list[Any], values: list[Any]) -> list[Any]:
+        if level == len(self.plan.order):
+            return Step(self, state).combine(values, outputs)
+        dim = self.plan.order[level]
+        start, size = ranges[dim]
+        for segment in self.segments(dim, size):
+
+            def inside(position: Index, *carried: Any, segment: Segment = segment) -> list[Any]:
+                new = state.at(dim, add(start, position), segment.points, position)
+                if dim == self.plan.vector:
+                    new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
+                return self._reduce(level + 1, ranges, new, outputs, list(carried))
+
+            values = _run(segment.start, segment.stop, segment.step, inside, values)
+        return values
+
+
+class State(NamedTuple):
+    """Where in the loops a piece of code is: where each loop stands, how many points of it are taken at once."""
+
+    starts: tuple[Index, ...]
+    counts: tuple[int, ...]
+    #: Where each loop stands in its block.
+    positions: tuple[Index, ...]
+    lanes: int
+    #: Elements left in the vector loop from its start on; None where all vectors are whole.
+    rest: Index | None
+
+    def at(self, dim: int, start: Index, count: int, position: Index) -> State:
+        starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)
+        starts[dim], counts[dim], positions[dim] = start, count, position
+        return self._replace(starts=tuple(starts), counts=tuple(counts), positions=tuple(positions))
+
+    def vectors(self, lanes: int, rest: Index | None) -> State:
+        return self._replace(lanes=lanes, rest=rest)
+
+
+class Step:
+    """One step of the innermost loops: the points of a tile, one after the other."""
+
+    def __init__(self, nest: Nest, state: State):
+        self.nest = nest
+        self.op = nest.op
+        self.state = state
+        self.vector = nest.plan.vector
+        square = nest.plan.square
+        is_square = square is not None and state.counts[square] == state.lanes > 1 and state.rest is None
+        self.access = Access(
+            nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted, square if is_square else None
+        )
+        self.lanes = Lanes(nest.op, state.lanes, nest.hoisted)
+        self.converted: dict[Any, Any] = {}
+
+    @property
+    def _reduces_lanes(self) -> bool:
+        return self.vector in self.op.reductions
+
+    def _outer(self) -> Iterator[Point]:
+        """The points of the tile in the parallel loops."""
+        counts = [1 if dim in self.op.reductions else count for dim, count in enumerate(self.state.counts)]
+        return itertools.product(*map(range, counts))
+
+    def _partials(self) -> int:
+        """Accumulators for one element of an output: as many as the vectors that a step of a reduction takes."""
+        return self.nest.plan.tile.get(self.vector, 1) if self._reduces_lanes else 1
+
+    def accumulators(self) -> list[tuple[int, Point]]:
+        """For each output and point one; the partial ones of one element follow each other."""
+        points = [point for point in self._outer() for _ in range(self._partials())]
+        return [(output, point) for output in range(len(self.op.outputs)) for point in points]
+
+    def first(self, output: int, point: Point, outputs: Sequence[Any]) -> Any:
+        """What an accumulator starts from."""
+        if self._reduces_lanes:
+            return self.lanes.vector(self.nest.neutral(output))
+        if self.nest.initial[output] is not None:
+            return self.lanes.vector(self.nest.initial[output])
+        if not self.op.reads_output(output):
+            return None
+        return self.lanes.vector(self.access.load(self.op.output_start + output, point, outputs[output]))
+
+    def combine(self, values: list[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The accumulators after the points of this step."""
+        new = list(values)
+        inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
+        inner = list(itertools.product(*map(range, inner_counts)))
+        places = list(self._outer())
+        partials = self._partials()
+        width = len(places) * partials
+        for place, outer in enumerate(places):
+            for offset in inner:
+                point = tuple(map(sum, zip(outer, offset, strict=True)))
+                slot = place * partials + (offset[self.vector] if self._reduces_lanes else 0)
+                before = [new[output * width + slot] for output in range(len(self.op.outputs))]
+                for output, value in enumerate(self._body(point, before, outputs)):
+                    new[output * width + slot] = value
+        return new
+
+    def _body(self, point: Point, before: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
+        results = self.lanes.evaluate(
+            [*loaded, *before], lambda dim: self.access.index(dim, point), self._widened_before(loaded)
+        )
+        vectors = [self.lanes.vector(result) for result in results]
+        mask = self.access.mask(point) if self._reduces_lanes else None
+        if mask is None:
+            return vectors
+        pairs = zip(vectors, before, strict=True)
+        return [_operation("arith.select", [mask, after, old], old.type) for after, old in pairs]
+
+    def _widened_before(self, loaded: Sequence[Any]) -> dict[Any, Any]:
+        """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
+        panel = self.nest.plan.panel
+        known = {}
+        for operand, value in enumerate(loaded):
+            widening = widening_of(self.op, operand)
+            if widening is None:
+                continue
+            if panel is not None and operand == panel.operand:
+                known[widening.results[0]] = value
+            elif str(value.type) == "f16" and not self._reduces_lanes:
+                if value not in self.converted:
+                    self.converted[value] = self.lanes.widened(widening, self.lanes.vector(value))
+                known[widening.results[0]] = self.converted[value]
+        return known
+
+    def _input(self, operand: int, point: Point, outputs: Sequence[Any]) -> Any:
+        """An input's element; what is also an output is read as it is now, which at its place is as it was."""
+        panel = self.nest.plan.panel
+        if panel is not None and operand == panel.operand:
+            return self.access.load_from_panel(outputs[-1], self.state.positions[panel.dim], panel.dim, point)
+        value = self.op.operands[operand]
+        for output, (place, access) in enumerate(zip(self.op.outputs, self.op.output_accesses, strict=True)):
+            if value == place and access == self.op.accesses[operand] and not self.op.reductions:
+                return self.access.load(operand, point, outputs[output])
+        return self.access.load(operand, point, value)
+
+    def copy_to_panel(self, operand: int, row: Index, panel: Any) -> Any:
+        """The panel with this step's vectors of an input in a row."""
+        for point in self._outer():
+            loaded = self.access.load(operand, point, self.op.operands[operand])
+            vector = self.lanes.widened(widening_of(self.op, operand), loaded)
+            panel = self.access.store_to_panel(vector, panel, row, point)
+        return panel
+
+    def write(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        new = list(outputs)
+        if self._reduces_lanes:
+            values = self._reduced(values, outputs)
+        slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
+        for (output, point), value in zip(slots, values, strict=True):
+            new[output] = self.access.store(
+                self._finished(value, point), self.op.output_start + output, point, new[output]
+            )
+        return new
+
+    def _finished(self, value: Any, point: Point) -> Any:
+        """What is written for a result: what the epilogue makes of it."""
+        epilogue = self.nest.epilogue
+        if epilogue is None:
+            return value
+        arguments = [
+            value if operand is None else self.access.load(operand, point, self.op.operands[operand])
+            for operand in epilogue.operands
+        ]
+        lanes = Lanes(epilogue.op, self.state.lanes, self.nest.hoisted)
+        (finished,) = lanes.evaluate([*arguments, None], lambda dim: self.access.index(dim, point))
+        return lanes.vector(finished) if is_vector(value) else finished
+
+    def _reduced(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """One scalar for each output and point, of what the lanes and partial accumulators hold."""
+        partials = self._partials()
+        slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
+        reduced = []
+        for slot, (output, point) in enumerate(slots):
+            combiner = self.nest.combiners[output]
+            mine = list(values[slot * partials : (slot + 1) * partials])
+            while len(mine) > 1:
+                mine = [combiner.apply(*pair) for pair in zip(mine[::2], mine[1::2], strict=True)]
+            first = self.nest.initial[output]
+            if first is None:
+                first = self.access.load(self.op.output_start + output, point, outputs[output])
+            reduced.append(combiner.reduce(mine[0], first))
+        return reduced
+
+
+def _operation(name: str, operands: Sequence[Any], type_: Any) -> Any:
+    return ir.Operation.create(name, results=[type_], operands=list(operands)).result
+
+
+def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], values: list[Any]) -> list[Any]:
+    """A loop, or its body where it is known to run once."""
+    if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
+        return body(start, *values) if start < stop else values
+    return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step)
+
+
+def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
+    """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
+    if isinstance(size, int) and not one_by_one:
+        whole = size - size % tile
+        if whole:
+            yield Segment(0, whole, tile, tile)
+        if whole != size:
+            yield Segment(whole, size, size - whole, size - whole)
+        return
+    whole = floor_to(size, tile)
+    if whole != 0:
+        yield Segment(0, whole, tile, tile)
+    if tile > 1 and whole != size:
+        yield Segment(whole, size, 1, 1)
+
+
+def _vectors(size: Index, lanes: int, tile: int, *, masked: bool) -> Iterator[Segment]:
+    """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane."""
+    width = lanes * tile
+    whole = floor_to(size, width)
+    if whole != 0:
+        yield Segment(0, whole, width, tile, lanes)
+    if whole == size:
+        return
+    if not masked:
+        vectors = floor_to(size, lanes)
+        if tile > 1:
+            yield Segment(whole, vectors, lanes, 1, lanes)
+        yield Segment(vectors, size, 1, 1, 1)
+        return
+    if isinstance(size, int):
+        count = -(-(size - whole) // lanes)
+        yield Segment(whole, size, count * lanes, count, lanes, rest=True)
+    else:
+        yield Segment(whole, size, lanes, 1, lanes, rest=True)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns structured operations of PrimFuncs into the loops that their plans say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..dialects.tir.prim_func import is_prim_func
+from ..emit.structured import structured_ops
+from ..targets.core.chosen import parse_target
+from ..targets.core.code import find_backend
+from .core.base import Pass
+from .core.registry import register_pass
+from .schedule.applying import apply_plans
+from .schedule.plan import PLAN, UNPLANNED
+
+
+@register_pass
+@dataclass(frozen=True)
+class TirApplyPlan(Pass):
+    """Tiles and vectorizes tensor programs as their plans say."""
+
+    name: ClassVar[str] = "tir-apply-plan"
+    anchor: ClassVar[str] = "builtin.module"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "linalg", "scf", "tensor", "vector")
+
+    #: With its options, which say what machine it is: llvm{cpu=haswell}.
+    target: str = "llvm"
+
+    def __post_init__(self) -> None:
+        parse_target(self.target)
+
+    def run(self, op: Any) -> None:
+        machine, chosen = None, parse_target(self.target)
+        for view in op.operation.regions[0].blocks[0].operations:
+            function = view.operation
+            if not is_prim_func(function) or not len(function.regions[0].blocks):
+                continue
+            operations = structured_ops(function)
+            if any(PLAN in operation.attributes or UNPLANNED in operation.attributes for operation in operations):
+                machine = machine or find_backend(chosen.name).machine(chosen)
+                apply_plans(function, operations, machine)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
+
+from . import runtime as runtime
+from .bindings.conversion import Conversion as Conversion
+from .bindings.mlir import ir as ir
+from .bindings.patterns import Pattern as Pattern
+from .bindings.patterns import UPDATED as UPDATED
+from .bindings.patterns import apply_greedy as apply_greedy
+from .bindings.patterns import apply_walk as apply_walk
+from .bindings.patterns import defining_op as defining_op
+from .bindings.rewriting import Decline as Decline
+from .compiling import compile as compile
+from .compiling import lower as lower
+from .compiling import stages as stages
+from .dialects import relax as relax
+from .dialects import tir as tir
+from .dialects.core import attributes as _attributes
+from .dialects.core.dialect import Dialect as Dialect
+from .dialects.core.dialect import find_op as find_op
+from .dialects.core.dialect import registered_dialects as registered_dialects
+from .dialects.core.infos import ScalarInfo as ScalarInfo
+from .dialects.core.infos import ShapeInfo as ShapeInfo
+from .dialects.core.infos import TensorInfo as TensorInfo
+from .dialects.core.infos import VectorInfo as VectorInfo
+from .dialects.core.infos import tensor as tensor
+from .dialects.core.symbols import sym as sym
+from .dialects.script import print_script as print_script
+from .dialects.tir.prim_func import OpPattern as OpPattern
+from .emit import loops as loops
+from .emit.numbers import number as number
+from .emit.numbers import select as select
+from .frontends.onnx.registry import register_onnx as register_onnx
+from .module import Module as Module
+from .onnx_backend import OnnxBackend as OnnxBackend
+from .onnx_import import from_onnx as from_onnx
+from .passes.core.base import Pass as Pass
+from .passes.core.instruments import Callback as Callback
+from .passes.core.instruments import Instrument as Instrument
+from .passes.core.instruments import PrintIR as PrintIR
+from .passes.core.instruments import Timing as Timing
+from .passes.core.journal import Journal as Journal
+from .passes.core.pipeline import Pipeline as Pipeline
+from .passes.core.registry import all_passes as all_passes
+from .passes.core.registry import find_pass as find_pass
+from .passes.core.registry import register_pass as register_pass
+from .passes.core.stages import Stage as Stage
+from .passes.core.stages import Stages as Stages
+from .passes.core.statistics import Statistics as Statistics
+from .passes.gradient.registry import all_gradients as all_gradients
+from .passes.gradient.registry import register_gradient as register_gradient
+from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules
+from .passes.intrinsics.registry import register_legalize_intrinsic as register_legalize_intrinsic
+from .passes.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic
+from .passes.legalize.rules import all_rules as all_rules
+from .passes.legalize.rules import register_legalize as register_legalize
+from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
+from .passes.schedule.plan import Panel as Panel
+from .passes.schedule.plan import Plan as Plan
+from .passes.schedule.registry import ScheduleContext as ScheduleContext
+from .passes.schedule.registry import register_schedule as register_schedule
+from .passes.schedule.rules import register_plan as register_plan
+from .support.errors import RelaxError as RelaxError
+from .targets.core.backend import Backend as Backend
+from .targets.core.backend import ChosenTarget as ChosenTarget
+from .targets.core.code import find_backend as find_backend
+from .targets.core.code_options import CodeOptions as CodeOptions
+from .targets.core.machine import Machine as Machine
+from .targets.core.registry import Target as Target
+from .targets.core.registry import TargetOption as TargetOption
+from .targets.core.registry import all_targets as all_targets
+from .targets.core.registry import find_target as find_target
+from .targets.core.registry import register_target as register_target
+
+__version__: str
+attrs = _attributes

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a target's backend must have: the stages that lower a module for it, and how code is made of what they leave."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...passes.core.options import quoted
+from ...passes.core.stages import Stage
+from ...support.errors import RelaxError
+from .machine import Machine
+
+if TYPE_CHECKING:
+    from ...runtime.artifact import Artifact
+    from .code_options import CodeOptions
+
+
+@dataclass(frozen=True)
+class ChosenTarget:
+    """A target's name and the options given with it, in the order of their names."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    def option(self, name: str) -> str:
+        """An option's value, empty where it is not given."""
+        return dict(self.options).get(name, "")
+
+    def __str__(self) -> str:
+        shown = " ".join(f"{name}={quoted(value)}" for name, value in self.options)
+        return f"{self.name}{{{shown}}}" if shown else self.name
+
+
+class Backend(ABC):
+    """How a target makes code: `rx.Target("mynpu", backend=MyBackend)`.
+
+    It is made once, without arguments, and its methods are told all that they need: `target` as it was chosen, with its
+    options; `module`, MLIR's own (an `ir.Module`). What another target has, `rx.find_backend("llvm")` does.
+    """
+
+    @abstractmethod
+    def machine(self, target: ChosenTarget) -> Machine:
+        """The processor that loops are planned for. Raises RelaxError for values of options that are wrong."""
+
+    @abstractmethod
+    def stages(self, target: ChosenTarget) -> Sequence[Stage]:
+        """The stages that lower a module, in their order. Raises RelaxError for values of options that are wrong."""
+
+    @abstractmethod
+    def build(self, module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
+        """The program of a module that the stages have lowered; the module may be taken apart.
+
+        Raises RelaxError where no code can be made of it. The same module, target and level give the same bytes.
+        """
+
+    def prepare(self, target: ChosenTarget, options: CodeOptions) -> None:  # noqa: B027  # not abstract: may stay
+        """Starts what `build` will need, processes for instance: called early where a large module is being read."""
+
+    def complete(self, module: Any, target: ChosenTarget) -> None:  # noqa: B027  # not abstract: may stay
+        """Adds to a lowered module what `build` would, for those who look at it: `relax-compile --emit=llvm`."""
+
+    def assembly(self, module: Any, target: ChosenTarget, options: CodeOptions) -> str:
+        """The code of such a module as text, to be looked at. Raises RelaxError where there is none."""
+        raise RelaxError(f"target '{target}' makes no assembly: --emit=obj or --emit=artifact may do")
+
+
+def check_backend(backend: object) -> None:
+    """Raises RelaxError for what is no backend, or lacks a method."""
+    if not isinstance(backend, type) or not issubclass(backend, Backend):
+        raise RelaxError(f"backend={backend!r}: expected a class derived from rx.Backend")
+    missing = sorted(backend.__abstractmethods__)
+    if missing:
+        raise RelaxError(f"backend {backend.__name__} lacks {', '.join(f'{name}()' for name in missing)}")
+    _check_call(backend, backend, "is made without arguments")
+    for name, method in vars(Backend).items():
+        own = inspect.getattr_static(backend, name)
+        if inspect.isfunction(method) and inspect.isfunction(own):
+            given = list(inspect.signature(method).parameters)
+            _check_call(backend, own, f"is given {', '.join(given[1:])} in {name}()", *given)
+
+
+def _check_call(backend: type, called: Callable[..., Any], expected: str, *given: str) -> None:
+    try:
+        inspect.signature(called).bind(*given)
+    except TypeError as error:
+        raise RelaxError(f"backend {backend.__name__} {expected}: {error}") from None

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks of what callers pass and registered functions return, before memory is touched, and the values in it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, bit_width, is_bool, is_float, is_unsigned
+from ...dialects.core.symbols import SymExpr
+from ...dialects.tir import dialect as tir
+from ...emit.numbers import Number, as_i64, as_index, convert, from_bits, number, select
+from ...passes.lower_calls.memrefs import Extent, as_value
+from ...passes.lower_calls.sizes import Sizes
+from . import abi
+from .llvm_ops import behind, constant, load, stack, type_of
+from .signature import ListInfo, NothingInfo, Passed
+from .support import Support, short
+
+
+class Tensor(NamedTuple):
+    """A checked tensor: the address of its elements and its sizes, numbers or i64 values."""
+
+    data: Any
+    sizes: list[Extent]
+
+
+class _Size(NamedTuple):
+    """A size that has to agree with others, and where it came from; `axis` is None for a scalar."""
+
+    size: SymExpr
+    value: Any
+    slot: Any
+    where: str
+    axis: int | None
+
+    @property
+    def origin(self) -> str:
+        place = self.where.partition(": ")[2]
+        return place if self.axis is None else f"{place} dimension {self.axis}"
+
+
+class ArgumentChecks:
+    """Emits the checks of all arguments, then those that need every symbol."""
+
+    def __init__(self, support: Support, sizes: Sizes, function: str, what: str = "argument") -> None:
+        self._support = support
+        self._sizes = sizes
+        self._function = short(function)
+        self._what = what
+        self._origins: dict[str, str] = {}
+        self._agreements: list[_Size] = []
+
+    def check(self, position: int, name: str, info: Passed, slot: Any) -> list[Any]:
+        """Checks one argument but for what depends on later ones; a Tensor or a value for each that it is made of."""
+        where = f"{self._function}: {self._what} #{position}" + (f" '{short(name)}'" if name else "")
+        if isinstance(info, NothingInfo):
+            self._require_kind(slot, where, "None, as the program was made without it", abi.NONE)
+            return []
+        if isinstance(info, ListInfo):
+            return self._list(where, info, slot)
+        return [self._value(where, info, slot)]
+
+    def check_agreement(self) -> None:
+        """Checks the sizes that are expressions, or symbols defined elsewhere."""
+        for each in self._agreements:
+            if self._sizes.knows(each.size):
+                self._require_equal(each, as_i64(as_value(self._sizes.compute(each.size))).value)
+            else:
+                self._define(each)
+
+    def _require_kind(self, slot: Any, where: str, expected: str, *kinds: int) -> None:
+        bits = sum(1 << (kind if kind < abi.FIRST_OBJECT else kind - abi.FIRST_OBJECT + 32) for kind in kinds)
+        text = self._support.text
+        self._support.require("check_kind", slot, text(where), text(expected), constant(bits))
+
+    def _require(self, condition: Any, where: str, message: str, *numbers: Any, kind: str = "ValueError") -> None:
+        place = where.removeprefix(f"{self._function}: ").replace("{}", "{ }")
+        tir.ops["assert"](condition, list(numbers), kind=kind, message=f"{place} {message}")
+
+    def _list(self, where: str, info: ListInfo, slot: Any) -> list[Any]:
+        """The tensors of a list, which keeps them for the time of the call: nobody can change an ffi.Array."""
+        count = len(info.items)
+        expected = f"a list of {count} {'tensor' if count == 1 else 'tensors'}"
+        self._require_kind(slot, where, expected, abi.ARRAY)
+        array = load(slot, abi.ANY_PAYLOAD, type_of("ptr"))
+        given = load(array, abi.SEQUENCE_SIZE, type_of("i64"))
+        self._require(_equal(given, count), where, f"expected {expected}, got a list of {{}}", given)
+        items = load(array, abi.SEQUENCE_DATA, type_of("ptr"))
+        places = [behind(items, index * abi.ANY_SIZE) for index in range(count)]
+        pairs = zip(info.items, places, strict=True)
+        return [self._value(f"{where} item #{index}", item, place) for index, (item, place) in enumerate(pairs)]
+
+    def _value(self, where: str, info: Info, slot: Any) -> Any:
+        if isinstance(info, TensorInfo):
+            return self._tensor(where, info, slot)
+        return self._scalar(where, info, slot) if isinstance(info, ScalarInfo) else slot
+
+    def _tensor(self, where: str, info: TensorInfo, slot: Any) -> Tensor:
+        shape, text = info.shape or (), self._support.text
+        held = abi.padded_name(info.dtype)
+        dtype = abi.dlpack_name(info.dtype) + (f" (a byte for each {held})" if held else "")
+        wanted = [size if isinstance(size, int) else -1 for size in shape]
+        expected = [abi.dlpack_dtype(info.dtype), len(shape), abi.element_bytes(info.dtype), *wanted]
+        out = stack(8 + 8 * len(shape))
+        texts = text(where), text(dtype), text(_shape_text(info))
+        self._support.require("check_tensor", slot, *texts, self._support.numbers(expected), out)
+        sizes: list[Extent] = []
+        for axis, size in enumerate(shape):
+            sizes.append(size if isinstance(size, int) else load(out, 8 + 8 * axis, type_of("i64")))
+            if isinstance(size, SymExpr):
+                self._meet(_Size(size, sizes[-1], slot, where, axis))
+        return Tensor(load(out, 0, type_of("ptr")), sizes)
+
+    def _meet(self, size: _Size) -> None:
+        """A plain symbol that is new is defined; all others are checked when every symbol is known."""
+        if size.size.variables == {str(size.size)} and not self._sizes.knows(size.size):
+            self._define(size)
+        else:
+            self._agreements.append(size)
+
+    def _define(self, size: _Size) -> None:
+        """A tensor's size is known to be 0 or more."""
+        if size.axis is None:
+            natural = (number(size.value) >= 0).value
+            self._require(natural, size.where, "expected a size of at least 0, got {}", size.value)
+        self._sizes.define(size.size, as_index(size.value).value)
+        self._origins[str(size.size)] = size.origin
+
+    def _require_equal(self, size: _Size, wanted: Any) -> None:
+        origin = self._origins.get(str(size.size), "")
+        expected = f"expected size {short(str(size.size))} = {{}}{f' (from {origin})' if origin else ''}, got {{}}"
+        if size.axis is None:
+            self._require(_equal(size.value, wanted), size.where, expected, wanted, size.value)
+            return
+        numbers = constant(size.axis), wanted, size.value
+        message = expected.replace("%", "%%").replace("{}", "%lld")
+        texts = self._support.text(f"%s dimension %lld {message}: shape %s"), self._support.text(size.where)
+        self._support.require("check_size", size.slot, *texts, *numbers)
+
+    def _scalar(self, where: str, info: ScalarInfo, slot: Any) -> Any:
+        if is_float(info.dtype):
+            return self._float(where, slot)
+        if is_bool(info.dtype):
+            self._require_kind(slot, where, "a bool", abi.BOOL)
+            return (number(load(slot, abi.ANY_PAYLOAD, type_of("i64"))) != 0).value
+        self._require_kind(slot, where, "an int", abi.INT, abi.BOOL)
+        value = load(slot, abi.ANY_PAYLOAD, type_of("i64"))
+        self._check_range(where, info.dtype, value)
+        if isinstance(info.value, SymExpr):
+            self._meet(_Size(info.value, value, slot, where, None))
+        elif isinstance(info.value, int):
+            self._require(_equal(value, info.value), where, f"expected {info.value}, got {{}}", value)
+        return value
+
+    def _check_range(self, where: str, dtype: str, value: Any) -> None:
+        bits = bit_width(dtype)
+        low = 0 if is_unsigned(dtype) else -(1 << bits - 1)
+        high = min((1 << bits) - 1 if low == 0 else (1 << bits - 1) - 1, 2**63 - 1)
+        if (low, high) != (-(2**63), 2**63 - 1):
+            inside = (number(value) >= low) & (number(value) <= high)
+            message = f"expected an int of type {dtype}, from {low} to {high}, got {{}}"
+            self._require(inside.value, where, message, value)
+
+    def _float(self, where: str, slot: Any) -> Any:
+        """A float, or an int or bool made one."""
+        self._require_kind(slot, where, "a float", abi.FLOAT, abi.INT, abi.BOOL)
+        is_real = Number(load(slot, 0, type_of("i32"))) == abi.FLOAT
+        payload, f64 = number(load(slot, abi.ANY_PAYLOAD, type_of("i64"))), ir.F64Type.get()
+        real = from_bits(payload, f64)
+        return select(is_real, real, convert("arith.sitofp", payload, f64)).value
+
+
+def _equal(value: Any, wanted: Any) -> Any:
+    return (number(value) == wanted if isinstance(wanted, int) else number(value) == number(wanted)).value
+
+
+def _shape_text(info: TensorInfo) -> str:
+    sizes = ["?" if size is None else str(size) for size in info.shape or ()]
+    return f" {short('(' + ', '.join(sizes) + (',)' if len(sizes) == 1 else ')'))}" if sizes else ""

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The function that callers see: checks the arguments, allocates the results and calls the function that works.
+
+For a function `f` this is `__tvm_ffi_f`, by the packed-function ABI. The kernel, which works, takes the inputs and then
+the results: tensors as row-major memrefs, scalars as i64, f64, i1 or index, objects as a pointer to their TVMFFIAny,
+borrowed. A result that is an object is a pointer to a TVMFFIAny, None, in which the kernel leaves a value that it owns:
+this is how tensors are returned whose size the data decide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.core.infos import ObjectInfo, TensorInfo
+from ...dialects.core.symbols import SymExpr
+from ...dialects.tir import dialect as tir
+from ...emit.numbers import as_i64, as_index, number
+from ...passes.legalize.builder import OPERATOR
+from ...passes.lower_calls.memrefs import MOST_BYTES, Extent, below
+from ...passes.lower_calls.sizes import Sizes
+from . import abi
+from .arguments import ArgumentChecks, Tensor
+from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
+from .signature import ListInfo, OptionalInfo, Result, Signature, single
+from .support import Support, cut, short
+
+#: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
+CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
+
+
+def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
+    """Adds `__tvm_ffi_<name>` to the kernel's module, in func, arith, llvm and tir (host-lower-errors comes after).
+
+    Raises RelaxError where a size cannot be computed.
+    """
+    name = signature.name
+    with kernel.context, ir.Location.unknown(), ir.InsertionPoint.after(kernel):
+        pointer = type_of("ptr")
+        types = [pointer, pointer, type_of("i32"), pointer]
+        attributes = {
+            "sym_name": ir.StringAttr.get(abi.EXPORT_PREFIX + name),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+            # Errors begin with it.
+            OPERATOR: ir.StringAttr.get(short(name)),
+        }
+        function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+        block = function.regions[0].blocks.append(*types)
+        with ir.InsertionPoint(block):
+            _Entry(support, signature, kernel, list(block.arguments)).emit()
+            ir.Operation.create("func.return")
+
+
+class EntrySizes(Sizes):
+    """Sizes of what callers pass: what is wrong with them is their error, and said in these words."""
+
+    def _require_below(self, total: Any, size: SymExpr) -> None:
+        fits, _ = below(total, MOST_BYTES)
+        tir.ops["assert"](fits, [], kind="ValueError", message=f"the size '{short(str(size))}' does not fit in 64 bits")
+
+    def _atom(self, atom: Any, size: int | SymExpr) -> Any:
+        for part in atom.args:
+            if isinstance(part, SymExpr):
+                self._require_fit(part)
+        return super()._atom(atom, size)
+
+    def _divisor(self, value: Any, size: Any) -> Any:
+        text = f"the size '{short(str(size))}' divides by a number that is not positive: {{}}"
+        tir.ops["assert"]((number(value) > 0).value, [as_i64(value)], kind="ValueError", message=text)
+        return value
+
+
+class _Entry:
+    def __init__(self, support: Support, signature: Signature, kernel: Any, arguments: list[Any]) -> None:
+        self._support = support
+        self._signature = signature
+        self._kernel = kernel
+        _, self._args, self._count, self._result = arguments
+        self._sizes = EntrySizes(signature.name)
+
+    def emit(self) -> None:
+        signature = self._signature
+        self._check_arity()
+        self._check_constants()
+        checks = ArgumentChecks(self._support, self._sizes, signature.name)
+        values: list[Any] = []
+        for position, (name, info) in enumerate(signature.inputs):
+            values += checks.check(position, name, info, behind(self._args, position * abi.ANY_SIZE))
+        checks.check_agreement()
+        # All sizes before any allocation: what fails here has nothing to give back.
+        outputs = list(single(signature.outputs))
+        shapes = [self._shape(info) for info in outputs]
+        results = self._slots(len(outputs))
+        for position, info in enumerate(outputs):
+            values.append(self._make_result(position, info, shapes[position], results[position]))
+        types = list(ir.FunctionType(ir.TypeAttr(self._kernel.attributes["function_type"]).value).inputs)
+        operands = [_passed(value, type_) for value, type_ in zip(values, types, strict=True)]
+        callee = {"callee": ir.FlatSymbolRefAttr.get(ir.StringAttr(self._kernel.attributes["sym_name"]).value)}
+        ir.Operation.create("func.call", operands=operands, attributes=callee)
+        given = self._grouped(results)
+        self._give(given)
+        for slot in results if given is results else [*results, *given]:
+            tir.ops["release"](slot)
+
+    def _check_arity(self) -> None:
+        names = [name for name, _ in self._signature.inputs]
+        listed = f" ({short(', '.join(names))})".replace("{}", "{ }") if names else ""
+        noun = "argument" if len(names) == 1 else "arguments"
+        message = f"expected {len(names)} {noun}{listed}, got {{}}"
+        given = number(self._count).to("i64").value
+        tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
+
+    def _check_constants(self) -> None:
+        """Whoever loads code must tell it where its constants are: nobody follows a null pointer."""
+        if CONSTANT_TABLE not in self._support:
+            return
+        first = load(address_of(CONSTANT_TABLE), 0, type_of("i64"))
+        text = f"the program's constants are not set: call {SET_CONSTANTS} first"
+        tir.ops["assert"]((number(first) != 0).value, [], kind="ValueError", message=text)
+
+    def _slots(self, count: int) -> list[Any]:
+        """Places for as many values, None at first, one behind the other; each is given back in the end."""
+        if not count:
+            return []
+        block = stack(abi.ANY_SIZE * count)
+        for offset in range(0, abi.ANY_SIZE * count, 8):
+            store(constant(0), block, offset)
+        return [view_of(block, abi.ANY_SIZE * position) for position in range(count)]
+
+    def _shape(self, info: Result) -> list[Extent]:
+        sizes = (info.shape or ()) if isinstance(info, TensorInfo) else ()
+        extents = [self._sizes.compute(size) for size in sizes if size is not None]
+        return [size if isinstance(size, int) else as_i64(size).value for size in extents]
+
+    def _make_result(self, position: int, info: Result, shape: list[Extent], slot: Any) -> Any:
+        """Allocates a tensor for a result."""
+        if not isinstance(info, TensorInfo):
+            return slot
+        makers = self._signature.makers
+        made = f" ({cut(makers[position])})" if makers and makers[position] else ""
+        label = self._support.text(self._label(position) + made)
+        self._support.require("allocate", label, *_described(info), stored(shape), slot)
+        return Tensor(self._support.call("data", slot), shape)
+
+    def _label(self, position: int) -> str:
+        return f"{self._signature.name}: result #{position}"
+
+    def _grouped(self, results: list[Any]) -> list[Any]:
+        """What the caller gets: results as they are, arrays of those that make up a list, None."""
+        outputs, call = self._signature.outputs, self._support.call
+        if all(isinstance(info, (TensorInfo, ObjectInfo)) for info in outputs):
+            return results
+        given, rest = self._slots(len(outputs)), iter(results)
+        for position, (info, slot) in enumerate(zip(outputs, given, strict=True)):
+            flag = next(rest) if isinstance(info, OptionalInfo) else None
+            held = info.held if isinstance(info, OptionalInfo) else info
+            own = [next(rest) for _ in single([held])]
+            if isinstance(held, ListInfo):
+                self._make_list(held, position, own, slot)
+            elif own:
+                call("move", own[0], slot)
+            if flag is not None:
+                call("keep_if", flag, slot)
+        return given
+
+    def _make_list(self, info: ListInfo, position: int, items: list[Any], slot: Any) -> None:
+        if info.rest is None:
+            self._support.require("make_array", items[0] if items else slot, constant(len(items), 32), slot)
+            return
+        label, count = self._support.text(self._label(position)), constant(len(info.items))
+        self._support.require("separate", label, items[0], count, *_described(info.rest), slot)
+
+    def _give(self, results: list[Any]) -> None:
+        """One result as it is, several as an array."""
+        if not results:
+            for offset in (0, abi.ANY_PAYLOAD):
+                store(constant(0), self._result, offset)
+        elif len(results) == 1:
+            self._support.call("move", results[0], self._result)
+        else:
+            self._support.require("make_array", results[0], constant(len(results), 32), self._result)
+
+
+def _described(info: TensorInfo) -> tuple[Any, Any, Any]:
+    """Rank, element type and bytes of an element."""
+    rank, dtype = constant(len(info.shape or ()), 32), constant(abi.dlpack_dtype(info.dtype), 32)
+    return rank, dtype, constant(abi.element_bytes(info.dtype))
+
+
+def _passed(value: Any, type_: Any) -> Any:
+    """A value as a kernel takes it."""
+    if isinstance(value, Tensor):
+        return memref_at(value.data, type_, value.sizes)
+    return as_index(value).value if isinstance(type_, ir.IndexType) else value

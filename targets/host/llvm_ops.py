@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Emits operations of the LLVM dialect: calls, constants, memory at an address, memrefs from a pointer and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...bindings.mlir import ir
+from ...dialects.tir import dialect as tir
+from ...emit.numbers import number
+
+PTR = "!llvm.ptr"
+
+# An index of llvm.getelementptr that is an operand and no number.
+_FROM_OPERAND = -(1 << 31)
+_HIDDEN = 1
+
+
+def memref_at(pointer: Any, type_: Any, sizes: Sequence[Any]) -> Any:
+    """A memref of row-major memory at a pointer; `sizes` are numbers or i64 values, one for each dimension."""
+    value = ir.Operation.create("llvm.mlir.poison", results=[_descriptor(type_)]).result
+    value = _insert(value, pointer, 0)
+    value = _insert(value, pointer, 1)
+    value = _insert(value, constant(0), 2)
+    stride: Any = 1
+    for axis in reversed(range(len(sizes))):
+        size = sizes[axis]
+        value = _insert(value, _as_value(size), 3, axis)
+        value = _insert(value, _as_value(stride), 4, axis)
+        if axis:
+            stride = _product(stride, size)
+    cast = ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=[value])
+    return cast.result
+
+
+def pointer_of(memref: Any) -> Any:
+    """Where the elements of a memref begin, an !llvm.ptr, without the offset of its layout."""
+    cast = ir.Operation.create(
+        "builtin.unrealized_conversion_cast", results=[_descriptor(memref.type)], operands=[memref]
+    )
+    attributes = {"position": ir.DenseI64ArrayAttr.get([1])}
+    pointer = ir.Type.parse(PTR)
+    return ir.Operation.create(
+        "llvm.extractvalue", results=[pointer], operands=[cast.result], attributes=attributes
+    ).result
+
+
+def _descriptor(type_: Any) -> Any:
+    """What a memref is in LLVM: two pointers, an offset, sizes and strides."""
+    array = f", array<{type_.rank} x i64>, array<{type_.rank} x i64>" if type_.rank else ""
+    return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{array})>", type_.context)
+
+
+def _product(first: Any, second: Any) -> Any:
+    if isinstance(first, int) and isinstance(second, int):
+        return first * second
+    return second if first == 1 else (number(_as_value(first)) * number(_as_value(second))).value
+
+
+def _as_value(size: Any) -> Any:
+    return constant(size) if isinstance(size, int) else size
+
+
+def constant(value: int, width: int = 64) -> Any:
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(width), value)
+    return ir.Operation.create("arith.constant", results=[attribute.type], attributes={"value": attribute}).result
+
+
+def call(symbol: str, operands: Sequence[Any], result: Any = None) -> Any:
+    """Calls a function of the LLVM dialect; its value."""
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(symbol),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    results = [] if result is None else [result]
+    op = ir.Operation.create("llvm.call", results=results, operands=list(operands), attributes=attributes)
+    return op.result if results else None
+
+
+def require_ok(status: Any) -> None:
+    """Leaves the function where a status is not 0 (host-lower-errors)."""
+    tir.ops["return_unless_ok"](status)
+
+
+def declare(symbol: str, type_: Any) -> None:
+    """Declares a function that another unit of the program defines."""
+    attributes = {
+        "sym_name": ir.StringAttr.get(symbol),
+        "function_type": ir.TypeAttr.get(type_),
+        "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+        "visibility_": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _HIDDEN),
+        "CConv": ir.Attribute.parse("#llvm.cconv<ccc>"),
+    }
+    ir.Operation.create("llvm.func", attributes=attributes, regions=1)
+
+
+def constant_global(symbol: str, type_: Any, value: Any) -> None:
+    """Defines a constant that nobody else sees."""
+    attributes = {
+        "sym_name": ir.StringAttr.get(symbol),
+        "global_type": ir.TypeAttr.get(type_),
+        "linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
+        "constant": ir.UnitAttr.get(),
+        "value": value,
+        "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),
+    }
+    ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1)
+
+
+def type_of(name: str) -> Any:
+    """A type by its name in the LLVM dialect: "ptr", "i64"."""
+    return ir.Type.parse(PTR if name == "ptr" else name)
+
+
+def stack(size: int) -> Any:
+    """A piece of the stack, 8-byte aligned, taken once for each call of the function that the insertion point is in."""
+    block = ir.InsertionPoint.current.block
+    while block.owner.operation.name != "func.func":
+        block = block.owner.operation.block
+    with ir.InsertionPoint.at_block_begin(block.owner.operation.regions[0].blocks[0]):
+        attributes = {
+            "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
+            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 8),
+        }
+        operands = [constant(max(size, 1))]
+        made = ir.Operation.create("llvm.alloca", results=[type_of("ptr")], operands=operands, attributes=attributes)
+    return made.result
+
+
+def stored(values: Sequence[Any]) -> Any:
+    """A piece of the stack with values of 64 bits, one behind the other."""
+    place = stack(8 * len(values))
+    for position, value in enumerate(values):
+        store(_as_value(value), place, 8 * position)
+    return place
+
+
+def address_of(symbol: str) -> Any:
+    attributes = {"global_name": ir.FlatSymbolRefAttr.get(symbol)}
+    return ir.Operation.create("llvm.mlir.addressof", results=[ir.Type.parse(PTR)], attributes=attributes).result
+
+
+def load(pointer: Any, offset: int, type_: Any) -> Any:
+    """What lies `offset` bytes behind a pointer."""
+    return ir.Operation.create("llvm.load", results=[type_], operands=[behind(pointer, offset)]).result
+
+
+def store(value: Any, pointer: Any, offset: int = 0) -> None:
+    ir.Operation.create("llvm.store", operands=[value, behind(pointer, offset)])
+
+
+def behind(pointer: Any, offset: int) -> Any:
+    return view_of(pointer, offset) if offset else pointer
+
+
+def view_of(pointer: Any, offset: Any = 0) -> Any:
+    """A new value for the address `offset` bytes, a number or an i64 value, behind a pointer."""
+    is_number = isinstance(offset, int)
+    attributes = {
+        "rawConstantIndices": ir.DenseI32ArrayAttr.get([offset if is_number else _FROM_OPERAND]),
+        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
+    }
+    operands = [pointer] if is_number else [pointer, offset]
+    return ir.Operation.create(
+        "llvm.getelementptr", results=[pointer.type], operands=operands, attributes=attributes
+    ).result
+
+
+def _insert(struct: Any, value: Any, *position: int) -> Any:
+    attributes = {"position": ir.DenseI64ArrayAttr.get(list(position))}
+    return ir.Operation.create(
+        "llvm.insertvalue", results=[struct.type], operands=[struct, value], attributes=attributes
+    ).result

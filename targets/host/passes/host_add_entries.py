@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Adds for each public function of the graph the one that callers see, by the packed-function ABI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.mlir import ir, string_value
+from ....bindings.rewriting import located_error
+from ....dialects.core.codec import decode
+from ....dialects.core.function_attributes import RESULT_NAMES
+from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.inline.call_graph import functions_in
+from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
+from ....passes.lower_calls.written import WRITTEN
+from ..entry import add_entry
+from ..signature import Passed, Result, Signature, given_outputs, passed_inputs, single
+from ..support import Support
+from .host_name_functions import name_in_program
+from .host_profile_kernels import profile_of
+
+#: On the module: for each entry what the manifest says of it, as JSON.
+ENTRIES = "relax.entries"
+
+
+@register_pass
+@dataclass(frozen=True)
+class AddEntries(Pass):
+    """Adds the functions that callers see, by the packed-function ABI, for the graph's public functions."""
+
+    name: ClassVar[str] = "host-add-entries"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
+
+    def run(self, op: Any) -> None:
+        _refuse_nested(op)
+        functions = [each for each in functions_in(op) if len(each.regions[0].blocks)]
+        public = [each for each in functions if INPUTS in each.attributes and is_public(each)]
+        signatures = [signature_of(function) for function in public]
+        support = Support(op)
+        for signature, function in zip(signatures, public, strict=True):
+            add_entry(support, signature, function)
+        with op.context:
+            for function in functions:
+                _hide(function)
+            before = list(op.attributes[ENTRIES]) if ENTRIES in op.attributes else []
+            contents = [
+                {**signature.describe(), **profile_of(function)}
+                for signature, function in zip(signatures, public, strict=True)
+            ]
+            described = [ir.StringAttr.get(json.dumps(content, sort_keys=True)) for content in contents]
+            op.attributes[ENTRIES] = ir.ArrayAttr.get([*before, *described])
+
+
+def _refuse_nested(module: Any) -> None:
+    """Raises RelaxError for a module in the module: what another code generator was to compile, and has not."""
+    for op in [view.operation for view in module.regions[0].blocks[0].operations]:
+        if op.name == "builtin.module":
+            name = f" @{string_value(op.attributes['sym_name'])}" if "sym_name" in op.attributes else ""
+            reason = "is not for this target: whoever compiles it must take it out before"
+            raise located_error(f"the nested module{name} {reason}", op.location)
+
+
+def is_public(function: Any) -> bool:
+    attributes = function.attributes
+    return "sym_visibility" not in attributes or string_value(attributes["sym_visibility"]) == "public"
+
+
+def _hide(function: Any) -> None:
+    """Symbols of the C library are not to be taken for ours, nor ours for theirs."""
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+
+
+def signature_of(function: Any) -> Signature:
+    """What callers of a lowered graph function pass and get."""
+    attributes = function.attributes
+    inputs = [decode(ir.TypeAttr(each).value) for each in attributes[INPUTS]]
+    results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
+    names = [string_value(each) for each in attributes[NAMES]]
+    outputs = [result_info(info, inputs) for info in results]
+    passed = passed_inputs(function, names, inputs)
+    return Signature(
+        name_in_program(function),
+        passed,
+        given_outputs(function, results, outputs),
+        _result_names(function),
+        _written(function, passed),
+        tuple(string_value(each) for each in attributes[MAKERS]) if MAKERS in attributes else (),
+    )
+
+
+def _written(function: Any, passed: Sequence[tuple[str, Passed]]) -> frozenset[str]:
+    """The names of what a call may write to: a list where that is one of its tensors."""
+    positions = set(function.attributes[WRITTEN]) if WRITTEN in function.attributes else set()
+    owners = [name for name, info in passed for _ in single([info])]
+    return frozenset(owners[position] for position in positions)
+
+
+def _result_names(function: Any) -> tuple[str, ...]:
+    """What a model calls the results; nothing where they have no names."""
+    if RESULT_NAMES not in function.attributes:
+        return ()
+    names = function.attributes[RESULT_NAMES]
+    if not isinstance(names, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in names):
+        raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
+    return tuple(string_value(each) for each in names)
+
+
+def result_info(info: Info, inputs: Sequence[Info]) -> Result:
+    """A tensor that the caller makes room for, or an object that the function makes."""
+    if isinstance(info, TensorInfo) and is_sized(info, input_symbols(inputs)):
+        return info
+    return ObjectInfo()

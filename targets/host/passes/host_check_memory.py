@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory that functions take while they run: little of it lies on the stack, the rest is looked at before it is used.
+
+Whoever wrote the function, the graph's lowering, a rule or a user: where there is no memory, it fails with a
+MemoryError (host-lower-errors makes that a status), and it never takes more of the stack than a few pages.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir
+from ....bindings.rewriting import located_error
+from ....dialects.tir import dialect as tir
+from ....emit.numbers import Number, as_i64, constant, number
+from ....passes.bufferize.lifetimes import leaves
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls import memrefs
+from ....passes.lower_calls.function import ARENA, COUNTED
+from ....support.errors import RelaxError
+
+#: What a function takes of the stack at most, where it asks for it, and of small memory that it asks for elsewhere.
+MOST_STACK_BYTES, MOST_SMALL_BYTES = 16384, 1024
+_SCOPE = "memref.alloca_scope"
+
+
+@register_pass
+@dataclass(frozen=True)
+class CheckMemory(Pass):
+    """Puts a function's small memory on the stack, large memory elsewhere, with an error where there is none."""
+
+    name: ClassVar[str] = "host-check-memory"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
+
+    def run(self, op: Any) -> None:
+        with op.context:
+            for function in [each for each in operations_in(op, _is_function) if _is_function(each)]:
+                _check(function)
+
+
+def _is_function(op: Any) -> bool:
+    return bool(op.name == "func.func")
+
+
+def _check(function: Any) -> None:
+    taken = [op for op in operations_in(function) if op.name in ("memref.alloc", "memref.alloca")]
+    room = {"memref.alloca": MOST_STACK_BYTES, "memref.alloc": MOST_SMALL_BYTES}
+    for op in taken:
+        with op.location:
+            size = _static_bytes(op)
+            if size is not None and size <= room[op.name] and _can_stay(op):
+                room[op.name] -= size
+                _put_on_stack(op, function)
+            else:
+                _require_memory(op if op.name == "memref.alloc" else _put_elsewhere(op))
+    for scope in [op for op in operations_in(function) if op.name == _SCOPE]:
+        _open(scope)
+
+
+def _can_stay(op: Any) -> bool:
+    """Whether memory is used where it was made only, so that each round of a loop may have the same."""
+    return ARENA not in op.attributes and not leaves(op.results[0])
+
+
+def _static_bytes(op: Any) -> int | None:
+    """What memory takes whose sizes are known; None for other memory. Raises RelaxError where nothing can hold it."""
+    type_ = op.results[0].type
+    try:
+        least = memrefs.byte_count(_known_sizes(type_), type_.element_type)
+    except RelaxError as error:
+        raise located_error(f"'{op.name}' op: {error.message}", op.location) from None
+    return least if type_.has_static_shape else None
+
+
+def _known_sizes(type_: Any) -> list[int]:
+    return [size for size in type_.shape if size != ir.ShapedType.get_dynamic_size()]
+
+
+# ---- on the stack ----
+
+
+def _put_on_stack(op: Any, function: Any) -> None:
+    """Once for a call of the function: in a loop, each round would take more."""
+    with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        made = ir.Operation.create("memref.alloca", results=[op.results[0].type], attributes=attributes).result
+    for use in [use.owner.operation for use in op.results[0].uses if use.owner.operation.name == "memref.dealloc"]:
+        use.erase()
+    op.results[0].replace_all_uses_with(made)
+    op.erase()
+
+
+def _open(scope: Any) -> None:
+    """A scope holds nothing of the stack any more; an error must be able to leave it."""
+    with scope.location, ir.InsertionPoint(scope):
+        types = [result.type for result in scope.results]
+        made = ir.Operation.create("scf.execute_region", results=types, regions=1)
+    for block in list(scope.regions[0].blocks):
+        block.append_to(made.regions[0])
+    for end in [op for op in operations_in(made) if op.name == f"{_SCOPE}.return"]:
+        with end.location, ir.InsertionPoint(end):
+            ir.Operation.create("scf.yield", operands=list(end.operands))
+        end.erase()
+    for old, new in zip(scope.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    scope.erase()
+
+
+# ---- elsewhere ----
+
+
+def _put_elsewhere(op: Any) -> Any:
+    """An allocation in place of what the stack has no room for, given back where its block ends."""
+    memref, block = op.results[0], op.block
+    if leaves(memref) or len(block.region.blocks) > 1:
+        text = f"'{op.name}' op ({memref.type}) is too large for the stack, and used outside of its block"
+        raise located_error(f"{text}: take it by memref.alloc and give it back by memref.dealloc", op.location)
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    with ir.InsertionPoint(op):
+        made = ir.Operation.create(
+            "memref.alloc", results=[memref.type], operands=list(op.operands), attributes=attributes
+        )
+    with ir.InsertionPoint.at_block_terminator(block):
+        memrefs.deallocate(made.result)
+    memref.replace_all_uses_with(made.result)
+    op.erase()
+    return made
+
+
+def _require_memory(op: Any) -> None:
+    """Code behind an allocation that raises where there is no room, or sizes make more bytes than can be counted."""
+    memref = op.results[0]
+    type_ = memref.type
+    known, dynamic = _known_sizes(type_), list(op.operands)[: type_.shape.count(ir.ShapedType.get_dynamic_size())]
+    count = memrefs.byte_count(known, type_.element_type)
+    with ir.InsertionPoint.after(op):
+        address = ir.Operation.create(
+            "memref.extract_aligned_pointer_as_index", results=[ir.IndexType.get()], operands=[memref]
+        ).result
+        there = number(address) != 0
+        shown = constant(count, "i64")
+        if COUNTED in op.attributes:
+            for size in dynamic:
+                shown = shown * as_i64(size)
+        elif dynamic:
+            there, shown = _with_sizes(there, float(count), dynamic)
+        what = "temporaries" if ARENA in op.attributes else "a temporary"
+        message = f"out of memory: no room for {what} of {{}} bytes"
+        tir.ops["assert"](there, [shown], kind="MemoryError", message=message)
+
+
+def _with_sizes(there: Number, count: float, dynamic: list[Any]) -> tuple[Number, Number]:
+    """Whether the memory is there and its bytes, which do not wrap around as f64, are no more than any memory has;
+    and these bytes. Where a size is 0 or less there is nothing to hold."""
+    total = math.prod(map(memrefs.as_float, dynamic), start=constant(count, "f64"))
+    nothing = total <= 0.0
+    below, shown = memrefs.below(total, memrefs.MOST_BYTES)
+    return (there | nothing) & below, shown

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes functions that can fail return a status: 0, or -1 with the error set. What fails gives its memory back first.
+
+A PrimFunc is shared by operators at many places, so the place that errors name comes from the caller: it is an
+`!llvm.ptr` behind the other parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.diagnostics import made_at
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir, string_value
+from ....bindings.pass_manager import run_upstream
+from ....bindings.patterns import defining_op
+from ....bindings.rewriting import located_error
+from ....dialects.core.function_attributes import RESULT_NAMES
+from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.legalize.builder import OPERATOR
+from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
+from ....passes.lower_calls.written import WRITTEN
+from ..abi import EXPORT_PREFIX
+from ..llvm_ops import PTR, constant
+from ..support import Support, cut
+from .host_name_functions import name_in_program
+from .host_profile_kernels import PROFILE
+
+_ASSERT = "tir.assert"
+_STATUS = "tir.return_unless_ok"
+# On what can fail, and on what gives memory back for it: the number of the way out.
+_EXIT = "relax.exit"
+# Attributes that have served their purpose.
+_SPENT = (INPUTS, RESULTS, MAKERS, NAMES, WRITTEN, RESULT_NAMES, INPUT_GROUPS, RESULT_GROUPS, PROFILE)
+
+
+@register_pass
+@dataclass(frozen=True)
+class LowerErrors(Pass):
+    """Makes functions that can fail return a status, and calls of them pass failures on."""
+
+    name: ClassVar[str] = "host-lower-errors"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
+
+    def run(self, op: Any) -> None:
+        functions = {_name(function): function for function in _functions(op)}
+        program = _Program(functions, _failing(functions), Support(op))
+        with op.context:
+            for name in program.failing:
+                _FailingFunction(program, functions[name]).run()
+
+
+def _functions(module: Any) -> list[Any]:
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [op for op in operations if op.name == "func.func" and len(op.regions[0].blocks)]
+
+
+def _name(function: Any) -> str:
+    return string_value(function.attributes["sym_name"])
+
+
+def _callee(op: Any) -> str:
+    return str(op.attributes["callee"].value)
+
+
+def _knows_place(function: Any) -> bool:
+    """Whether it is a graph function, or what callers see of one: they say themselves where they are."""
+    return INPUTS in function.attributes or _name(function).startswith(EXPORT_PREFIX)
+
+
+def _failing(functions: dict[str, Any]) -> dict[str, bool]:
+    """The functions that can fail, callees first; whether each is told the place."""
+    inside = {name: operations_in(function) for name, function in functions.items()}
+    calls = {name: {_callee(op) for op in inside[name] if op.name == "func.call"} for name in functions}
+    found = {name for name, f in functions.items() if _knows_place(f) or _can_fail(inside[name])}
+    while more := {name for name, callees in calls.items() if callees & found} - found:
+        found |= more
+    return {name: not _knows_place(function) for name, function in functions.items() if name in found}
+
+
+def _can_fail(operations: list[Any]) -> bool:
+    return any(op.name in (_ASSERT, _STATUS) for op in operations)
+
+
+@dataclass(frozen=True)
+class _Program:
+    """What the functions of a module have in common."""
+
+    functions: dict[str, Any]
+    failing: dict[str, bool]
+    support: Support
+
+
+@dataclass(eq=False)
+class _Held:
+    """Memory that a function owns at a place: one piece, and what it owned before. Functions that hold much and fail
+    often would otherwise need failures times memory to say what is to be given back where."""
+
+    value: Any
+    before: _Held | None
+    #: Of its way out; 0 until something fails there.
+    number: int = 0
+
+
+class _FailingFunction:
+    def __init__(self, program: _Program, function: Any):
+        self._program = program
+        self._function = function
+        self._is_told = program.failing[_name(function)]
+        self._where: Any = None
+        #: By the number of a way out: the number of the one that it goes on to. 0 returns and has none.
+        self._next = [-1]
+        #: The block of each, when there are blocks.
+        self._exits: list[Any] = []
+
+    def run(self) -> None:
+        function = self._function
+        with function.location:
+            inside = operations_in(function)
+            has_affine = any(op.name.startswith("affine.") for op in inside)
+            has_regions = any(op.regions for op in inside)
+            # Upstream's passes erase operations: nobody may hold them.
+            del inside
+            if has_affine:
+                run_upstream(function, ["lower-affine"], verify=False)
+            self._declare()
+            for block in function.regions[0].blocks:
+                self._mark(block, None)
+            if has_regions:
+                run_upstream(function, ["convert-scf-to-cf"], verify=False)
+            self._add_exits()
+            inside = operations_in(function)
+            releases = [op for op in inside if op.name == "tir.release"]
+            for op in inside:
+                if op.name == "func.return" and op.block not in self._exits:
+                    self._succeed(op)
+                elif op.name in (_ASSERT, _STATUS):
+                    _require_way_out(op)
+            for block in list(function.regions[0].blocks):
+                self._split(block)
+            for op in releases:
+                with op.location, ir.InsertionPoint(op):
+                    self._program.support.call("release", *op.operands)
+                op.erase()
+
+    def _declare(self) -> None:
+        function, block = self._function, self._function.regions[0].blocks[0]
+        pointer, i32 = ir.Type.parse(PTR), ir.IntegerType.get_signless(32)
+        if self._is_told:
+            self._where = block.add_argument(pointer, function.location)
+        inputs = [argument.type for argument in block.arguments]
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [i32]))
+        # It returns a status, which no PrimFunc does, and no graph function.
+        for name in [name for name in function.attributes if name.startswith("tir.") or name in _SPENT]:
+            del function.attributes[name]
+
+    # ---- while control flow is structured: what is to be given back where ----
+
+    def _mark(self, block: Any, held: _Held | None) -> list[Any]:
+        """Tells what can fail which way out it takes: it gives back what the block, and those around, have made before.
+
+        Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
+        """
+        is_body = block.owner.operation.name == "func.func"
+        operations, gone = [view.operation for view in block.operations], []
+        held = _with(held, () if is_body else block.arguments)
+        for op in operations:
+            for value in _passed_on(op):
+                held = _without(held, value)
+            inside = [value for region in op.regions for inner in region.blocks for value in self._mark(inner, held)]
+            given_back = [op.operands[0]] if op.name in _GIVES_BACK else inside
+            for value in given_back:
+                held = _without(held, value)
+            gone += given_back
+            held = _with(held, op.results)
+            if op.name in (_ASSERT, _STATUS):
+                self._leave_by(op, held)
+            elif op.name == "func.call" and _callee(op) in self._program.failing:
+                self._leave_by(self._with_status(op), held)
+        return gone
+
+    def _leave_by(self, op: Any, held: _Held | None) -> None:
+        """Notes the way out on the operation that can fail, after those that lead there have been made."""
+        new, each = [], held
+        while each is not None and not each.number:
+            new.append(each)
+            each = each.before
+        for each in reversed(new):
+            each.number = len(self._next)
+            self._next.append(each.before.number if each.before else 0)
+            _give_back_later(each)
+        op.attributes[_EXIT] = _number_attribute(held.number if held else 0)
+
+    def _with_status(self, op: Any) -> Any:
+        """Makes a call return its status, and the operation behind it that looks at that."""
+        i32 = ir.IntegerType.get_signless(32)
+        with ir.InsertionPoint(op), op.location:
+            operands = list(op.operands)
+            if self._program.failing[_callee(op)]:
+                operands.append(self._place(op))
+            attributes = {"callee": op.attributes["callee"]}
+            made = ir.Operation.create("func.call", results=[i32], operands=operands, attributes=attributes)
+            check = ir.Operation.create(_STATUS, operands=[made.result])
+        op.erase()
+        return check
+
+    def _place(self, op: Any) -> Any:
+        """The text that errors begin with."""
+        if self._where is not None:
+            return self._where
+        callee = self._program.functions.get(_callee(op)) if op.name == "func.call" else self._function
+        return self._program.support.text(_place_text(callee, op.location))
+
+    # ---- as blocks ----
+
+    def _add_exits(self) -> None:
+        """The ways out: each gives back one piece of memory and leaves the rest to the next; the first one returns."""
+        blocks = self._function.regions[0].blocks
+        releases = {
+            _exit_of(op): op
+            for op in operations_in(self._function)
+            if op.name in _GIVES_BACK and _EXIT in op.attributes
+        }
+        self._exits = [blocks.append() for _ in self._next]
+        for number, block in enumerate(self._exits):
+            with ir.InsertionPoint(block):
+                if number == 0:
+                    ir.Operation.create("func.return", operands=[constant(-1, 32)])
+                    continue
+                block.append(releases[number])
+                del releases[number].attributes[_EXIT]
+                ir.Operation.create("cf.br", successors=[self._exits[self._next[number]]])
+
+    def _succeed(self, op: Any) -> None:
+        with ir.InsertionPoint(op), op.location:
+            ir.Operation.create("func.return", operands=[constant(0, 32)])
+        op.erase()
+
+    def _split(self, block: Any) -> None:
+        """Ends the block at what can fail; what comes after moves into a block of its own."""
+        rest = None
+        for op in [view.operation for view in block.operations]:
+            if rest is not None:
+                rest.append(op)
+            if op.name in (_ASSERT, _STATUS):
+                rest = op.block.create_after()
+                with op.location:
+                    self._branch(op, rest)
+
+    def _branch(self, op: Any, rest: Any) -> None:
+        """Goes on where all is well; else sets the error, gives back memory and returns."""
+        way_out = self._exits[_exit_of(op)]
+        failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
+        with ir.InsertionPoint(op):
+            condition = op.operands[0] if op.name == _ASSERT else _equal_zero(op.operands[0])
+            _conditional_branch(condition, rest, failed)
+        if op.name == _ASSERT:
+            with ir.InsertionPoint(failed):
+                self._raise(op)
+                ir.Operation.create("cf.br", successors=[way_out])
+        op.erase()
+
+    def _raise(self, op: Any) -> None:
+        numbers = list(op.operands)[1:]
+        message = cut(op.opview.message).replace("%", "%%").replace("{}", "%lld")
+        text = self._program.support.text
+        padded = [*numbers, *(constant(0) for _ in range(4 - len(numbers)))]
+        self._program.support.call("fail", text(op.opview.kind), text(f"%s: {message}"), self._place(op), *padded)
+
+
+def _require_way_out(op: Any) -> None:
+    """Raises RelaxError where control flow is left that no branch can leave."""
+    around = op.parent.operation
+    if around.name != "func.func":
+        what = "'tir.assert' op" if op.name == _ASSERT else "a call that can fail"
+        raise located_error(f"{what} inside of '{around.name}' has no way out of it", op.location)
+
+
+def _place_text(callee: Any, location: Any) -> str:
+    what = ""
+    if callee is not None:
+        operator = callee.attributes.get(OPERATOR)
+        what = string_value(operator) if operator is not None else f"@{name_in_program(callee)}"
+    return cut(made_at(what, location) or "the program")
+
+
+def _is_memory(value: Any) -> bool:
+    return isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)) or str(value.type) == PTR
+
+
+_GIVES_BACK = ("memref.dealloc", "tir.release")
+
+
+# What passes memory on to a block that gives it back.
+_LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
+
+
+def _is_owned(value: Any) -> bool:
+    """Whether a value is memory that the function gives back somewhere, or makes for another block to give back."""
+    return _is_memory(value) and (_is_given_back(value) or _is_passed_on(value))
+
+
+def _is_given_back(value: Any) -> bool:
+    users = [use.owner.operation for use in value.uses]
+    return any(user.name in _GIVES_BACK and _EXIT not in user.attributes for user in users)
+
+
+def _is_passed_on(value: Any) -> bool:
+    """Whether memory is made for a loop or for the end of a block, maybe under a type that says less."""
+    if defining_op(value, "memref.alloc", "memref.cast") is None:
+        return False
+    users = [use.owner.operation for use in value.uses]
+    return any(
+        user.name in (*_LOOPS, *_ENDS) or (user.name == "memref.cast" and _is_passed_on(user.results[0]))
+        for user in users
+    )
+
+
+def _passed_on(op: Any) -> list[Any]:
+    """The memory that belongs to a loop from here on."""
+    if op.name not in _LOOPS:
+        return []
+    casts = [defining_op(value, "memref.cast") for value in op.operands]
+    made = [
+        value if cast is None else cast.operation.operands[0] for value, cast in zip(op.operands, casts, strict=True)
+    ]
+    return [value for value in made if not _is_given_back(value) and defining_op(value, "memref.alloc") is not None]
+
+
+def _with(held: _Held | None, values: Iterable[Any]) -> _Held | None:
+    for value in values:
+        if not _is_owned(value) or defining_op(value, "memref.cast") is not None:
+            continue
+        held = _Held(value, held)
+    return held
+
+
+def _without(held: _Held | None, value: Any) -> _Held | None:
+    """What is held but for one value."""
+    newer: list[Any] = []
+    each = held
+    while each is not None and each.value != value:
+        newer.append(each.value)
+        each = each.before
+    if each is None:
+        return held
+    rest = each.before
+    for kept in reversed(newer):
+        rest = _Held(kept, rest)
+    return rest
+
+
+def _give_back_later(held: _Held) -> None:
+    """Makes what gives memory back on failure where it is made, for _add_exits to move: values change until then."""
+    value = held.value
+    name = "memref.dealloc" if isinstance(value.type, ir.MemRefType) else "tir.release"
+    is_argument = isinstance(value.owner, ir.Block)
+    where = ir.InsertionPoint.at_block_begin(value.owner) if is_argument else ir.InsertionPoint.after(value.owner)
+    with where, value.location:
+        ir.Operation.create(name, operands=[value], attributes={_EXIT: _number_attribute(held.number)})
+
+
+def _number_attribute(number: int) -> Any:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def _exit_of(op: Any) -> int:
+    return int(op.attributes[_EXIT].value)
+
+
+def _equal_zero(status: Any) -> Any:
+    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    return ir.Operation.create(
+        "arith.cmpi",
+        results=[ir.IntegerType.get_signless(1)],
+        operands=[status, constant(0, 32)],
+        attributes={"predicate": predicate},
+    ).result
+
+
+def _conditional_branch(condition: Any, yes: Any, no: Any) -> None:
+    segments = ir.DenseI32ArrayAttr.get([1, 0, 0])
+    weights = ir.DenseI32ArrayAttr.get([2000, 1])
+    attributes = {"operandSegmentSizes": segments, "branch_weights": weights}
+    ir.Operation.create("cf.cond_br", operands=[condition], successors=[yes, no], attributes=attributes)

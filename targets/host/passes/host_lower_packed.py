@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls packed functions by the ABI, and hands over results that the function itself makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir, string_value
+from ....dialects.core.codec import decode
+from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
+from ....dialects.tir import dialect as tir
+from ....emit.numbers import as_i64, as_index, convert, number
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls import memrefs
+from ....passes.lower_calls.scalars import passed, received
+from ....passes.lower_calls.sizes import Sizes
+from .. import abi
+from ..arguments import ArgumentChecks, Tensor
+from ..llvm_ops import PTR, address_of, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
+from ..support import Support
+
+
+@register_pass
+@dataclass(frozen=True)
+class LowerPacked(Pass):
+    """Calls packed functions by the ABI, and hands over results that the function itself makes."""
+
+    name: ClassVar[str] = "host-lower-packed"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
+
+    def run(self, op: Any) -> None:
+        support = Support(op)
+        for inside in operations_in(op):
+            lower = _LOWERINGS.get(inside.name)
+            if lower is not None:
+                with op.context, inside.location, ir.InsertionPoint(inside):
+                    results = lower(support, inside)
+                for result, value in zip(inside.results, results, strict=True):
+                    result.replace_all_uses_with(value)
+                inside.erase()
+
+
+def _packed(support: Support, op: Any) -> list[Any]:
+    dtypes = [string_value(each) for each in op.attributes["tir.dtypes"]]
+    infos = [_argument_info(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
+    results = [decode(ir.TypeAttr(each).value) for each in op.attributes["tir.types"]]
+    return _call(support, op, infos, results[0] if results else None)
+
+
+def _call_packed(support: Support, op: Any) -> list[Any]:
+    """tir.call_packed, in PrimFuncs: there memrefs have no signs."""
+    infos = [_argument_info(value, "") for value in op.operands]
+    return _call(support, op, infos, decode(op.results[0].type) if len(op.results) else None)
+
+
+def _call(support: Support, op: Any, infos: list[Info], result: Info | None) -> list[Any]:
+    """Calls a registered function with the operands, after a text where the operation has one (__relax_call)."""
+    name = string_value(op.attributes["func"])
+    kinds, words = [], []
+    if "tir.text" in op.attributes:
+        kinds.append((abi.RAW_STRING, 0, 0))
+        words.append(support.text(string_value(op.attributes["tir.text"])))
+    for value, info in zip(op.operands, infos, strict=True):
+        kinds.append(_kind(info))
+        words += _words(value, info)
+    any_ = stored([0, 0])
+    numbers = [support.numbers([number for kind in kinds for number in kind]), constant(len(kinds), 32)]
+    support.require("call", *_function(support, name), *numbers, stored(words), any_)
+    # A value of its own: whoever gives back what is alive must not find the place before there is an object in it.
+    given = view_of(any_)
+    if isinstance(result, ObjectInfo):
+        return [given]
+    taken = [] if result is None else [_take(support, op, name, result, given)]
+    tir.ops["release"](given)
+    return taken
+
+
+def _function(support: Support, name: str) -> list[Any]:
+    """Where the program keeps a registered function, its name, and the name's length."""
+    slot = f"__relax_function.{name}"
+    if slot not in support:
+        support.define(f"""
+llvm.mlir.global internal @"{slot}"() {{alignment = 8 : i64}} : {PTR} {{
+  %null = llvm.mlir.zero : {PTR}
+  llvm.return %null : {PTR}
+}}""")
+    return [address_of(slot), support.text(name), constant(len(name))]
+
+
+def _take(support: Support, op: Any, name: str, result: Info, any_: Any) -> Any:
+    """What a function has returned, checked; a tensor is copied into memory of our own, for memref.dealloc."""
+    asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
+    (value,) = ArgumentChecks(support, Sizes(), name, "result").check(0, "", asked, any_)
+    type_ = op.results[0].type
+    if not isinstance(asked, TensorInfo) or not isinstance(value, Tensor):
+        return _scalar(value, type_)
+    copy = stack(8)
+    support.require("take_tensor", any_, constant(abi.element_bytes(asked.dtype)), copy)
+    return memref_at(load(copy, 0, type_of("ptr")), type_, value.sizes)
+
+
+def _without_symbols(info: TensorInfo) -> TensorInfo:
+    """Sizes that symbols name are compared by the code that knows those."""
+    return info.with_shape([dim if isinstance(dim, int) else None for dim in info.shape or ()])
+
+
+def _argument_info(value: Any, dtype: str) -> Info:
+    type_ = value.type
+    if isinstance(type_, ir.MemRefType):
+        return TensorInfo((None,) * type_.rank, dtype or str(type_.element_type))
+    if isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType)):
+        return ScalarInfo(dtype or str(type_))
+    return ObjectInfo()
+
+
+def _kind(info: Info) -> tuple[int, int, int]:
+    if isinstance(info, TensorInfo):
+        return abi.TENSOR, len(info.shape or ()), abi.dlpack_dtype(info.dtype)
+    if isinstance(info, ScalarInfo):
+        return abi.FLOAT if is_float(info.dtype) else abi.BOOL if info.dtype == "i1" else abi.INT, 0, 0
+    return abi.OBJECT, 0, 0
+
+
+def _words(value: Any, info: Info) -> list[Any]:
+    if isinstance(info, TensorInfo):
+        return [pointer_of(value), *_sizes(value)]
+    if not isinstance(info, ScalarInfo):
+        return [value]
+    if is_float(info.dtype):
+        return [passed(value, info)]
+    if isinstance(value.type, ir.IndexType):
+        return [as_i64(value).value]
+    if value.type.width == 64:
+        return [value]
+    return [number(value).of(info.dtype).to("i64").value]
+
+
+def _sizes(memref: Any) -> list[Any]:
+    return [as_i64(memrefs.as_value(memrefs.dim(memref, axis))).value for axis in range(memref.type.rank)]
+
+
+def _scalar(value: Any, type_: Any) -> Any:
+    """A float comes as f64, an integer as i64."""
+    if isinstance(type_, ir.FloatType):
+        return received(value, ScalarInfo(str(type_)))
+    if isinstance(type_, ir.IndexType):
+        return as_index(value).value
+    return value if value.type == type_ else convert("arith.trunci", number(value), type_).value
+
+
+def _give_tensor(support: Support, op: Any) -> list[Any]:
+    source, place = op.operands
+    rank, dtype = source.type.rank, op.opview.dtype
+    described = constant(rank, 32), constant(abi.dlpack_dtype(dtype), 32), constant(abi.element_bytes(dtype))
+    sizes, label = stored(_sizes(source)), support.text("result")
+    support.require("give_tensor", label, *described, sizes, pointer_of(source), place)
+    return []
+
+
+def _give_object(support: Support, op: Any) -> list[Any]:
+    support.require("give_object", *op.operands)
+    return []
+
+
+_LOWERINGS = {
+    "tir.packed": _packed,
+    "tir.call_packed": _call_packed,
+    "tir.give_tensor": _give_tensor,
+    "tir.give_object": _give_object,
+}

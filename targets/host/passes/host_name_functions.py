@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gives what a module defines names that nothing else has: neither the C library nor what later passes add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir, string_value
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+
+#: Of all names that a program has given.
+PREFIX = "__relax_defined."
+#: The attributes that hold names, by operation.
+_REFERENCES = {
+    "func.call": "callee",
+    "func.constant": "value",
+    "llvm.call": "callee",
+    "llvm.mlir.addressof": "global_name",
+    "memref.get_global": "name",
+}
+
+
+@register_pass
+@dataclass(frozen=True)
+class NameFunctions(Pass):
+    """Gives the functions and globals that a module defines names that nothing else has: not malloc, not exp."""
+
+    name: ClassVar[str] = "host-name-functions"
+
+    def run(self, op: Any) -> None:
+        names = {_name(each): each for each in _defined(op)}
+        with op.context:
+            for name, defined in names.items():
+                defined.attributes["sym_name"] = ir.StringAttr.get(PREFIX + name)
+            for inside in operations_in(op):
+                _refer(inside, names)
+
+
+def _defined(module: Any) -> list[Any]:
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [op for op in operations if _is_defined(op) and not _name(op).startswith(PREFIX)]
+
+
+def _is_defined(op: Any) -> bool:
+    if op.name == "func.func":
+        return len(op.regions[0].blocks) > 0
+    return op.name == "memref.global" and "initial_value" in op.attributes
+
+
+def _refer(op: Any, names: dict[str, Any]) -> None:
+    held = _REFERENCES.get(op.name)
+    if held is None or held not in op.attributes:
+        return
+    name = str(op.attributes[held].value)
+    if name in names:
+        op.attributes[held] = ir.FlatSymbolRefAttr.get(PREFIX + name)
+
+
+def name_in_program(op: Any) -> str:
+    """What the program calls a function or global."""
+    return _name(op).removeprefix(PREFIX)
+
+
+def _name(op: Any) -> str:
+    return string_value(op.attributes["sym_name"])

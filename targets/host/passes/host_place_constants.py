@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Takes large constants out of the code: the artifact holds them, the code has a table of their addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir, string_value
+from ....dialects.core.elements import is_resource
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ..abi import EXPORT_PREFIX
+from ..entry import CONSTANT_TABLE, SET_CONSTANTS
+from ..llvm_ops import address_of, load, memref_at
+from ..support import Support
+from .host_name_functions import name_in_program
+
+#: On the module: what the table's places hold, a list of dictionaries {name, value}.
+CONSTANTS = "relax.constants"
+
+# The loader calls the exported function once, before anything else runs (__relax_set_constants).
+_TABLE = f"""
+!ptr = !llvm.ptr
+llvm.mlir.global internal @{CONSTANT_TABLE}() {{alignment = 8 : i64}} : !llvm.array<COUNT x ptr> {{
+  %null = llvm.mlir.zero : !llvm.array<COUNT x ptr>
+  llvm.return %null : !llvm.array<COUNT x ptr>
+}}
+llvm.func hidden @{SET_CONSTANTS}(!ptr, i64, !ptr, i32) -> i32
+llvm.func @{EXPORT_PREFIX}{SET_CONSTANTS}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %table = llvm.mlir.addressof @{CONSTANT_TABLE} : !ptr
+  %wanted = llvm.mlir.constant(COUNT : i64) : i64
+  %status = llvm.call @{SET_CONSTANTS}(%table, %wanted, %args, %count) : (!ptr, i64, !ptr, i32) -> i32
+  llvm.return %status : i32
+}}
+"""
+
+
+@register_pass
+@dataclass(frozen=True)
+class PlaceConstants(Pass):
+    """Takes large constants out of the code: the artifact holds them, the code has a table of their addresses."""
+
+    name: ClassVar[str] = "host-place-constants"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
+
+    def run(self, op: Any) -> None:
+        globals_ = [view.operation for view in op.regions[0].blocks[0].operations]
+        large = [each for each in globals_ if each.name == "memref.global" and is_large(each)]
+        if not large:
+            return
+        with op.context, op.location:
+            Support(op).define(constant_table(len(large)))
+            places = {_name(each): position for position, each in enumerate(large)}
+            for use in [inside for inside in operations_in(op) if inside.name == "memref.get_global"]:
+                position = places.get(str(use.attributes["name"].value))
+                if position is not None:
+                    _load_address(use, position)
+            op.attributes[CONSTANTS] = ir.ArrayAttr.get([_described(each) for each in large])
+        for each in large:
+            each.erase()
+
+
+def constant_table(count: int) -> str:
+    """The table, and the function that fills it."""
+    return _TABLE.replace("COUNT", str(count))
+
+
+def is_large(op: Any) -> bool:
+    return "initial_value" in op.attributes and is_resource(op.attributes["initial_value"])
+
+
+def _name(op: Any) -> str:
+    return string_value(op.attributes["sym_name"])
+
+
+def _described(op: Any) -> Any:
+    return ir.DictAttr.get({"name": ir.StringAttr.get(name_in_program(op)), "value": op.attributes["initial_value"]})
+
+
+def _load_address(op: Any, position: int) -> None:
+    with op.location, ir.InsertionPoint(op):
+        table = address_of(CONSTANT_TABLE)
+        pointer = load(table, 8 * position, table.type)
+        type_ = op.results[0].type
+        memref = memref_at(pointer, type_, list(type_.shape))
+    op.results[0].replace_all_uses_with(memref)
+    op.erase()

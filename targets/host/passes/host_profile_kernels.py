@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has each call of a kernel timed while a caller asks for a profile, and describes the calls for the manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....bindings.legality import operations_in
+from ....bindings.mlir import ir, string_value
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
+from ....passes.lower_calls.function import INPUTS
+from ....passes.lower_calls.sites import SITE
+from ..abi import EXPORT_PREFIX
+from ..llvm_ops import address_of, constant
+from ..support import Support, symbols_of
+from .host_name_functions import name_in_program
+
+#: On a graph function: what the manifest says of the kernels that a call of it may reach, as JSON.
+PROFILE = "relax.profile"
+
+#: In a program with more places, the branches take longer to compile than all else; a call costs a nanosecond more.
+_MOST_INLINED = 200
+_TABLE, _SWITCH = "__relax_profile_table", "__relax_profile"
+_DEFINITIONS = f"""
+!ptr = !llvm.ptr
+llvm.mlir.global internal @{_TABLE}() {{alignment = 8 : i64}} : !llvm.array<COUNT x i64> {{
+  %zero = llvm.mlir.zero : !llvm.array<COUNT x i64>
+  llvm.return %zero : !llvm.array<COUNT x i64>
+}}
+llvm.func hidden @__relax_switch_profile(!ptr, !ptr, i32, !ptr) -> i32
+llvm.func @{EXPORT_PREFIX}{_SWITCH}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %table = llvm.mlir.addressof @{_TABLE} : !ptr
+  %status = llvm.call @__relax_switch_profile(%table, %args, %count, %result) : (!ptr, !ptr, i32, !ptr) -> i32
+  llvm.return %status : i32
+}}
+"""
+
+
+@register_pass
+@dataclass(frozen=True)
+class ProfileKernels(Pass):
+    """Has each call of a kernel timed while a caller asks for a profile; else it costs two loads and branches."""
+
+    name: ClassVar[str] = "host-profile-kernels"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
+
+    def run(self, op: Any) -> None:
+        graphs = {_name(each): each for each in _functions(op) if INPUTS in each.attributes}
+        kernels = {_name(each): each for each in _functions(op) if INPUTS not in each.attributes}
+        sites = _Sites(kernels, Support(op))
+        with op.context:
+            for name, function in graphs.items():
+                sites.add(name, function)
+            for name, function in graphs.items():
+                function.attributes[PROFILE] = ir.StringAttr.get(sites.describe(name))
+            if sites.count:
+                sites.define_table()
+
+
+def profile_of(function: Any) -> dict[str, Any]:
+    """What the manifest says of a function's kernels; nothing where this pass has not run."""
+    if PROFILE not in function.attributes:
+        return {}
+    return {"profile": json.loads(string_value(function.attributes[PROFILE]))}
+
+
+class _Sites:
+    """The calls of kernels in a module, by the graph function that they are in."""
+
+    def __init__(self, kernels: Mapping[str, Any], support: Support):
+        self.count = 0
+        self._support = support
+        self._kernels = kernels
+        self._sites: dict[str, list[dict[str, Any]]] = {}
+        self._callees: dict[str, list[str]] = {}
+
+    def add(self, name: str, function: Any) -> None:
+        """Has the calls in a function timed."""
+        self._sites[name], self._callees[name] = [], []
+        for op in operations_in(function):
+            if SITE in op.attributes:
+                site = {"place": self.count, "name": self._kernel(op), **_plain(op.attributes[SITE])}
+                self._sites[name].append(site)
+                self._time(op)
+                self.count += 1
+            elif op.name == "func.call":
+                self._callees[name].append(_callee(op))
+
+    def _time(self, op: Any) -> None:
+        with op.location:
+            with ir.InsertionPoint(op):
+                start = self._support.call("profile_begin", address_of(_TABLE))
+            with ir.InsertionPoint.after(op):
+                self._support.call("profile_end", address_of(_TABLE), constant(self.count), start)
+        del op.attributes[SITE]
+
+    def define_table(self) -> None:
+        """Adds the table, and the exported function that the runtime gets its address from."""
+        self._support.define(_DEFINITIONS.replace("COUNT", str(2 + 2 * self.count)))
+        if self.count > _MOST_INLINED:
+            for function in symbols_of(self._support.module):
+                if _name(function) in ("__relax_profile_begin", "__relax_profile_end"):
+                    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+
+    def _kernel(self, op: Any) -> str:
+        """A kernel by its name in the program; its symbol in the object code is not yet known."""
+        if op.name != "func.call":
+            return string_value(op.attributes["func"])
+        kernel = self._kernels.get(_callee(op))
+        return _callee(op) if kernel is None else name_in_program(kernel)
+
+    def describe(self, name: str) -> str:
+        """As JSON: the calls that a call of this function may come by. What several have in common is said once."""
+        reached = self._reached(name)
+        kernels: list[dict[str, Any]] = []
+        sites: list[dict[str, Any]] = []
+        for site in [site for each in reached for site in self._sites.get(each, ())]:
+            kernel = {key: site[key] for key in ("name", "operators", "main")}
+            if kernel not in kernels:
+                kernels.append(kernel)
+            more = {key: value for key, value in site.items() if key not in kernel and not _is_empty(value)}
+            sites.append({**more, "kernel": kernels.index(kernel)})
+        return json.dumps({"kernels": kernels, "sites": sites}, sort_keys=True, separators=(",", ":"))
+
+    def _reached(self, name: str) -> list[str]:
+        """A function and those that it calls, directly or not, each once."""
+        reached = [name]
+        for each in reached:
+            callees = dict.fromkeys(self._callees.get(each, ()))
+            reached += [callee for callee in callees if callee not in reached]
+        return reached
+
+
+def _plain(site: Any) -> dict[str, Any]:
+    """A dictionary attribute as Python's."""
+    return {entry.name: _value(entry.attr) for entry in site}
+
+
+def _value(attribute: Any) -> Any:
+    if isinstance(attribute, ir.ArrayAttr):
+        return [string_value(each) for each in attribute]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else string_value(attribute)
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list) and not any(value)
+
+
+def _functions(module: Any) -> list[Any]:
+    return [view.operation for view in module.regions[0].blocks[0].operations if view.operation.name == "func.func"]
+
+
+def _name(function: Any) -> str:
+    return string_value(function.attributes["sym_name"])
+
+
+def _callee(op: Any) -> str:
+    return str(op.attributes["callee"].value)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions that are the same in every program (support.mlir): programs declare them, one unit defines them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ...bindings.mlir import ir, string_value
+from . import llvm_ops
+
+#: What a message takes at most (__relax_fail): places, operators' texts and numbers keep their part of it under half.
+MESSAGE_BYTES = 2048
+_MOST_TEXT = (MESSAGE_BYTES - 100) // 2
+
+_PREFIX = "__relax_"
+_FUNCTION = re.compile(r"^llvm\.func (\w+) @__relax_(\w+)\((.*?)\)(?: -> (\S+))?\s.*?^\}\n", re.MULTILINE | re.DOTALL)
+_INLINED = "alwaysinline"
+
+
+@lru_cache(maxsize=1)
+def unit_text() -> str:
+    """The unit, visible to the other units of a program and to nobody else."""
+    return Path(__file__).with_name("support.mlir").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _functions() -> dict[str, re.Match[str]]:
+    return {match[2]: match for match in _FUNCTION.finditer(unit_text())}
+
+
+@lru_cache(maxsize=256)
+def _function_type(name: str) -> str:
+    _, _, parameters, result = _functions()[name].groups()
+    types = ", ".join(each.rpartition(": ")[2].replace("!ptr", "ptr") for each in parameters.split(","))
+    return f"!llvm.func<{(result or 'void').replace('!ptr', 'ptr')} ({types})>"
+
+
+def _inlined(name: str) -> str:
+    """A function for programs to have themselves, with what it calls declared."""
+    text = _functions()[name][0]
+    called = [_functions()[callee] for callee in re.findall(r"call @__relax_(\w+)", text)]
+    declared = [each[0].partition("\n")[0].partition(" attributes")[0].removesuffix(" {") for each in called]
+    return "\n".join([*re.findall(r"^!.*$", unit_text(), re.MULTILINE), *declared, text])
+
+
+def cut(text: str) -> str:
+    """As much of a text as a message has room for, in whole characters."""
+    data = text.encode()
+    return text if len(data) <= _MOST_TEXT else data[: _MOST_TEXT - 3].decode(errors="ignore") + "..."
+
+
+def short(text: str) -> str:
+    """A name in a message, cut to what messages have room for."""
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Support:
+    """Calls of these functions in a module, and the constants that they are given, each in the module once."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self._body = module.regions[0].blocks[0]
+        self._known = {string_value(op.attributes["sym_name"]) for op in symbols_of(module)}
+
+    def __contains__(self, symbol: str) -> bool:
+        return symbol in self._known
+
+    def call(self, name: str, *operands: Any) -> Any:
+        """Calls `__relax_<name>` where the insertion point is; its value."""
+        symbol, type_ = _PREFIX + name, ir.Type.parse(_function_type(name))
+        if symbol not in self._known:
+            self._declare(name, symbol, type_)
+        result = _function_type(name).removeprefix("!llvm.func<").partition(" ")[0]
+        return llvm_ops.call(symbol, operands, None if result == "void" else llvm_ops.type_of(result))
+
+    def require(self, name: str, *operands: Any) -> None:
+        """Calls such a function, whose status must be 0."""
+        llvm_ops.require_ok(self.call(name, *operands))
+
+    def _declare(self, name: str, symbol: str, type_: Any) -> None:
+        if _INLINED in _functions()[name][0]:
+            self.define(_inlined(name))
+            return
+        with ir.InsertionPoint(self._body), ir.Location.unknown():
+            llvm_ops.declare(symbol, type_)
+        self._known.add(symbol)
+
+    def define(self, text: str) -> None:
+        """Adds the functions and globals of a text, but those that the module has already."""
+        self._known |= merge(self.module, text, self._known)
+
+    def text(self, content: str) -> Any:
+        """The address of a text that ends with a zero byte."""
+        symbol = f"__relax_text.{_hash(content)}"
+        self._add(symbol, f"!llvm.array<{len(content.encode()) + 1} x i8>", ir.StringAttr.get(content + "\0"))
+        return llvm_ops.address_of(symbol)
+
+    def numbers(self, values: Iterable[int]) -> Any:
+        """The address of constant integers of 64 bits, one behind the other."""
+        listed = list(values)
+        symbol = f"__relax_numbers.{_hash(repr(listed))}"
+        value = ir.Attribute.parse(f"dense<{listed}> : tensor<{len(listed)}xi64>")
+        self._add(symbol, f"!llvm.array<{len(listed)} x i64>", value)
+        return llvm_ops.address_of(symbol)
+
+    def _add(self, symbol: str, type_: str, value: Any) -> None:
+        if symbol not in self._known:
+            with ir.InsertionPoint(self._body), ir.Location.unknown():
+                llvm_ops.constant_global(symbol, ir.Type.parse(type_), value)
+            self._known.add(symbol)
+
+
+def _hash(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def symbols_of(module: Any) -> list[Any]:
+    """The operations of a module that have a name."""
+    operations = [view.operation for view in module.regions[0].blocks[0].operations]
+    return [operation for operation in operations if "sym_name" in operation.attributes]
+
+
+def merge(module: Any, text: str, known: Iterable[str]) -> set[str]:
+    """Adds what a text defines or declares to a module, but the known symbols; what the text has."""
+    with module.context, ir.Location.unknown():
+        parsed = ir.Module.parse(text)
+        named = {string_value(op.attributes["sym_name"]): op for op in symbols_of(parsed.operation)}
+        for op in [op for name, op in named.items() if name not in known]:
+            op.detach_from_parent()
+            module.regions[0].blocks[0].append(op)
+    return set(named)
+
+
+def needs_support(module: Any) -> bool:
+    """Whether a module declares functions of the unit."""
+    return bool(_declared(module.operation))
+
+
+def define_support(module: Any) -> None:
+    """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
+    operation = module.operation
+    declared = _declared(operation)
+    for each in declared:
+        each.erase()
+    if declared:
+        known = {string_value(op.attributes["sym_name"]) for op in symbols_of(operation)}
+        merge(
+            operation,
+            re.sub(r"^(llvm\.func|llvm\.mlir\.global external) hidden", _internal, unit_text(), flags=re.M),
+            known,
+        )
+
+
+def _internal(found: re.Match[str]) -> str:
+    return f"{found[1].removesuffix(' external')} internal"
+
+
+def _declared(module: Any) -> list[Any]:
+    functions = [op for op in symbols_of(module) if op.name == "llvm.func" and not len(op.regions[0].blocks)]
+    known = {_PREFIX + name for name in _functions()}
+    return [function for function in functions if string_value(function.attributes["sym_name"]) in known]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How code is made for llvm: each step in a few words, and where it is. What makes code is imported when it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core.backend import Backend, ChosenTarget
+from ..core.machine import Machine
+from .machine import machine
+from .pipeline import Stage, stages
+
+if TYPE_CHECKING:
+    from ...runtime.artifact import Artifact
+    from ..core.code_options import CodeOptions
+
+
+class LLVMBackend(Backend):
+    """Native code of CPUs, by LLVM: for this machine by MLIR's engine, for others by llvmlite."""
+
+    def machine(self, target: ChosenTarget) -> Machine:
+        return machine(target)
+
+    def stages(self, target: ChosenTarget) -> tuple[Stage, ...]:
+        return stages(target)
+
+    def prepare(self, target: ChosenTarget, options: CodeOptions) -> None:
+        from .objects.native_code import prepare
+
+        prepare(options.jobs)
+
+    def build(self, module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
+        from .objects.build import build
+
+        return build(module, target, options)
+
+    def complete(self, module: Any, target: ChosenTarget) -> None:
+        from .objects.build import complete
+
+        complete(module)
+
+    def assembly(self, module: Any, target: ChosenTarget, options: CodeOptions) -> str:
+        from .objects.build import assembly
+
+        return assembly(module, target, options)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of C functions, and the intrinsics that are left to the C library: gamma functions, IEEE's remainders."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ....bindings.conversion import Decline
+from ....bindings.diagnostics import Diagnostic, locate
+from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import parent_of
+from ....emit.numbers import Number, element_type, numbers, operation, to_float
+from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
+from ....support.errors import RelaxError
+
+
+@register_lower_intrinsic(["tir.call_extern", "tir.call_pure_extern"], "llvm")
+def call_extern(op: Any) -> Any:
+    """A call of a function that the module declares."""
+    operation = op.operation
+    operands = list(operation.operands)
+    for value in operands:
+        if isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)):
+            return Decline(f"a {value.type} is no C type: pass a pointer (memref.extract_aligned_pointer_as_index)")
+    types = [result.type for result in operation.results]
+    name = string_value(operation.attributes["func"])
+    _declare(operation, name, ir.FunctionType.get([value.type for value in operands], types))
+    callee = ir.FlatSymbolRefAttr.get(name)
+    call = ir.Operation.create("func.call", results=types, operands=operands, attributes={"callee": callee})
+    return list(call.results)
+
+
+def _declare(operation: Any, name: str, function_type: Any) -> None:
+    module = operation
+    while module.name != "builtin.module":
+        module = parent_of(module)
+    body = module.regions[0].blocks[0]
+    known = next((item for item in body.operations if _symbol(item) == name), None)
+    if known is None:
+        attributes = {
+            "sym_name": ir.StringAttr.get(name),
+            "function_type": ir.TypeAttr.get(function_type),
+            "sym_visibility": ir.StringAttr.get("private"),
+        }
+        with ir.InsertionPoint.at_block_begin(body):
+            ir.Operation.create("func.func", attributes=attributes, regions=1)
+        return
+    attributes = known.operation.attributes
+    known_type = attributes["function_type"].value if "function_type" in attributes else known.operation.name
+    if known_type != function_type:
+        message = f"C function '{name}' is called as {function_type}, but '{name}' is {known_type} in this module"
+        diagnostic = Diagnostic("error", message, *locate(operation.location))
+        raise RelaxError(message, location=diagnostic.place, diagnostics=[diagnostic])
+
+
+def _symbol(item: Any) -> str:
+    attributes = item.operation.attributes
+    return string_value(attributes["sym_name"]) if "sym_name" in attributes else ""
+
+
+def call_c(function: str, operands: list[Number]) -> Number:
+    """A function of C's math.h on floats, on each element of vectors."""
+    first = operands[0]
+    name = function + ("f" if first.dtype == "f32" else "")
+    if not isinstance(first.type, ir.VectorType):
+        return _call_scalar(name, operands)
+    result = first.constant(0.0)
+    for position in itertools.product(*(range(size) for size in first.type.shape)):
+        place = ir.DenseI64ArrayAttr.get(list(position))
+        scalars = [
+            operation("vector.extract", [item], element_type(item.type), static_position=place) for item in operands
+        ]
+        made = _call_scalar(name, scalars)
+        result = operation("vector.insert", [made, result], first.type, static_position=place)
+    return result
+
+
+def _call_scalar(name: str, operands: list[Number]) -> Number:
+    return operation("tir.call_pure_extern", operands, operands[0].type, func=ir.StringAttr.get(name))
+
+
+@register_legalize_intrinsic(["tir.lgamma", "tir.tgamma"], "llvm", dtypes=("f32", "f64"))
+def gamma(op: Any) -> Any:
+    """In f64, as f32's own are less exact."""
+    (x,) = numbers(op)
+    return to_float(call_c(op.operation.name.removeprefix("tir."), [to_float(x, "f64")]), x.dtype)
+
+
+@register_legalize_intrinsic("tir.remainder", "llvm", dtypes=("f32", "f64"))
+def remainder(op: Any) -> Any:
+    return call_c("remainder", numbers(op))

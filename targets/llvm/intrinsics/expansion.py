@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the expansions of intrinsics share: how they are registered, their polynomials, and floats taken apart."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ....emit.numbers import (
+    Number,
+    bits_of,
+    convert,
+    fma,
+    from_bits,
+    numbers,
+    operation,
+    polynomial,
+    select,
+    to_float,
+    unary,
+)
+from ....passes.intrinsics.registry import register_legalize_intrinsic
+
+Function = Callable[..., Any]
+
+_DTYPES = ("f32", "f64")
+
+
+def expansion(
+    name: str, *, dtypes: tuple[str, ...] = _DTYPES, compute_in: str = "", fast_math: bool = False
+) -> Callable[[Function], Function]:
+    """Registers a function on Numbers as what the intrinsic is on llvm, for f32 and f64 or the one that is said.
+
+    `compute_in="f64"`: f32 is widened for the function, and its result rounded.
+    """
+
+    def register(function: Function) -> Function:
+        @functools.wraps(function)
+        def rule(op: Any) -> Any:
+            operands = numbers(op)
+            dtype = operands[0].dtype
+            return to_float(function(*(to_float(operand, compute_in or dtype) for operand in operands)), dtype)
+
+        register_legalize_intrinsic(name, "llvm", fast_math=fast_math, dtypes=dtypes)(rule)
+        return function
+
+    return register
+
+
+class Format(NamedTuple):
+    """A binary format of IEEE's."""
+
+    mantissa: int
+    bias: int
+    #: Added to a number it leaves the nearest integer in the low bits.
+    magic: float
+    magic_bits: int
+    sqrt_half_bits: int
+    smallest_normal: float
+
+
+FORMATS = {
+    "f32": Format(23, 127, 1.5 * 2.0**23, 0x4B400000, 0x3F3504F3, 2.0**-126),
+    "f64": Format(52, 1023, 1.5 * 2.0**52, 0x4338000000000000, 0x3FE6A09E667F3BCD, 2.0**-1022),
+}
+
+
+def format_of(x: Number) -> Format:
+    return FORMATS[x.dtype]
+
+
+@functools.cache
+def _tables() -> dict[str, dict[str, list[float]]]:
+    tables: dict[str, dict[str, list[float]]] = json.loads(Path(__file__).with_name("polynomials.json").read_text())
+    return tables
+
+
+def fitted(name: str, x: Number) -> Number:
+    """A polynomial of polynomials.json at x."""
+    return polynomial(x, _tables()[name][x.dtype])
+
+
+def pick(x: Number, f32: float, f64: float) -> float:
+    """What depends on the element type."""
+    return f32 if x.dtype == "f32" else f64
+
+
+def parts(x: Number, high: float, low: float) -> tuple[float, float]:
+    """A constant, given as the nearest f64 and the rest, as two numbers of x's type."""
+    if x.dtype == "f64":
+        return high, low
+    nearest = rounded_to_f32(high)
+    return nearest, rounded_to_f32(high - nearest + low)
+
+
+def rounded_to_f32(value: float) -> float:
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(math.ldexp(mantissa, 24)), exponent - 24)
+
+
+def magnitude(x: Number) -> Number:
+    return unary("math.absf", x)
+
+
+def square_root(x: Number) -> Number:
+    return unary("math.sqrt", x)
+
+
+def with_sign_of(x: Number, y: Number) -> Number:
+    """The magnitude of x, the sign of y."""
+    return operation("math.copysign", [x, y], x.type)
+
+
+def at_most(x: Number, bound: float) -> Number:
+    """A NaN stays."""
+    return select(x > bound, bound, x)
+
+
+def at_least(x: Number, bound: float) -> Number:
+    return select(x < bound, bound, x)
+
+
+def nearest_integer(x: Number, factor: float = 1.0) -> tuple[Number, Number]:
+    """The integer nearest to x * factor as a float and as an integer, if it has few enough bits.
+
+    Not by a conversion, which is undefined for NaN.
+    """
+    form = format_of(x)
+    shifted = fma(x, factor, form.magic) if factor != 1.0 else x + form.magic
+    return shifted - form.magic, bits_of(shifted) - form.magic_bits
+
+
+def power_of_two(n: Number, like: Number) -> Number:
+    """2**n for an exponent of normal numbers."""
+    form = format_of(like)
+    return from_bits((n + form.bias) << form.mantissa, like.element)
+
+
+def scale(x: Number, n: Number) -> Number:
+    """x * 2**n, rounded once, also where 2**n alone is out of range."""
+    half = n >> 1
+    return x * power_of_two(half, x) * power_of_two(n - half, x)
+
+
+def split(x: Number) -> tuple[Number, Number]:
+    """m in [sqrt(1/2), sqrt(2)) and an integer e with x = m * 2**e, for normal positive numbers."""
+    form = format_of(x)
+    bits = bits_of(x)
+    e = (bits - form.sqrt_half_bits) >> form.mantissa
+    return from_bits(bits - (e << form.mantissa), x.element), e
+
+
+def as_float(n: Number, like: Number) -> Number:
+    return convert("arith.sitofp", n, like.element)
+
+
+def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+    """a + b, and what rounding took away."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
+
+
+def two_product(a: Number, b: Number) -> tuple[Number, Number]:
+    """a * b, and what rounding took away."""
+    product = a * b
+    return product, fma(a, b, -product)

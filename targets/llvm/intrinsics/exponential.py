@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""exp and its relatives: x = n * log(2) + r, a polynomial in r, and 2**n by its bits."""
+
+from __future__ import annotations
+
+from ....emit.numbers import Number, fma, select
+from .expansion import (
+    at_least,
+    at_most,
+    expansion,
+    fitted,
+    magnitude,
+    nearest_integer,
+    parts,
+    pick,
+    power_of_two,
+    scale,
+    with_sign_of,
+)
+
+LOG2_E = 1.4426950408889634
+LN_2 = (0.6931471805599453, 2.3190468138462996e-17)
+LOG2_10 = 3.321928094887362
+LOG10_2 = (0.3010299956639812, -2.8037281277851704e-18)
+
+
+def _reduced(x: Number, factor: float, period: tuple[float, float]) -> tuple[Number, Number]:
+    """r and the integer n with x = n * period + r, r small."""
+    n_float, n = nearest_integer(x, factor)
+    high, low = parts(x, *period)
+    return fma(n_float, -low, fma(n_float, -high, x)), n
+
+
+def exp_minus_1(r: Number) -> Number:
+    """exp(r) - 1 for small r."""
+    return fma(r * r, fitted("exp", r), r)
+
+
+def exp_scaled(x: Number, shift: int = 0) -> Number:
+    """exp(x) * 2**shift; it overflows and vanishes where the product does."""
+    x = at_least(at_most(x, pick(x, 90.0, 711.0)), pick(x, -105.0, -747.0))
+    r, n = _reduced(x, LOG2_E, LN_2)
+    return scale(exp_minus_1(r) + 1.0, n + shift if shift else n)
+
+
+@expansion("tir.exp")
+def exp(x: Number) -> Number:
+    return exp_scaled(x)
+
+
+@expansion("tir.exp", fast_math=True)
+def exp_fast(x: Number) -> Number:
+    """Results below the smallest normal number become 0 or lose bits, those near the largest overflow early."""
+    x = at_least(at_most(x, pick(x, 88.3, 709.4)), pick(x, -87.3, -708.3))
+    r, n = _reduced(x, LOG2_E, LN_2)
+    return (exp_minus_1(r) + 1.0) * power_of_two(n, x)
+
+
+@expansion("tir.exp2")
+def exp2(x: Number) -> Number:
+    x = at_least(at_most(x, pick(x, 129.0, 1025.0)), pick(x, -151.0, -1076.0))
+    n_float, n = nearest_integer(x)
+    r = x - n_float
+    return scale(fma(r, fitted("exp2", r), 1.0), n)
+
+
+def exp2_twice(x: Number, rest: Number) -> Number:
+    """2**(x + rest) for a rest that is small."""
+    bounded = at_least(at_most(x, 1025.0), -1076.0)
+    n_float, n = nearest_integer(bounded)
+    r = (bounded - n_float) + rest
+    return scale(fma(r, fitted("exp2", r), 1.0), n)
+
+
+@expansion("tir.exp10")
+def exp10(x: Number) -> Number:
+    x = at_least(at_most(x, pick(x, 39.0, 309.0)), pick(x, -46.0, -324.5))
+    r, n = _reduced(x, LOG2_10, LOG10_2)
+    return scale(fma(r, fitted("exp10", r), 1.0), n)
+
+
+@expansion("tir.expm1")
+def expm1(x: Number) -> Number:
+    bounded = at_least(at_most(x, pick(x, 89.0, 710.0)), pick(x, -19.0, -40.0))
+    r, n = _reduced(bounded, LOG2_E, LN_2)
+    # Half of it, so that 2**n does not overflow before the product does.
+    half = power_of_two(n - 1, x)
+    return with_sign_of(fma(half, exp_minus_1(r), half - 0.5) * 2.0, x)
+
+
+@expansion("tir.sigmoid")
+def sigmoid(x: Number) -> Number:
+    e = exp_scaled(-magnitude(x))
+    return select(x < 0.0, e, 1.0) / (e + 1.0)
+
+
+@expansion("tir.sigmoid", fast_math=True)
+def sigmoid_fast(x: Number) -> Number:
+    return 1.0 / (exp_fast(-x) + 1.0)
+
+
+@expansion("tir.tanh")
+def tanh(x: Number) -> Number:
+    bounded = at_most(magnitude(x), pick(x, 10.0, 22.0))
+    e = expm1(bounded * 2.0)
+    return with_sign_of(e / (e + 2.0), x)
+
+
+@expansion("tir.tanh", fast_math=True)
+def tanh_fast(x: Number) -> Number:
+    """Its error is absolute: small results lose bits."""
+    e = exp_fast(at_least(at_most(x, pick(x, 10.0, 22.0)), pick(x, -10.0, -22.0)) * 2.0)
+    return 1.0 - 2.0 / (e + 1.0)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""sin, cos and tan: the quarter turns are taken off (quarter_turns.py), a polynomial does the rest."""
+
+from __future__ import annotations
+
+import math
+
+from ....emit.numbers import Number, bits_of, fma, from_bits, select, unary
+from .expansion import expansion, fitted, magnitude, nearest_integer, parts, pick, with_sign_of
+from .quarter_turns import Angle, reduced
+
+PI = (math.pi, 1.2246467991473532e-16)
+HALF_PI = (math.pi / 2, 6.123233995736766e-17)
+
+
+def _sin_near_0(angle: Angle) -> Number:
+    r = angle.rest
+    z = r * r
+    y = fma(r * z, fitted("sin", z), r)
+    return y if angle.rest_low is None else y + fma(angle.rest_low * -0.5, z, angle.rest_low)
+
+
+def _cos_near_0(angle: Angle) -> Number:
+    r = angle.rest
+    z = r * r
+    half = z * 0.5
+    top = 1.0 - half
+    # What the subtraction lost is added to what is small.
+    small = fma(z * z, fitted("cos", z), (1.0 - top) - half)
+    return top + (small if angle.rest_low is None else fma(-r, angle.rest_low, small))
+
+
+def _negated_if(y: Number, bit: Number) -> Number:
+    """Minus y where the lowest bit is set."""
+    return from_bits(bits_of(y) ^ (bit << (y.bits - 1)), y.element)
+
+
+def _sin(angle: Angle, turn: int = 0) -> Number:
+    """The sine, `turn` quarter turns ahead."""
+    quarters = angle.quarters + turn if turn else angle.quarters
+    is_odd = (quarters & 1) == 1
+    y = select(is_odd, _cos_near_0(angle), _sin_near_0(angle))
+    return _negated_if(y, quarters >> 1)
+
+
+def _tan(angle: Angle) -> Number:
+    is_odd = (angle.quarters & 1) == 1
+    sin, cos = _sin_near_0(angle), _cos_near_0(angle)
+    return _negated_if(select(is_odd, cos, sin) / select(is_odd, sin, cos), angle.quarters)
+
+
+@expansion("tir.sin")
+def sin(x: Number) -> Number:
+    return select(x == 0.0, x, _sin(reduced(x)))
+
+
+@expansion("tir.cos")
+def cos(x: Number) -> Number:
+    return _sin(reduced(x), turn=1)
+
+
+@expansion("tir.tan")
+def tan(x: Number) -> Number:
+    return select(x == 0.0, x, _tan(reduced(x)))
+
+
+def _reduced_fast(x: Number) -> Angle:
+    """Its error is absolute, and grows with |x|; it gives any number beyond 2**20."""
+    n_float, n = nearest_integer(x, 2 / math.pi)
+    high, low = parts(x, *HALF_PI)
+    return Angle(n, fma(n_float, -low, fma(n_float, -high, x)))
+
+
+@expansion("tir.sin", fast_math=True)
+def sin_fast(x: Number) -> Number:
+    return _sin(_reduced_fast(x))
+
+
+@expansion("tir.cos", fast_math=True)
+def cos_fast(x: Number) -> Number:
+    return _sin(_reduced_fast(x), turn=1)
+
+
+@expansion("tir.tan", fast_math=True)
+def tan_fast(x: Number) -> Number:
+    return _tan(_reduced_fast(x))
+
+
+def _of_half_turns(x: Number) -> Angle:
+    """The angle pi * x. Whole turns are taken off exactly."""
+    x = fma(unary("math.roundeven", x * 0.5), -2.0, x)
+    n_float, n = nearest_integer(x * 2.0)
+    rest = fma(n_float, -0.5, x)
+    high, low = parts(x, *PI)
+    product = rest * high
+    return Angle(n, product, fma(rest, low, fma(rest, high, -product)))
+
+
+def _is_whole(x: Number) -> Number:
+    return unary("math.roundeven", x) == x
+
+
+@expansion("tir.sinpi")
+def sinpi(x: Number) -> Number:
+    zero = with_sign_of(x.constant(0.0), x)
+    return select(_is_whole(x) & (magnitude(x) < math.inf), zero, _sin(_of_half_turns(x)))
+
+
+@expansion("tir.cospi")
+def cospi(x: Number) -> Number:
+    y = _sin(_of_half_turns(x), turn=1)
+    return select(y == 0.0, 0.0, y)
+
+
+@expansion("tir.tanpi")
+def tanpi(x: Number) -> Number:
+    """Zeros and poles have the signs that C23 says: +0 at even and -0 at odd positive integers."""
+    zero = with_sign_of(x.constant(0.0), x)
+    half = x * 0.5
+    is_odd = _is_whole(x) & (unary("math.roundeven", half) != half)
+    y = select(is_odd, -zero, zero)
+    is_finite = magnitude(x) < math.inf
+    # Between an even integer and the next odd one it rises to +inf.
+    below = unary("math.floor", x)
+    is_up = unary("math.floor", below * 0.5) * 2.0 == below
+    pole = select(is_up, math.inf, x.constant(-math.inf))
+    # Not by the distance to the integer below: that of -0.49999997 is rounded to a half.
+    between = select(_is_whole(x * 2.0) & is_finite, pole, _tan(_of_half_turns(x)))
+    return select(_is_whole(x) & is_finite, y, between)
+
+
+@expansion("tir.sinc")
+def sinc(x: Number) -> Number:
+    turn = select(magnitude(x) == math.inf, 0.0, x)
+    y = sinpi(turn) / (x * math.pi)
+    return select(magnitude(x) < pick(x, 2.0**-30, 2.0**-60), 1.0, select(x == x, y, x))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The last step for llvm: an artifact of a module that its stages have lowered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ....bindings.mlir import string_value
+from ....dialects.core.codec import decode
+from ....dialects.core.elements import elements_bytes
+from ....passes.core.journal import timed
+from ....runtime.artifact import Artifact, Constant
+from ....support.errors import RelaxError
+from ...core.backend import ChosenTarget
+from ...core.code_options import CodeOptions
+from ...host.passes.host_add_entries import ENTRIES
+from ...host.passes.host_place_constants import CONSTANTS
+from ...host.support import define_support
+from .code_target import code_target
+from .cross_object import emit_assembly
+from .native_code import native_code
+
+
+def build(module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
+    """Native code of a module in the LLVM dialect, its constants and what is known of its functions.
+
+    The module is taken apart.
+    """
+    operation = module.operation
+    if ENTRIES not in operation.attributes:
+        raise RelaxError("the module has no functions to call from outside: the stage 'entries' did not run")
+    entries = [json.loads(string_value(each)) for each in operation.attributes[ENTRIES]]
+    if not entries:
+        raise RelaxError(
+            "the module has no public graph function, so nothing in it could be called",
+            notes=["or the stage 'entries' ran before the graph's functions were lowered"],
+        )
+    constants = _constants(operation)
+    _drop_notes(operation)
+    machine = code_target(target)
+    with timed("code"):
+        objects = native_code(module, machine, options)
+    return Artifact(tuple(entries), tuple(map(memoryview, objects)), constants, machine.triple, machine.required)
+
+
+def assembly(module: Any, target: ChosenTarget, options: CodeOptions) -> str:
+    """The code of such a module as text, to be looked at."""
+    complete(module)
+    _drop_notes(module.operation)
+    return emit_assembly(module, code_target(target), options.opt_level)
+
+
+def complete(module: Any) -> None:
+    """Makes such a module whole in itself, to be looked at or compiled elsewhere."""
+    define_support(module)
+
+
+def _drop_notes(operation: Any) -> None:
+    """Takes away what the stages have left for this step, which is not LLVM's."""
+    for name in (ENTRIES, CONSTANTS):
+        if name in operation.attributes:
+            del operation.attributes[name]
+
+
+def _constants(operation: Any) -> tuple[Constant, ...]:
+    if CONSTANTS not in operation.attributes:
+        return ()
+    return tuple(_constant(each) for each in operation.attributes[CONSTANTS])
+
+
+def _constant(described: Any) -> Constant:
+    value = described["value"]
+    info: Any = decode(value.type)
+    return Constant(string_value(described["name"]), info.dtype, tuple(info.shape), elements_bytes(value))

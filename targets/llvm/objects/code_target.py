@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The machine that code is made for, by the options of the target: this one, or another CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....runtime.cpu import KNOWN_FEATURES, host_features, host_triple
+from ....support.errors import RelaxError
+from ....support.suggest import suggest
+from ...core.backend import ChosenTarget
+from ...core.registry import TargetOption
+from .cpus import GENERIC, Architecture, architectures
+
+OPTIONS = (
+    TargetOption("cpu", "the CPU by LLVM's name: haswell, x86-64-v3, neoverse-n1; generic: the plainest one"),
+    TargetOption("features", "what it has beside or lacks, by LLVM's names: +avx512vnni,-avx512bf16"),
+    TargetOption("triple", "architecture and system: x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
+    TargetOption("vector-bytes", "the vectors that loops are made of, in bytes; else the longest that the CPU has"),
+)
+_ENVIRONMENTS = ("gnu", "musl")
+
+
+@dataclass(frozen=True)
+class CodeTarget:
+    """Where code is to run."""
+
+    triple: str
+    #: LLVM's name of the CPU, and the features beside it, `+a,-b`; both empty for the machine that this runs on.
+    cpu: str
+    feature_text: str
+    #: All that the code may use.
+    enabled: frozenset[str]
+    #: 0: as long as the CPU has them.
+    vector_bytes: int
+
+    @property
+    def is_host(self) -> bool:
+        return not self.cpu
+
+    @property
+    def architecture(self) -> str:
+        return self.triple.partition("-")[0]
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The features that whoever runs the code checks: those that a system tells of its CPU."""
+        return tuple(sorted(self.enabled & KNOWN_FEATURES))
+
+
+def code_target(chosen: ChosenTarget) -> CodeTarget:
+    """The machine that the options describe. Raises RelaxError for unknown names."""
+    try:
+        return _code_target(chosen)
+    except RelaxError as error:
+        raise RelaxError(f"target '{chosen}': {error.message}", notes=error.notes) from None
+
+
+def _code_target(chosen: ChosenTarget) -> CodeTarget:
+    triple, cpu, features = (chosen.option(name) for name in ("triple", "cpu", "features"))
+    vector_bytes = _vector_bytes(chosen.option("vector-bytes"))
+    if not (triple or cpu or features):
+        return CodeTarget(host_triple(), "", "", host_features(), vector_bytes)
+    full = _triple(triple) if triple else host_triple()
+    architecture = _architecture(full.partition("-")[0])
+    # Without a word on the CPU it is this one where the machine is, else the plainest.
+    is_this = not triple and not cpu
+    has = _host_features(architecture) if is_this else architecture.features_of(cpu or GENERIC)
+    enabled = _changed(architecture, has, features)
+    name = architecture.generic if cpu in ("", GENERIC) else cpu
+    named = frozenset() if cpu in ("", GENERIC) else architecture.features_of(cpu)
+    if architecture.name == "riscv64":
+        # Whoever loads the code cannot tell whether vectors are longer than they are at least.
+        enabled = architecture.without(enabled, "zvl256b")
+    removed, added = sorted(named - enabled), sorted(enabled - named)
+    text = ",".join([*(f"-{each}" for each in removed), *(f"+{each}" for each in added)])
+    return CodeTarget(full, name, text, enabled, vector_bytes)
+
+
+def _triple(text: str) -> str:
+    """The triple with all four parts."""
+    architecture, *rest = text.split("-")
+    environment = rest[-1] if rest and rest[-1] != "linux" else "gnu"
+    if "linux" not in rest or environment not in _ENVIRONMENTS:
+        expected = ", ".join(f"{name}-linux-gnu" for name in architectures())
+        raise RelaxError(f"triple '{text}': expected one of {expected}{suggest(text, expected.split(', '))}")
+    _architecture(architecture)
+    return f"{architecture}-unknown-linux-{environment}"
+
+
+def _architecture(name: str) -> Architecture:
+    known = architectures()
+    if name not in known:
+        listed = ", ".join(known)
+        raise RelaxError(f"no code can be made for architecture '{name}'{suggest(name, known)} (known: {listed})")
+    return known[name]
+
+
+def _host_features(architecture: Architecture) -> frozenset[str]:
+    told = [feature for feature in host_features() if feature in architecture.features]
+    return architecture.baseline | architecture.with_implied(told)
+
+
+def _changed(architecture: Architecture, has: frozenset[str], text: str) -> frozenset[str]:
+    """The features after additions and removals, in their order."""
+    for item in filter(None, (piece.strip() for piece in text.split(","))):
+        sign, name = item[0], item[1:]
+        if sign not in "+-":
+            raise RelaxError(f"feature '{item}': expected +{item} or -{item}")
+        if name not in architecture.features:
+            known = list(architecture.features)
+            problem = f"{architecture.name} has no feature '{name}'{suggest(name, known)}"
+            raise RelaxError(problem, notes=[f"known: {', '.join(known)}"])
+        if sign == "+" and name.startswith("zvl") and int(name[3:-1]) > 128:
+            raise RelaxError(f"feature '{name}': no system tells how long vectors are, so code takes 128 bits")
+        if sign == "-" and name in architecture.baseline:
+            raise RelaxError(f"feature '{name}': code for {architecture.name} on Linux is never made without it")
+        has = has | architecture.with_implied([name]) if sign == "+" else architecture.without(has, name)
+    return has
+
+
+def _vector_bytes(text: str) -> int:
+    allowed = [str(1 << power) for power in range(3, 9)]
+    if text and text not in allowed:
+        raise RelaxError(f"vector-bytes={text}: expected one of {', '.join(allowed)}")
+    return int(text or 0)

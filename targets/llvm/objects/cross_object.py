@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Native code for another CPU than this machine's, by the LLVM that llvmlite brings: MLIR's engine knows but one."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from typing import Any
+
+from ....bindings.execution import to_llvm_ir
+from ....support.errors import RelaxError
+from .code_target import CodeTarget
+from .cpus import llvm_version
+from .llvm_ir_text import for_older_llvm
+from .narrow_conversions import ARCHITECTURES, DEFINITIONS
+from .object_file import check_compilable
+
+# RISC-V's calls differ by what the CPU has; this is how all that runs Linux there passes floats.
+_ABIS = {"riscv64": "lp64d"}
+_INSTALL = "pip install relax-mlir[cross]"
+
+
+def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
+    """The object file, position-independent, of a module that is known to be compilable, for a CPU.
+
+    The same module gives the same bytes. Raises RelaxError where llvmlite is missing.
+    """
+    machine, code = _optimized(load_llvmlite(), module, target, opt_level)
+    return bytes(machine.emit_object(code))
+
+
+def emit_assembly(module: Any, target: CodeTarget, opt_level: int) -> str:
+    """The assembly of a module for a CPU, this machine's included; what MLIR's engine makes for that may differ.
+
+    Raises RelaxError where llvmlite is missing or the module is not compilable.
+    """
+    check_compilable(module, opt_level)
+    llvm = load_llvmlite("assembly")
+    if target.is_host:
+        features = llvm.get_host_cpu_features().flatten()
+        target = replace(target, cpu=llvm.get_host_cpu_name(), feature_text=features)
+    machine, code = _optimized(llvm, module, target, opt_level)
+    return str(machine.emit_assembly(code))
+
+
+def _optimized(llvm: Any, module: Any, target: CodeTarget, opt_level: int) -> tuple[Any, Any]:
+    """A code generator for the CPU, and what it is to generate code of."""
+    text = for_older_llvm(to_llvm_ir(module))
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.feature_text, opt=opt_level, reloc="pic", codemodel="small",
+        abiname=_ABIS.get(target.architecture, ""),
+    )  # fmt: skip
+    context = llvm.create_context()
+    code = _parse(llvm, text, context)
+    if target.architecture in ARCHITECTURES:
+        code.link_in(_parse(llvm, DEFINITIONS, context))
+    code.triple = target.triple
+    code.data_layout = str(machine.target_data)
+    _optimize(llvm, code, machine, opt_level)
+    return machine, code
+
+
+def load_llvmlite(what: str = "code for another CPU than this machine's") -> Any:
+    """llvmlite's binding of LLVM. Raises RelaxError that says how to get the right one."""
+    try:
+        llvm = importlib.import_module("llvmlite.binding")
+    except ImportError:
+        raise RelaxError(f"{what} needs llvmlite: {_INSTALL}") from None
+    found, wanted = llvm.llvm_version_info[0], int(llvm_version().partition(".")[0])
+    if found != wanted:
+        raise RelaxError(f"this llvmlite has LLVM {found}, {what} needs LLVM {wanted}'s: {_INSTALL}")
+    return llvm
+
+
+def _parse(llvm: Any, text: str, context: Any) -> Any:
+    try:
+        return llvm.parse_assembly(text, context)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise RelaxError(f"LLVM {llvm_version()} of llvmlite does not understand the code: {reason}") from None
+
+
+def _optimize(llvm: Any, code: Any, machine: Any, opt_level: int) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
+    # As MLIR's engine does.
+    options.loop_interleaving = options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(code, builder)

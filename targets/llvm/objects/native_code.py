@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Native code of a program, unit by unit: found in the cache, made in parallel processes, or made here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ....bindings import execution
+from ....bindings.wheel import bindings_identity
+from ....passes.core.facts import note_code
+from ....runtime.cpu import cpu_identity
+from ....support.processes.pool import Call, process_pool
+from ...core.code_options import CodeOptions
+from ...host.support import define_support, needs_support, unit_text
+from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_code
+from .code_target import CodeTarget
+from .cross_object import load_llvmlite
+from .object_file import check_level
+from .unit_code import unit_object
+from .units import Unit, units_of
+
+_KIND = "kernels"
+#: Objects of the support unit that this process has made or found, by what they depend on.
+_supports: dict[str, bytes] = {}
+# Starting a process takes as long as compiling so many bytes of bytecode.
+_WORTH_A_PROCESS = 50_000
+# More are started when it is known how many units there are.
+_MOST_EARLY = 8
+# Beside LLVM, what code of a unit depends on.
+_MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions, unit_code)
+
+
+def native_code(module: Any, machine: CodeTarget, options: CodeOptions) -> list[bytes]:
+    """The object files of a module in the LLVM dialect, which is taken apart. The same module gives the same bytes.
+
+    Raises RelaxError where the module cannot be compiled, llvmlite is missing, or a process dies.
+    """
+    check_level(options.opt_level)
+    object_file.exported_functions(module)
+    identity = _identity(machine, options.opt_level)
+    if options.one_object:
+        define_support(module)
+    has_unit = needs_support(module)
+    units = units_of(module, split=not options.one_object)
+    making = _Making(units, machine, options, identity)
+    return [*making.run(), *([making.support()] if has_unit else [])]
+
+
+def prepare(jobs: int) -> None:
+    """Starts processes that will make code soon, so that nobody waits for them then."""
+    if jobs > 1:
+        process_pool().prepare(min(jobs, _MOST_EARLY), unit_object.__module__)
+
+
+class _Making:
+    """One program's units on their way to objects."""
+
+    def __init__(self, units: Sequence[Unit], machine: CodeTarget, options: CodeOptions, identity: bytes) -> None:
+        self._units, self._options, self._identity = units, options, identity
+        target = {"triple": machine.triple, "cpu": machine.cpu, "feature_text": machine.feature_text}
+        where = None if machine.is_host else target
+        self._arguments: dict[str, Any] = {"opt_level": options.opt_level, "target": where}
+        self._objects: dict[Unit, bytes] = {}
+
+    def run(self) -> list[bytes]:
+        self._find()
+        missing = [unit for unit in self._units if unit not in self._objects]
+        # The longest first: at the end no process waits for a long one.
+        missing.sort(key=lambda unit: -len(unit.code))
+        if _is_worth_processes(missing, self._options.jobs):
+            self._make_elsewhere(missing)
+        else:
+            self._make_here(missing)
+        return [self._objects[unit] for unit in self._units]
+
+    def support(self) -> bytes:
+        """The object of the functions that are the same in every program, from this process or the cache."""
+        code, cache = unit_text().encode(), self._options.cache
+        key = self._key(Unit("", "", code))
+        kept = None if cache is None else cache.get(_KIND, key)
+        made = kept or _supports.get(key) or unit_object(code, symbol="", **self._arguments)
+        if cache is not None and kept is None:
+            cache.put(_KIND, key, made)
+        _supports[key] = made
+        return made
+
+    def _find(self) -> None:
+        if self._options.cache is None:
+            return
+        for unit in self._units:
+            found = self._options.cache.get(_KIND, self._key(unit))
+            if found is not None:
+                self._have(unit, found, None)
+
+    def _make_here(self, units: Sequence[Unit]) -> None:
+        for unit in units:
+            self._begun(unit)
+            start = time.perf_counter()
+            code = unit_object(unit.code, symbol=unit.symbol, **self._arguments)
+            self._made(unit, code, time.perf_counter() - start)
+
+    def _make_elsewhere(self, units: Sequence[Unit]) -> None:
+        function = f"{unit_object.__module__}:{unit_object.__name__}"
+        calls = [
+            Call(function, unit.code, {"symbol": unit.symbol, **self._arguments}, unit.what, unit.place)
+            for unit in units
+        ]
+        try:
+            process_pool().run(
+                calls,
+                self._options.jobs,
+                lambda index, code, seconds: self._made(units[index], code, seconds),
+                lambda index: self._begun(units[index]),
+            )
+        except OSError:
+            # The system has no processes to give.
+            self._make_here([unit for unit in units if unit not in self._objects])
+
+    def _begun(self, unit: Unit) -> None:
+        for instrument in self._options.instruments:
+            instrument.code_begun(unit.name)
+
+    def _made(self, unit: Unit, code: bytes, seconds: float) -> None:
+        if self._options.cache is not None:
+            self._options.cache.put(_KIND, self._key(unit), code)
+        self._have(unit, code, seconds)
+
+    def _have(self, unit: Unit, code: bytes, seconds: float | None) -> None:
+        self._objects[unit] = code
+        note_code(unit.name, len(code), seconds, cached=seconds is None)
+        for instrument in self._options.instruments:
+            instrument.code_made(unit.name, len(self._objects), len(self._units))
+
+    def _key(self, unit: Unit) -> str:
+        hashed = hashlib.blake2b(self._identity, digest_size=20)
+        hashed.update(f"{unit.symbol}\n".encode())
+        hashed.update(unit.code)
+        return hashed.hexdigest()
+
+
+def _is_worth_processes(units: Sequence[Unit], jobs: int) -> bool:
+    if jobs == 1 or len(units) < 2:
+        return False
+    return process_pool().idle_count() > 1 or sum(len(unit.code) for unit in units) >= _WORTH_A_PROCESS
+
+
+def _identity(machine: CodeTarget, opt_level: int) -> bytes:
+    """All that code depends on beside the unit. Raises RelaxError where llvmlite is needed and missing."""
+    maker: list[Any]
+    if machine.is_host:
+        maker = ["host", cpu_identity()]
+    else:
+        maker = ["llvmlite", list(load_llvmlite().llvm_version_info), machine.cpu, machine.feature_text]
+    return json.dumps([bindings_identity(), _makers(), machine.triple, opt_level, maker]).encode()
+
+
+@lru_cache(maxsize=1)
+def _makers() -> str:
+    hashed = hashlib.blake2b(digest_size=20)
+    for maker in _MAKERS:
+        hashed.update(Path(str(maker.__file__)).read_bytes())
+    return hashed.hexdigest()

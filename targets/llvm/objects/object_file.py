@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Native code of a module in the LLVM dialect, for the machine that this runs on."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ....bindings.execution import compile_module
+from ....bindings.mlir import ir, string_value
+from ....dialects.verification import verify_ir
+from ....support.errors import RelaxError
+from ...host.support import define_support
+
+
+def emit_object(module: Any, opt_level: int = 3) -> bytes:
+    """The object file of a module, position-independent, with the functions that programs share in it.
+
+    The same module gives the same bytes. Other functions that it only declares are found when the object is loaded.
+    Raises RelaxError where it holds anything but the LLVM dialect, or defines no function.
+    """
+    define_support(module)
+    check_compilable(module, opt_level)
+    return object_of_checked(module, opt_level)
+
+
+def object_of_checked(module: Any, opt_level: int) -> bytes:
+    """The object file of a module that is known to be compilable."""
+    defined = exported_functions(module)
+    declared = [_name(function) for function in _functions(module) if not len(function.regions[0].blocks)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "module.o"
+        compile_module(module, opt_level, defined[0], declared, path)
+        return _read(path)
+
+
+def check_compilable(module: Any, opt_level: int) -> None:
+    """Raises RelaxError for what is no native code."""
+    check_level(opt_level)
+    _check_translatable(module.operation)
+    exported_functions(module)
+
+
+def check_level(opt_level: int) -> None:
+    """Raises RelaxError where there is no such level."""
+    if opt_level not in range(4):
+        raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
+
+
+def exported_functions(module: Any) -> list[str]:
+    """The names of the functions that can be called from outside. Raises RelaxError where there are none."""
+    defined = [_name(function) for function in _functions(module) if _is_exported(function)]
+    if not defined:
+        raise RelaxError("the module defines no function that can be called from outside: there is nothing to compile")
+    return defined
+
+
+def _functions(module: Any) -> list[Any]:
+    return [view.operation for view in module.body if view.operation.name == "llvm.func"]
+
+
+def _is_exported(function: Any) -> bool:
+    attributes = function.attributes
+    is_internal = "linkage" in attributes and "internal" in str(attributes["linkage"])
+    return len(function.regions[0].blocks) > 0 and not is_internal
+
+
+def _name(function: Any) -> str:
+    return string_value(function.attributes["sym_name"])
+
+
+def _check_translatable(module: Any) -> None:
+    """The translation to LLVM IR crashes on what it does not know."""
+    foreign: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        known = op.name.startswith("llvm.") or op.name == "builtin.module"
+        if not known:
+            foreign.append(op)
+        return ir.WalkResult.ADVANCE if known else ir.WalkResult.INTERRUPT
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if foreign:
+        raise RelaxError(
+            f"operation '{foreign[0].name}' is not of the LLVM dialect: no native code can be made of it",
+            location=str(foreign[0].location),
+        )
+    verify_ir(module, "the module is invalid: no native code can be made of it")
+
+
+def _read(path: Path) -> bytes:
+    data = path.read_bytes() if path.exists() else b""
+    if not data.startswith(b"\x7fELF"):
+        raise RelaxError("LLVM made no object file of the module")
+    return data

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The pieces in which a program is compiled: the graph's functions with all that they need, and each kernel alone.
+
+Kernels of large programs are compiled each by itself, in parallel, and found again by what is in them: in its unit a
+kernel is called as nothing but its content says, and so are the constants that it reads. What it needs of the graph's
+unit (functions that raise errors, the table of constants) is visible to all units of the program, and to nobody else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....bindings.diagnostics import origins
+from ....bindings.mlir import ir, string_value
+from ....bindings.pass_manager import run_upstream
+from ....dialects.verification import verify_ir
+from ....support.callbacks import enters
+from ....support.errors import RelaxError
+from ...host.passes.host_name_functions import PREFIX, name_in_program
+from .unit_code import KERNEL
+
+#: The symbols of kernels that have units of their own.
+KERNEL_PREFIX = "__relax_kernel."
+_CONSTANT_PREFIX = "__relax_unit_constant."
+# With fewer operations in all, LLVM is done before the pieces are made.
+_LEAST_OPERATIONS = 4000
+_LEAST_KERNELS = 2
+# The attributes that hold the names of functions and globals, by operation.
+_REFERENCES = {"llvm.call": "callee", "llvm.mlir.addressof": "global_name"}
+# Those that a kernel may be named by: what is entangled may call what is not.
+_CALLERS = {**_REFERENCES, "llvm.invoke": "callee", "llvm.dso_local_equivalent": "function_name"}
+# Modules with anything else (flags, aliases, groups of functions) stay whole.
+_DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors", "llvm.mlir.global_dtors"})
+# Operations and attributes that refer to a function in other ways: such a function stays where it is.
+_ENTANGLED = frozenset({"llvm.invoke", "llvm.blocktag", "llvm.blockaddress", "llvm.dso_local_equivalent"})
+_ENTANGLING = ("personality", "comdat", "garbageCollector")
+# The last version without the order of uses, which differs from run to run.
+_BYTECODE_VERSION = 2
+_EXTERNAL = "#llvm.linkage<external>"
+_DEBUG_SCOPE = "#llvm.di_"
+_SHOWN_ORIGINS = 4
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of a program that becomes an object file."""
+
+    #: As the program calls the kernel; empty for the graph's functions.
+    name: str
+    #: The name that the kernel gets in its object file.
+    symbol: str
+    #: MLIR's bytecode, without locations.
+    code: bytes
+    #: Where the kernel comes from: nodes of a model, places in a file.
+    place: str = ""
+
+    @property
+    def what(self) -> str:
+        """For messages."""
+        return f"kernel '{self.name}'" if self.name else "the graph's functions"
+
+
+@dataclass(eq=False)
+class _Function:
+    """A function with a body, and what it refers to in the order of first use."""
+
+    operation: Any
+    count: int = 0
+    references: dict[str, None] = field(default_factory=dict)
+    #: The operations in it that name functions.
+    callers: list[Any] = field(default_factory=list)
+    is_entangled: bool = False
+
+    @property
+    def name(self) -> str:
+        return _name(self.operation)
+
+
+@enters
+def units_of(module: Any, *, split: bool = True) -> list[Unit]:
+    """Takes a module of the LLVM dialect apart. Whether it is split follows from the module alone.
+
+    Raises RelaxError where something else than the LLVM dialect is in it.
+    """
+    operations = [view.operation for view in module.body]
+    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and _has_body(each)]
+    _check(module, operations)
+    names = {function.name: name_in_program(function.operation) for function in functions}
+    places = {function.name: _place(function.operation.location) for function in functions}
+    if not any(_DEBUG_SCOPE in str(function.operation.location) for function in functions):
+        run_upstream(module.operation, ["strip-debuginfo"], verify=False)
+    kernels = _kernels(functions) if split and all(each.name in _DIVISIBLE for each in operations) else []
+    if not kernels:
+        return [Unit("", "", bytecode(module))]
+    splitter = _Splitter(module, operations, functions)
+    units: dict[str, Unit] = {}
+    for kernel in kernels:
+        unit = splitter.take(kernel, names[kernel.name], places[kernel.name])
+        units.setdefault(unit.symbol, unit)
+    return [splitter.rest(), *units.values()]
+
+
+def _check(module: Any, operations: Iterable[Any]) -> None:
+    """The translation to LLVM IR crashes on what it does not know; inside of functions _surveyed looks."""
+    for op in operations:
+        if not op.name.startswith("llvm."):
+            raise _foreign(op)
+    verify_ir(module.operation, "the module is invalid: no native code can be made of it")
+
+
+def _foreign(op: Any) -> RelaxError:
+    text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
+    return RelaxError(text, location=str(op.location))
+
+
+def _surveyed(operation: Any) -> _Function:
+    function = _Function(operation, is_entangled=any(name in operation.attributes for name in _ENTANGLING))
+    foreign: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        name = op.name
+        function.count += 1
+        if name in _CALLERS:
+            function.callers.append(op)
+        if name in _REFERENCES:
+            if _REFERENCES[name] in op.attributes:
+                function.references[str(op.attributes[_REFERENCES[name]].value)] = None
+        elif name in _ENTANGLED:
+            function.is_entangled = True
+        elif not name.startswith("llvm."):
+            foreign.append(op)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    if foreign:
+        raise _foreign(foreign[0])
+    return function
+
+
+def _kernels(functions: Sequence[_Function]) -> list[_Function]:
+    """The program's own functions that call no other of them; none where splitting is not worth it."""
+    own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
+    kernels = [
+        function
+        for function in own.values()
+        if _is_internal(function.operation) and not function.is_entangled and own.keys().isdisjoint(function.references)
+    ]
+    is_large = sum(function.count for function in functions) >= _LEAST_OPERATIONS
+    return kernels if is_large and len(kernels) >= _LEAST_KERNELS else []
+
+
+class _Splitter:
+    """Moves kernels out of a module; what remains is the graph's unit."""
+
+    def __init__(self, module: Any, operations: Sequence[Any], functions: Sequence[_Function]) -> None:
+        self._module = module
+        self._functions = functions
+        self._symbols = {_name(each): each for each in operations if "sym_name" in each.attributes}
+        self._copied: set[str] = set()
+        self._kernels: dict[str, str] = {}
+        self._taken: set[_Function] = set()
+
+    def take(self, kernel: _Function, name: str, place: str) -> Unit:
+        """The unit of a kernel, which leaves the module."""
+        function, old = kernel.operation, kernel.name
+        with self._module.context, ir.Location.unknown():
+            unit = ir.Module.create()
+            for attribute in _attributes(self._module.operation):
+                unit.operation.attributes[attribute.name] = attribute.attr
+            for before, after in self._add_references(unit, kernel.references).items():
+                ir.SymbolTable.replace_all_symbol_uses(before, after, function)
+            function.detach_from_parent()
+            unit.body.append(function)
+            _show(function)
+            function.attributes["sym_name"] = ir.StringAttr.get(KERNEL)
+            code = bytecode(unit)
+            # The readable part is in the hash: equal kernels of two names are two units, and each symbol one.
+            readable = re.sub(r"_\d+$", "", name)
+            symbol = f"{KERNEL_PREFIX}{readable}.{hashlib.blake2b(code, digest_size=12).hexdigest()}"
+            self._declare(function, symbol)
+        self._kernels[old] = symbol
+        self._taken.add(kernel)
+        return Unit(name, symbol, code, place)
+
+    def rest(self) -> Unit:
+        """The unit of what no kernel has taken, without the constants that only kernels read."""
+        # Each replacement by upstream's function would look at the whole graph, for each kernel.
+        rest = [each for each in self._functions if each not in self._taken]
+        for op in [op for function in rest for op in function.callers]:
+            held = _CALLERS[op.name]
+            callee = str(op.attributes[held].value) if held in op.attributes else ""
+            if callee in self._kernels:
+                op.attributes[held] = ir.FlatSymbolRefAttr.get(self._kernels[callee], self._module.context)
+        globals_ = [view.operation for view in self._module.body if view.operation.name != "llvm.func"]
+        used = {name for function in rest for name in function.references}
+        used.update(name for each in globals_ for name in _referred(each))
+        for name in sorted(self._copied - used):
+            self._symbols[name].erase()
+        return Unit("", "", bytecode(self._module))
+
+    def _add_references(self, unit: Any, names: Iterable[str]) -> dict[str, str]:
+        """Puts copies of constants and declarations of all else into a unit; the constants' new names."""
+        renamed: dict[str, str] = {}
+        with ir.InsertionPoint(unit.body):
+            for name in names:
+                op = self._symbols[name]
+                if _is_copyable(op):
+                    renamed[name] = f"{_CONSTANT_PREFIX}{len(renamed)}"
+                    op.clone().attributes["sym_name"] = ir.StringAttr.get(renamed[name])
+                    self._copied.add(name)
+                    continue
+                if _is_internal(op):
+                    _show(op)
+                _declaration(op)
+        return renamed
+
+    def _declare(self, function: Any, symbol: str) -> None:
+        if symbol in self._symbols:
+            return
+        with ir.InsertionPoint.at_block_begin(self._module.body):
+            declared = _declaration(function)
+            declared.attributes["sym_name"] = ir.StringAttr.get(symbol)
+        self._symbols[symbol] = declared
+
+
+def _referred(operation: Any) -> Iterator[str]:
+    """What an operation of the module refers to."""
+    if operation.name == "llvm.mlir.global" and not _has_body(operation):
+        return
+    found: list[str] = []
+
+    def visit(op: Any) -> Any:
+        if op.name in _REFERENCES and _REFERENCES[op.name] in op.attributes:
+            found.append(str(op.attributes[_REFERENCES[op.name]].value))
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    yield from found
+
+
+def _declaration(op: Any) -> Any:
+    """A declaration of a function or a global, where the insertion point is."""
+    attributes = {attribute.name: attribute.attr for attribute in _attributes(op)}
+    for name in ("value", "dso_local", "alignment", "section", "unnamed_addr"):
+        attributes.pop(name, None)
+    attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
+    return ir.Operation.create(op.name, attributes=attributes, regions=1)
+
+
+def _attributes(op: Any) -> list[Any]:
+    return [op.attributes[index] for index in range(len(op.attributes))]
+
+
+def _show(op: Any) -> None:
+    """Makes a function or global visible to the other units of the program, and to nobody else."""
+    op.attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
+    # 1: hidden. Code then needs no detour to reach it.
+    op.attributes["visibility_"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 1)
+
+
+def _is_copyable(op: Any) -> bool:
+    """Whether nobody can tell a copy of a global from it: it never changes, and refers to nothing."""
+    return (
+        op.name == "llvm.mlir.global"
+        and "constant" in op.attributes
+        and "value" in op.attributes
+        and _is_internal(op)
+        and not any(name in op.attributes for name in (*_ENTANGLING, "section", "thread_local_"))
+    )
+
+
+def _is_internal(op: Any) -> bool:
+    linkage = str(op.attributes["linkage"]) if "linkage" in op.attributes else ""
+    return "internal" in linkage or "private" in linkage
+
+
+def _has_body(op: Any) -> bool:
+    return len(op.regions[0].blocks) > 0
+
+
+def _name(op: Any) -> str:
+    return string_value(op.attributes["sym_name"])
+
+
+def _place(location: Any) -> str:
+    names = [f'"{origin.name}"' if origin.operator else origin.name for origin in origins(location)]
+    more = f" and {len(names) - _SHOWN_ORIGINS} more" if len(names) > _SHOWN_ORIGINS else ""
+    return ", ".join(names[:_SHOWN_ORIGINS]) + more
+
+
+def bytecode(module: Any) -> bytes:
+    stream = io.BytesIO()
+    module.operation.write_bytecode(stream, _BYTECODE_VERSION)
+    return stream.getvalue()

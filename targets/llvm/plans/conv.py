@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions: a piece of an output row, for several output channels, stays in registers."""
+
+from __future__ import annotations
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_body import widest_bits
+from ...core.machine import Machine
+from .elementwise import fitting_lanes, fitting_tile
+from .matmul import check_contraction, row_loop, row_tile
+from .reduction import outer_loops, reduction_order, vector_across
+
+#: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
+_COLUMNS, _COLUMNS_OF_ANY_ROW = 4, 2
+_ROWS = 2
+
+
+def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
+    check_contraction(op)
+    vector = vector_across(op)
+    if vector is None:
+        raise Decline("the output's last loop does not run through the input's neighbours")
+    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    columns = fitting_tile(_COLUMNS_OF_ANY_ROW if op.sizes[vector] is None else _COLUMNS, lanes, op.sizes[vector])
+    tile = {vector: columns}
+    channels = row_loop(op, vector)
+    # An output row's part of the input serves all channels before the next row's turn. With a filter for each
+    # channel there is nothing to share; two rows at a time keep the adders busy.
+    last = [channels] if channels is not None else [dim for dim in outer_loops(op) if dim != vector][-1:]
+    for dim in last:
+        most = row_tile(machine, columns, op.sizes[dim])
+        tile[dim] = most if channels is not None else min(most, _ROWS)
+    outer = [dim for dim in outer_loops(op) if dim not in (vector, *last)]
+    # Where vectors run the data lie side by side whatever tap is next, but single elements of the filter do not.
+    filters = [operand for operand in range(op.input_count) if not op.uses(operand, vector)]
+    return Plan((*outer, vector, *last, *reduction_order(op, filters)), len(op.reductions), vector, lanes, tile)

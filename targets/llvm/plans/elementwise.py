@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations without reductions: vectors along the output's last dimension."""
+
+from __future__ import annotations
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_access import is_lanewise, is_transposed
+from ....passes.schedule.vector_body import widest_bits
+from ...core.machine import Machine
+
+#: Vectors in one step, for bodies of at most so many operations: short ones would be loop overhead mostly.
+_TILES = ((8, 4), (24, 2))
+#: Lanes that are fetched one by one are code, each of them.
+MOST_LANES_ONE_BY_ONE = 16
+#: Larger squares have no room in registers.
+_LONGEST_SQUARE = 16
+
+
+def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
+    if op.reductions:
+        raise Decline("it reduces")
+    vector = output_vector(op)
+    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    square = _square(op, vector)
+    if square is not None:
+        return _in_squares(op, vector, square, lanes)
+    length = len(list(op.block.operations))
+    tile = next((tile for limit, tile in _TILES if length <= limit), 1)
+    if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
+        tile, lanes = 1, min(lanes, MOST_LANES_ONE_BY_ONE)
+    return Plan(output_order(op, vector), 0, vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+
+
+def _square(op: StructuredOp, vector: int) -> int | None:
+    """The loop along which all inputs that are far apart along the vectors lie side by side, if there is one."""
+    across = [operand for operand in range(op.input_count) if is_lanewise(op, vector, operand)]
+    dims = {op.last_dim(operand) for operand in across}
+    square = dims.pop() if len(dims) == 1 else None
+    return square if square is not None and all(is_transposed(op, vector, each, square) for each in across) else None
+
+
+def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
+    """Transposes squares in registers: rows are read, columns are written."""
+    lanes = min(lanes, _LONGEST_SQUARE)
+    outer = [dim for dim in output_order(op, vector) if dim not in (vector, square)]
+    return Plan((*outer, vector, square), 0, vector, lanes, {square: lanes}, square=square)
+
+
+def output_vector(op: StructuredOp) -> int:
+    """The loop along which all outputs' elements lie side by side."""
+    dims = {op.last_dim(op.output_start + output) for output in range(len(op.outputs))}
+    if len(dims) != 1:
+        raise Decline("its outputs differ in the order of their elements")
+    (dim,) = dims
+    if dim is None:
+        raise Decline("its output is a single element")
+    return dim
+
+
+def output_order(op: StructuredOp, vector: int) -> tuple[int, ...]:
+    """The parallel loops as the first output's elements lie in memory, the vectors last."""
+    axes = [index.dim for index in op.output_accesses[0] if index.dim is not None]
+    outer = [dim for dim in axes if dim != vector]
+    return (*(dim for dim in op.parallels if dim not in axes), *outer, vector)
+
+
+def fitting_lanes(lanes: int, size: int | None) -> int:
+    """No more lanes than a loop has points, but for a power of two."""
+    while size is not None and lanes > 1 and lanes // 2 >= size:
+        lanes //= 2
+    return lanes
+
+
+def fitting_tile(tile: int, lanes: int, size: int | None) -> int:
+    """No more vectors than a loop has."""
+    return tile if size is None else max(1, min(tile, -(-size // lanes)))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of matrices: a tile of the result stays in registers while the reduction runs."""
+
+from __future__ import annotations
+
+from ....bindings.mlir import ir
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.combiner import combiners
+from ....passes.schedule.fitting import check_reads_outputs
+from ....passes.schedule.plan import Panel, Plan
+from ....passes.schedule.vector_body import widest_bits
+from ...core.machine import Machine
+from .elementwise import fitting_lanes, fitting_tile
+from .reduction import outer_loops, reduction_order, vector_across, vector_along
+
+_COLUMNS = 4  # vectors
+_STEPS_OF_ONE_ROW = 8
+#: So many rows and less do not make up for a copy of the other matrix.
+_FEW_ROWS = 16
+#: Steps of a reduction in one go, so that a panel of four vectors stays in a core's own cache.
+_LONGEST_PANEL, _PANEL = 1024, 512
+
+
+def check_contraction(op: StructuredOp) -> None:
+    """Raises Decline where the body is no sum of products of two inputs' elements."""
+    if not op.reductions:
+        raise Decline("it reduces nothing")
+    check_reads_outputs(op)
+    (combiner, *more) = combiners(op)
+    if more or combiner.operation.name not in ("arith.addf", "arith.addi"):
+        raise Decline("it is no sum")
+    factors = [value.owner for value in combiner.operation.operands if not isinstance(value.owner, ir.Block)]
+    if not any(owner.operation.name in ("arith.mulf", "arith.muli") for owner in factors):
+        raise Decline("it is no sum of products")
+    if sum(bool(op.accesses[operand]) for operand in range(op.input_count)) < 2:
+        raise Decline("it is no sum of products of two inputs")
+
+
+def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
+    check_contraction(op)
+    if any(len(index.factors) > 1 for access in op.accesses for index in access):
+        raise Decline("its indices are sums")
+    vector = vector_across(op)
+    if vector is not None:
+        return _across(op, vector, machine)
+    vector = vector_along(op)
+    if vector is None:
+        raise Decline("no loop has the inputs' elements side by side")
+    return _along(op, vector, machine)
+
+
+def _across(op: StructuredOp, vector: int, machine: Machine) -> Plan:
+    """Vectors are columns of the result: rows of the second matrix, times one element each of the first."""
+    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    columns = fitting_tile(_COLUMNS, lanes, op.sizes[vector])
+    rows = row_loop(op, vector)
+    if rows is None:
+        return _one_row(op, vector, lanes, columns)
+    tile = {vector: columns, rows: row_tile(machine, columns, op.sizes[rows])}
+    # The columns' part of the second matrix serves all rows before the next columns' turn.
+    outer = [dim for dim in outer_loops(op) if dim not in (vector, rows)]
+    order = (*outer, vector, rows, *reduction_order(op))
+    panel = _panel(op, vector, rows, lanes * columns)
+    is_cut = panel is not None and op.sizes[panel.dim] != panel.length
+    blocks = ((panel.dim, panel.length),) if panel is not None and is_cut else ()
+    return Plan(order, len(op.reductions), vector, lanes, tile, blocks, panel=panel)
+
+
+def _panel(op: StructuredOp, vector: int, rows: int, width: int) -> Panel | None:
+    """Columns of a wide matrix lie too far apart for the cache: where many rows use them they are copied first."""
+    reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
+    with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
+    if len(reductions) != 1 or len(with_vectors) != 1 or not op.is_contiguous(with_vectors[0], vector):
+        return None
+    (dim,) = reductions
+    steps = op.sizes[dim]
+    is_worth_it = _is_over(op.sizes[rows], _FEW_ROWS) and _is_over(op.sizes[vector], width) and _is_over(steps, 0)
+    if not is_worth_it or not op.uses(with_vectors[0], dim):
+        return None
+    return Panel(with_vectors[0], dim, steps if steps is not None and steps <= _LONGEST_PANEL else _PANEL)
+
+
+def _is_over(size: int | None, limit: int) -> bool:
+    return size is None or size > limit
+
+
+def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:
+    """A row times a matrix: the matrix is read once, several rows of it at a time, the result stays in the cache."""
+    outer = [dim for dim in outer_loops(op) if dim != vector]
+    *others, innermost = reduction_order(op)
+    tile = {vector: columns, innermost: _STEPS_OF_ONE_ROW}
+    return Plan((*outer, *others, innermost, vector), 0, vector, lanes, tile)
+
+
+def _along(op: StructuredOp, vector: int, machine: Machine) -> Plan:
+    """Vectors run along the reduction: both matrices have it as their last dimension."""
+    lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
+    outer = outer_loops(op)
+    wide = [dim for dim in outer if op.sizes[dim] != 1][-2:]
+    if not wide:
+        raise Decline("its result is a single element")
+    accumulators = machine.registers // 2
+    counts = (accumulators // 2,) if len(wide) == 1 else (accumulators // 4, 4)
+    tile = {dim: _at_most(count, op.sizes[dim]) for dim, count in zip(wide, counts, strict=True)}
+    outer = [*(dim for dim in outer if dim not in wide), *reversed(wide)]
+    order = (*outer, *(dim for dim in reduction_order(op) if dim != vector), vector)
+    return Plan(order, len(op.reductions), vector, lanes, tile)
+
+
+def _at_most(count: int, size: int | None) -> int:
+    return count if size is None else max(min(count, size), 1)
+
+
+def row_loop(op: StructuredOp, vector: int) -> int | None:
+    """The loop whose points share what is read as vectors: the rows of a product, a convolution's channels."""
+    with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
+    loops = [
+        dim
+        for dim in outer_loops(op)
+        if dim != vector and op.sizes[dim] != 1 and not any(op.uses(operand, dim) for operand in with_vectors)
+    ]
+    return loops[-1] if loops else None
+
+
+def row_tile(machine: Machine, columns: int, size: int | None) -> int:
+    """As many rows as there are registers for; rather one less, if that divides the size."""
+    most = max((machine.registers * 3 // 4) // columns, 1)
+    if size is None:
+        return most
+    most = max(min(most, size), 1)
+    return next((rows for rows in (most, most - 1) if rows and size % rows == 0), most)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions: vectors across neighbouring outputs where the input has them side by side, else partial results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....bindings.rewriting import Decline
+from ....emit.structured import StructuredOp
+from ....passes.schedule.combiner import combiners
+from ....passes.schedule.fitting import check_reads_outputs
+from ....passes.schedule.plan import Plan
+from ....passes.schedule.vector_access import is_lanewise
+from ....passes.schedule.vector_body import runs_on_whole_vectors, widest_bits
+from ...core.machine import Machine
+from .elementwise import (
+    MOST_LANES_ONE_BY_ONE,
+    fitting_lanes,
+    fitting_tile,
+    output_order,
+    output_vector,
+)
+
+#: Vectors whose sums are in flight at a time: an addition takes several cycles, two can start in each.
+_IN_FLIGHT = 4
+#: From how many steps on a reduction is worth more than one pass over its results, and how many one pass takes.
+_LONG, _ROWS, _COLUMNS = 32, 8, 2
+
+
+def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
+    if not op.reductions:
+        raise Decline("it reduces nothing")
+    check_reads_outputs(op)
+    bits = widest_bits(op)
+    across = vector_across(op)
+    if across is not None:
+        return _across(op, across, machine.lanes(bits))
+    along = vector_along(op)
+    if along is not None:
+        return _along(op, along, machine.lanes(bits))
+    # Elements far apart are fetched one by one; what is computed with them still is vectors.
+    return _across(op, output_vector(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
+
+
+def vector_across(op: StructuredOp) -> int | None:
+    """The outputs' last loop, if an input has its elements side by side there and none has them far apart."""
+    try:
+        vector = output_vector(op)
+    except Decline:
+        return None
+    inputs = range(op.input_count)
+    is_used = any(op.is_contiguous(operand, vector, factor) for operand in inputs for factor in (1, 2))
+    return vector if is_used and not _is_scattered(op, vector, range(len(op.operands))) else None
+
+
+def vector_along(op: StructuredOp) -> int | None:
+    """A reduction along which the inputs' elements lie side by side, if its order is free."""
+    try:
+        combiners(op)
+    except Decline:
+        return None
+    if runs_on_whole_vectors(op):
+        return None
+    inputs = range(op.input_count)
+    for dim in sorted(op.reductions, reverse=True):
+        is_used = any(op.is_contiguous(operand, dim) for operand in inputs)
+        if is_used and op.sizes[dim] != 1 and not _is_scattered(op, dim, inputs):
+            return dim
+    return None
+
+
+def _is_scattered(op: StructuredOp, dim: int, operands: Iterable[int]) -> bool:
+    return any(is_lanewise(op, dim, operand) for operand in operands)
+
+
+def _across(op: StructuredOp, vector: int, lanes: int, tile: int = _IN_FLIGHT) -> Plan:
+    lanes = fitting_lanes(lanes, op.sizes[vector])
+    *others, innermost = reduction_order(op)
+    if tile > 1 and _is_long(op.sizes[innermost], _LONG) and _is_long(op.sizes[vector], lanes * tile):
+        # Whole rows, some at a time, are put to results in the cache: columns would be read with a stride.
+        outer = output_order(op, vector)[:-1]
+        order = (*outer, *others, innermost, vector)
+        return Plan(order, 0, vector, lanes, {innermost: _ROWS, vector: _COLUMNS})
+    order = (*output_order(op, vector), *reduction_order(op))
+    return Plan(order, len(op.reductions), vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
+
+
+def _is_long(size: int | None, limit: int) -> bool:
+    return size is None or size > limit
+
+
+def _along(op: StructuredOp, vector: int, lanes: int) -> Plan:
+    lanes = fitting_lanes(lanes, op.sizes[vector])
+    order = (*outer_loops(op), *(dim for dim in reduction_order(op) if dim != vector), vector)
+    return Plan(order, len(op.reductions), vector, lanes, {vector: partial_results(lanes, op.sizes[vector])})
+
+
+def outer_loops(op: StructuredOp) -> list[int]:
+    """The parallel loops as the first output's elements lie in memory."""
+    axes = [index.dim for index in op.output_accesses[0] if index.dim is not None]
+    return [*(dim for dim in op.parallels if dim not in axes), *axes]
+
+
+def partial_results(lanes: int, size: int | None) -> int:
+    """How many accumulators one element gets: a power of two, as they become one in pairs."""
+    tile = _IN_FLIGHT
+    while size is not None and tile > 1 and tile * lanes > size:
+        tile //= 2
+    return tile
+
+
+def reduction_order(op: StructuredOp, operands: Iterable[int] | None = None) -> list[int]:
+    """The reductions as the first of the inputs that has them all lies in memory, so that it is read in order."""
+    for operand in range(op.input_count) if operands is None else operands:
+        dims = [dim for index in op.accesses[operand] for dim, _ in index.factors if dim in op.reductions]
+        if set(dims) == {dim for dim in op.reductions if op.sizes[dim] != 1}:
+            return [*(dim for dim in sorted(op.reductions) if dim not in dims), *dict.fromkeys(dims)]
+    return sorted(op.reductions)

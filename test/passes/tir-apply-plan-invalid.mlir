@@ -1,0 +1,326 @@
+// Plans that are no plans, and those that fit neither their operation nor the machine.
+
+// RUN: relax-opt %s --tir-apply-plan=target=llvm{vector-bytes=32} --split-input-file --verify-diagnostics
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{attribute 'tir.plan' must be a string, got 3 : i64}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = 3 : i64} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order; vector 0 x 4": column 6: expected a loop, got ';'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order; vector 0 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order 0 1": column 10: expected a clause 'vector', got the end}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order 0 0; vector 0 x 4": column 9: expected each loop once, and loop 0 stands before, got '0'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 0; vector 0 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order 0 1; vektor 1 x 4": column 12: expected one of carried, vector, tile, blocks, square, panel, rule; did you mean 'vector'?, got 'vektor'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vektor 1 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order 0 1; vector 2 x 4": column 19: expected a loop of the order (0, 1), got '2'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 2 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order (0 1); vector 1 x 4": column 21: expected a loop of the order (0), got '1'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order (0 1); vector 1 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 0": column 23: expected a number of lanes, at least 1, got '0'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 0"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; tile 0: 2, 0: 3": column 37: expected each loop once, got '0'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 4; tile 0: 2, 0: 3"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; vector 0 x 4": column 26: expected no second 'vector', got 'vector'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 4; vector 0 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{tir.plan "epilogue of 0 now": column 15: expected the end, got 'now'}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "epilogue of 0 now"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; vector 1 x 4" does not fit the operation: it has no loop 2, only 0, 1}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1 2; vector 1 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1; vector 1 x 4" does not fit the operation: loop 0 is not in the order}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 1; vector 1 x 4"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 16" does not fit the operation: 16 lanes of 32 bits are more than a vector of 32 bytes has room for}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 16"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 3" does not fit the operation: 3 lanes are no power of two}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 3"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order (1 0); vector 1 x 8" does not fit the operation: loops 1 and 0 cannot be one: 1 and 0 are not neighbours everywhere}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order (1 0); vector 1 x 8"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; carried 1; vector 1 x 8" does not fit the operation: the last 1 loops of the order are not all reductions}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; carried 1; vector 1 x 8"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 8; tile 0: 100, 1: 6" does not fit the operation: a step of 600 points is more code than it is worth: 512 at most}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 8; tile 0: 100, 1: 6"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 8; square 0" does not fit the operation: squares need 8 points, as many as lanes, of a loop that is no reduction}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 8; square 0"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 8; panel 0 along 0: 6" does not fit the operation: panels need a reduction inside of the vectors' loop}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 8; panel 0 along 0: 6"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "start" does not fit the operation: no reduction that keeps its results in registers starts from it}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "start"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "epilogue of 0" does not fit the operation: operand 0 is no reduction's result that is used here only}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "epilogue of 0"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.negf %a : f32
+      linalg.yield %c : f32
+  } -> tensor<6x24xf32>
+  return %0 : tensor<6x24xf32>
+}
+
+// -----
+
+func.func @sum(%x: tensor<6x24xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @sum: tir.plan "order 0 1; vector 1 x 8" does not fit the operation: vectors along a reduction have to be carried}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 8"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.addf %a, %old : f32
+      linalg.yield %c : f32
+  } -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @sum(%x: tensor<6x24xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @sum: tir.plan "order 0 1; carried 1; vector 1 x 8; tile 1: 3" does not fit the operation: 3 partial results are no power of two}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6xf32>) attrs = {tir.plan = "order 0 1; carried 1; vector 1 x 8; tile 1: 3"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.addf %a, %old : f32
+      linalg.yield %c : f32
+  } -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @sum(%x: tensor<6x24xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @sum: tir.plan "order 0 1; carried 3; vector 1 x 8" does not fit the operation: 3 loops cannot be carried, it has 2}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<6x24xf32>) outs(%out : tensor<6xf32>) attrs = {tir.plan = "order 0 1; carried 3; vector 1 x 8"} {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.addf %a, %old : f32
+      linalg.yield %c : f32
+  } -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bugs of converters and evaluators are told as bugs, models that break rules as such: in one RelaxError."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+from onnx import TensorProto, helper
+from relax_mlir.frontends.onnx import registry
+from relax_mlir.frontends.onnx.shapes import evaluators
+from test_bad_models import message, model, node, tensor_info
+
+import relax_mlir as rx
+
+
+def _break(monkeypatch: pytest.MonkeyPatch, op: str, raised: type[BaseException] = KeyError) -> None:
+    """The operator's converter raises what it does not mean to."""
+
+    def broken(node: Any) -> Any:
+        raise raised("surprise")
+
+    registry.load_families()
+    monkeypatch.setitem(registry._CONVERTERS, ("", op), {1: registry.Converter("", op, 1, broken, "here")})
+
+
+def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is wrong with the node it is told as what it is, a bug; the traceback can be reached."""
+    _break(monkeypatch, "Abs")
+    with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
+        rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
+    told = r"internal error at onnx/test_problems.py:\d+: KeyError: 'surprise'; inputs: 'x' f32 \[2, 3\]"
+    assert re.search(told, str(caught.value))
+    assert isinstance(caught.value.__cause__, KeyError) and caught.value.__cause__.__traceback__ is not None
+
+
+@pytest.mark.parametrize("raised", [TypeError, AssertionError, RuntimeError, ZeroDivisionError, NotImplementedError])
+def test_a_bug_is_never_the_model_s_fault(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is raised, and also where ONNX would refuse the node."""
+    _break(monkeypatch, "MatMul", raised)
+    text = message(model([node("MatMul", "x x")]))
+    assert "MatMul" in text and f"internal error at onnx/test_problems.py:23: {raised.__name__}: surprise" in text
+    assert "this is a bug of the converter, not of the model: please report it" in text
+
+
+def test_memory_that_is_not_there_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, "Abs", MemoryError)
+    with pytest.raises(MemoryError):
+        rx.from_onnx(model([node("Abs")]))
+
+
+def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its graphs use of the graph around is known to ONNX's checks, too."""
+    _break(monkeypatch, "If")
+    branches = [
+        helper.make_graph([node(op, "x", op)], op, [], [helper.make_empty_tensor_value_info(op)])
+        for op in ("Neg", "Abs")
+    ]
+    chosen = node("If", "c", then_branch=branches[0], else_branch=branches[1])
+    inputs = [tensor_info("x"), tensor_info("c", (), TensorProto.BOOL)]
+    assert "internal error at onnx/test_problems.py" in message(model([chosen], inputs))
+
+
+@pytest.mark.parametrize("raised", [IndexError, TypeError, ValueError])
+def test_a_bug_of_an_evaluator(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not hide behind the operator's converter, which would compute the elements in each call."""
+
+    def broken(node: Any) -> Any:
+        raise raised("surprise")
+
+    monkeypatch.setitem(evaluators._EVALUATORS, "Shape", broken)
+    assert "internal error at onnx/test_problems.py" in message(model([node("Shape")]))
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "reason"),
+    [
+        ("RandomNormal", {"shape": [2], "seed": math.nan}, "attribute 'seed' must be a finite number, got nan"),
+        ("RandomNormal", {"shape": [2], "scale": -1.0}, "attribute 'scale' must be 0 or more, got -1.0"),
+        ("RandomUniform", {"shape": [2], "high": math.inf}, "attribute 'high' must be a finite number, got inf"),
+        ("Multinomial", {"sample_size": -1}, "must draw 0 or more samples (not -1) for each row"),
+    ],
+)
+def test_random_numbers_that_cannot_be_drawn(op: str, attributes: dict[str, Any], reason: str) -> None:
+    assert reason in message(model([node(op, "x" if op == "Multinomial" else "", **attributes)]))
+
+
+def test_operators_that_refuse_their_operands() -> None:
+    """What a node becomes does not say what was asked: the node's own inputs do."""
+    names = {"a": (2, 4), "sa": (), "za": (), "b": (5, 3), "sb": (), "zb": ()}
+    floats = {"sa", "sb"}
+    infos = [tensor_info(each, shape, 1 if each in floats else TensorProto.UINT8) for each, shape in names.items()]
+    product = node("QGemm", " ".join(names), domain="com.microsoft")
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    text = message(model([product], infos, opset_imports=opsets))
+    assert (
+        "columns on the right 5; the node's inputs: 'a' ui8 [2, 4], 'sa' f32 [], 'za' ui8 [], 'b' ui8 [5, 3]," in text
+    )

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules for plans as a plug-in point: a target's own are tried first, for each operation, and are refused when unclear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from compiling import array, floats, module_with
+from relax_mlir.passes.schedule import rules
+from relax_mlir.passes.schedule.rules import plan_rules
+
+import relax_mlir as rx
+from relax_mlir import relax
+
+
+@pytest.fixture(autouse=True)
+def _forgotten(monkeypatch: Any) -> Iterator[None]:
+    """What a test registers is forgotten; llvm's own are there."""
+    rx.register_target(rx.Target("plannpu", parents=("llvm",)))
+    plan_rules("plannpu")
+    monkeypatch.setattr(rules, "_RULES", {target: dict(own) for target, own in rules._RULES.items()})
+    yield
+
+
+def _module() -> rx.Module:
+    return module_with([rx.tensor((6, 40))], lambda x: relax.nn.softmax(relax.exp(x)))
+
+
+def _plans(target: str) -> str:
+    return str(rx.lower(_module(), target, pipeline=rx.stages(target).until("plan")))
+
+
+def test_llvms_rules_in_their_order() -> None:
+    assert [rule.name for rule in plan_rules("llvm")] == ["matmul", "conv", "reduction", "elementwise"]
+    assert plan_rules("default") == []
+
+
+def test_a_targets_own_comes_first_and_may_decline() -> None:
+    seen = []
+
+    @rx.register_plan("plannpu")
+    def plan_narrow(op: Any, machine: Any) -> rx.Plan:
+        seen.append(machine.vector_bytes)
+        if op.reductions:
+            raise rx.Decline("it reduces")
+        return rx.Plan(tuple(op.dims), 0, op.dims[-1], 2)
+
+    assert [rule.name for rule in plan_rules("plannpu")][:2] == ["narrow", "matmul"]
+    text = _plans("plannpu{vector-bytes=16}")
+    assert "x 2; rule narrow" in text and "rule reduction" in text and "rule elementwise" not in text
+    assert set(seen) == {16}
+    assert "rule narrow" not in _plans("llvm")
+    x = floats(6, 40)
+    plain, own = (array(rx.compile(_module(), target)["main"](x)) for target in ("llvm", "plannpu"))
+    assert abs(plain - own).max() < 1e-6
+
+
+def test_what_a_rule_makes_is_checked_when_it_is_applied() -> None:
+    @rx.register_plan("plannpu")
+    def plan_wide(op: Any, machine: Any) -> rx.Plan:
+        return rx.Plan(tuple(op.dims), 0, op.dims[-1], 4096)
+
+    with pytest.raises(rx.RelaxError, match="4096 lanes of 32 bits are more than a vector of 16 bytes has room for"):
+        rx.lower(_module(), "plannpu{vector-bytes=16}")
+
+
+def test_a_second_rule_of_a_name_is_refused() -> None:
+    def plan_matmul(op: Any, machine: Any) -> rx.Plan:
+        raise rx.Decline("never")
+
+    with pytest.raises(rx.RelaxError, match="target 'llvm' has a plan rule 'matmul' already: .*matmul.py"):
+        rx.register_plan("llvm")(plan_matmul)
+    with pytest.raises(rx.RelaxError, match="unknown target 'lvm'"):
+        rx.register_plan("lvm")(plan_matmul)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Counts how many of the project's files three walks pass through, and the calls from one file into another.
+
+The figures stand in docs/architecture.md. All is done once before, so that nothing is imported or parsed meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import onnx
+
+import relax_mlir as rx
+
+ROOT = str(Path(rx.__file__).resolve().parents[1])
+
+
+def walk(work: Callable[[], Any]) -> tuple[int, int]:
+    """The files that ran, and the calls between them."""
+    files, moves = set[str](), 0
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        nonlocal moves
+        if event != "call" or not (file := _own_file(frame)):
+            return
+        files.add(file)
+        caller = frame.f_back
+        while caller is not None and not _own_file(caller):
+            caller = caller.f_back
+        moves += caller is not None and _own_file(caller) not in ("", file)
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return len(files), moves
+
+
+def _own_file(frame: Any) -> str:
+    file: str = frame.f_code.co_filename
+    return file if file.startswith(ROOT) and "/.venv/" not in file and file != __file__ else ""
+
+
+def convolution() -> Any:
+    helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
+    weights = onnx.numpy_helper.from_array(numpy.ones((4, 3, 3, 3), "float32"), "w")
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    inputs = [helper.make_tensor_value_info("x", float32, [1, 3, 8, 8])]
+    outputs = [helper.make_tensor_value_info("y", float32, [1, 4, 8, 8])]
+    graph = helper.make_graph([node], "graph", inputs, outputs, [weights])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def model_to_call() -> None:
+    rx.compile(rx.from_onnx(MODEL), cache=False)["main"](numpy.ones((1, 3, 8, 8), "float32"))
+
+
+def exponential() -> rx.Module:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4,))]) as f:
+        f.returns(rx.relax.exp(*f))
+    return module
+
+
+def until(stage: str) -> tuple[rx.Module, Any]:
+    """A module before a stage, and the stage."""
+    module, stages = exponential(), rx.stages("llvm")
+    for each in stages:
+        if each.name == stage:
+            return module, each
+        each.run(module, "llvm")
+    raise SystemExit(f"no stage is called {stage}: {', '.join(stages.names)}")
+
+
+MODEL = convolution()
+
+
+def main() -> int:
+    model_to_call()
+    print("an ONNX Conv to its call:       %d files, %d calls from one into another" % walk(model_to_call))
+    for text, stage in (
+        ("a rule to its use:             ", "legalize"),
+        ("an argument to its kernel:     ", "entries"),
+    ):
+        module, found = until(stage)
+        print(f"{text} %d files, %d calls from one into another" % walk(lambda: found.run(module, "llvm")))  # noqa: B023
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
