@@ -17,14 +17,14 @@ from ..support.callbacks import fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
-from .ir import Location, Operation, OperationBase
+from .ir import Context, Location, Operation, OperationBase, Type, Value
 from .mlir import ir
 from .navigation import ancestors, outermost
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
-before_rewriting: list[Callable[[Any], None]] = []
+before_rewriting: list[Callable[[Context], None]] = []
 # The outermost operations of the runs that are under way in this thread.
-_being_rewritten: ContextVar[tuple[Any, ...]] = ContextVar("being_rewritten", default=())
+_being_rewritten: ContextVar[tuple[Operation, ...]] = ContextVar("being_rewritten", default=())
 _at_block_begin = ir.InsertionPoint.at_block_begin
 
 
@@ -55,7 +55,7 @@ UPDATED = _Updated()
 class PatternCall:
     """Calls pattern functions; one object serves a whole run of a driver, `with` it."""
 
-    def __init__(self, root: Any, erase_other: Callable[[Any], None] | None = None):
+    def __init__(self, root: Operation, erase_other: Callable[[Operation], None] | None = None):
         """`erase_other` erases an operation that the pattern has not made and that nobody uses, if it does not wait."""
         if not is_rewriting():
             for prepare in before_rewriting:
@@ -66,8 +66,8 @@ class PatternCall:
         self._insertion_point = ir.InsertionPoint(self._block)
         self._erase_other = erase_other or self._bury
         self._entered = ExitStack()
-        self._buried: set[Any] = set()
-        self._burials: list[Any] = []
+        self._buried: set[Operation] = set()
+        self._burials: list[Operation] = []
         #: What patterns are called for, its location, and the name of the pattern that runs.
         self.matched: Any = None
         self.location: Any = None
@@ -176,7 +176,7 @@ def is_used(operation: Operation) -> bool:
 def _names_inside(operation: Operation) -> list[str]:
     names: list[str] = []
 
-    def visit(inside: Any) -> Any:
+    def visit(inside: Operation) -> Any:
         names.append(inside.name)
         return ir.WalkResult.ADVANCE
 
@@ -184,7 +184,7 @@ def _names_inside(operation: Operation) -> list[str]:
     return names
 
 
-def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Operation) -> list[Any]:
+def replacement(outcome: Any, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:
     """The values that a pattern returned for an operation's results, which must have these types.
 
     Raises RelaxError for anything else.
@@ -236,7 +236,7 @@ def op_name(op: Any) -> str:
     return name
 
 
-def _single_value(item: Any, name: str, operation: Operation) -> Any:
+def _single_value(item: Any, name: str, operation: Operation) -> Value:
     if isinstance(item, ir.Value):
         return item
     if isinstance(item, (ir.Operation, ir.OpView)) and len(item.operation.results) == 1:
