@@ -131,6 +131,19 @@ def is_encodable(text: str) -> bool:
     return True
 
 
+_LISTS = (list, ir.OpResultList, ir.OpOperandList)
+
+
+def is_several(made: Any) -> bool:
+    """Whether it is a list of something; a named tuple, as infos are, is one thing."""
+    return isinstance(made, _LISTS) or type(made) is tuple
+
+
+def as_list(made: Any) -> list[Any]:
+    """One or several as a list."""
+    return list(made) if is_several(made) else [made]
+
+
 def string_value(attribute: Any) -> str:
     """The text in a string attribute. Raises ValueError where it is not UTF-8, which MLIR allows."""
     data: bytes = attribute.value_bytes

@@ -194,7 +194,8 @@ class _Driver:
 
     @fragile
     def _replace(self, mlir_rewriter: Any, operation: Operation, outcome: Any) -> None:
-        if isinstance(outcome, tuple) and not outcome and not is_used(operation):
+        if isinstance(outcome, tuple) and not outcome and len(operation.results) and not is_used(operation):
+            # Nobody wants what it gives: nothing has to take its place.
             self._call.discard()
             mlir_rewriter.erase_op(operation)
             return

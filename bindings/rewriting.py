@@ -18,7 +18,7 @@ from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
 from .ir import Context, Location, Operation, OperationBase, Type, Value
-from .mlir import ir
+from .mlir import ir, is_several
 from .navigation import ancestors, outermost
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
@@ -193,7 +193,7 @@ def replacement(outcome: Any, types: Sequence[Type], name: str, operation: Opera
         values = [outcome]
     elif isinstance(outcome, (ir.Operation, ir.OpView)):
         values = list(outcome.operation.results)
-    elif isinstance(outcome, (list, tuple)) or type(outcome).__name__ == "OpResultList":
+    elif is_several(outcome):
         values = [_single_value(item, name, operation) for item in outcome]
     else:
         expected = "the values that replace its results (a value, an operation, a list; () where there are none)"

@@ -7,8 +7,9 @@ from typing import Any
 
 from ..bindings.diagnostics import errors_as_relax_error
 from ..bindings.mlir import ir
+from ..bindings.navigation import function_type_of, symbol_name
 from .core.codec import TypeProblem, decode
-from .tir.prim_func import check_prim_funcs, functions_in, symbol_name
+from .tir.prim_func import check_prim_funcs, functions_in
 
 
 def verify_ir(operation: Any, what: str) -> None:
@@ -35,7 +36,7 @@ def check_functions(module: Any) -> bool:
 
 def _check_signature(function: Any) -> bool:
     """Types of relax mean something: the sizes that they name must be the tensor's."""
-    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    type_ = function_type_of(function)
     for what, types in (("parameter", type_.inputs), ("result", type_.results)):
         for position, each in enumerate(types):
             try:

@@ -54,7 +54,7 @@ def broadcast_generic(
     direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
     dims = [plan for plan, ask in zip(plans, asked, strict=True) if not ask]
     sizes = {
-        (position, axis): linalg.dim(value, axis)
+        (position, axis): linalg.size(value, axis)
         for position, (value, plan) in enumerate(zip(inputs, plans, strict=True))
         for axis, place in enumerate(plan)
         if isinstance(place, tuple)
@@ -87,7 +87,7 @@ def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: 
     for value, plan in zip(inputs, plans, strict=True):
         for position, place in enumerate(plan):
             if place in (axis, (MAYBE, axis)):
-                own = linalg.dim(value, position)
+                own = linalg.size(value, position)
                 require_broadcastable(size, own, message)
                 size = as_index(deciding(size, own))
     return size

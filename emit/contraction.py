@@ -41,7 +41,7 @@ def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: An
 def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any], Any]) -> Any:
     """`out` overwritten by what `add_all(zeros)` makes of zeros of the type in which such factors are summed."""
     wide = accumulator(dtype, dtypes)
-    total = out if wide == dtype else linalg.empty(linalg.sizes_of(out), element(wide))
+    total = out if wide == dtype else linalg.empty(linalg.sizes(out), element(wide))
     total = add_all(linalg.fill(0, total))
     return total if wide == dtype else converted(total, wide, out, dtype)
 
@@ -106,7 +106,7 @@ def runtime_size(terms: Sequence[Term], label: str) -> Any:
     for term in terms:
         for axis, own in enumerate(term.labels):
             if own == label:
-                size = as_index(deciding(size, linalg.dim(term.value, axis)))
+                size = as_index(deciding(size, linalg.size(term.value, axis)))
     return size
 
 
@@ -175,7 +175,7 @@ def _check_label(terms: Sequence[Term], label: str, is_exact: bool) -> None:
             broadcasts = not is_exact and other is not term
             if equal(size, other_size) is True or (broadcasts and 1 in (size, other_size)):
                 continue
-            _require_equal(linalg.dim(other.value, other_axis), linalg.dim(term.value, axis), label, broadcasts)
+            _require_equal(linalg.size(other.value, other_axis), linalg.size(term.value, axis), label, broadcasts)
 
 
 def _require_equal(one: Number, other: Number, label: str, broadcasts: bool) -> None:
@@ -190,13 +190,13 @@ def _broadcast(terms: Sequence[Term], term: Term, places: Sequence[Any], out: An
     """The term's tensor; a copy of full size where a dimension may turn out to be 1."""
     if MAYBE not in places:
         return term.value
-    sizes = linalg.sizes_of(term.value)
+    sizes = linalg.sizes(term.value)
     plan: list[Any] = list(range(len(sizes)))
     for axis, place in enumerate(places):
         if place == MAYBE:
             label = term.labels[axis]
             in_result = label in labels
-            sizes[axis] = linalg.dim(out, list(labels).index(label)) if in_result else runtime_size(terms, label)
+            sizes[axis] = linalg.size(out, list(labels).index(label)) if in_result else runtime_size(terms, label)
             plan[axis] = (MAYBE, axis)
     full = linalg.empty(sizes, term.value.type.element_type)
     return broadcast_generic([term.value], full, [plan], lambda value: value)

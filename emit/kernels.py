@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..bindings.context import load_dialects
-from ..bindings.mlir import ir, parse_type, string_value
+from ..bindings.mlir import as_list, ir, is_several, parse_type, string_value
+from ..bindings.navigation import innermost
 from ..dialects.core.codec import decode, encode
 from ..dialects.core.infos import Info, TensorInfo, signless
 from ..dialects.core.symbols import SymExpr
@@ -30,10 +31,9 @@ def call_kernel(kernel: Kernel, arguments: Sequence[Any], results: Any, known: d
     `results` is the type of the result, or a list of several's. `known` are the names of the kernels that are there.
     """
     context = ir.Context.current
-    is_list = isinstance(results, (list, tuple)) and not hasattr(results, "_fields")
-    types = [_type(each, context) for each in (results if is_list else [results])]
+    types = [_type(each, context) for each in as_list(results)]
     symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, _module_around())
-    return dialect.ops["call_tir"](symbol, list(arguments), types if is_list else types[0])
+    return dialect.ops["call_tir"](symbol, list(arguments), types if is_several(results) else types[0])
 
 
 def kernel_symbol(
@@ -50,7 +50,7 @@ def kernel_symbol(
 def _type(item: Any, context: Any) -> Any:
     if isinstance(item, ir.Type):
         return item
-    if hasattr(item, "_fields"):
+    if isinstance(item, Info):
         return encode(item, context)
     if not isinstance(item, str):
         raise RelaxError(f"a result's type is an info, an MLIR type or its text, got {type(item).__name__}")
@@ -61,10 +61,7 @@ def _type(item: Any, context: Any) -> Any:
 
 
 def _module_around() -> Any:
-    operation = ir.InsertionPoint.current.block.owner.operation
-    while operation.name != "builtin.module":
-        operation = operation.parent.operation
-    return operation
+    return innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
 
 
 def _add(kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], module: Any) -> str:

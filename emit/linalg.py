@@ -85,9 +85,16 @@ def index(dim: int) -> Number:
     return operation("linalg.index", [], ir.IndexType.get(), dim=attribute)
 
 
-def dim(value: Any, axis: int) -> Number:
-    """The size of a tensor's dimension."""
-    return operation("tensor.dim", [value, numbers.as_index(axis)], ir.IndexType.get())
+def size(buffer: Any, axis: int) -> Number:
+    """The size of a dimension of a memref or a tensor."""
+    name = "memref.dim" if isinstance(buffer.type, ir.MemRefType) else "tensor.dim"
+    return operation(name, [buffer, numbers.as_index(axis)], ir.IndexType.get())
+
+
+def sizes(buffer: Any) -> list[Size]:
+    """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(buffer.type.shape)]
 
 
 def extract(tensor: Any, indices: Sequence[Any]) -> Number:
@@ -110,13 +117,6 @@ def empty(sizes: Sequence[Size], element: Any) -> Any:
     return ir.Operation.create(
         "tensor.empty", results=[ir.RankedTensorType.get(shape, element)], operands=dynamic
     ).result
-
-
-def sizes_of(value: Any) -> list[Size]:
-    """A tensor's sizes: numbers where its type has them, else indices."""
-    shape = list(value.type.shape)
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return [dim(value, axis) if size == dynamic else size for axis, size in enumerate(shape)]
 
 
 def is_nothing(sizes: Sequence[Size]) -> bool:

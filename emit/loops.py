@@ -17,26 +17,15 @@ from ..bindings.mlir import ir
 from ..dialects.tir import dialect as tir
 from . import linalg
 from .linalg import segments, static_and_dynamic
-from .numbers import Number, Size, as_i64, as_index, constant, given, operation
-
-
-def size(buffer: Any, axis: int) -> Number:
-    """The size of a dimension of a memref or a tensor."""
-    if not isinstance(buffer.type, ir.MemRefType):
-        return linalg.dim(buffer, axis)
-    return operation("memref.dim", [buffer, as_index(axis)], ir.IndexType.get())
-
-
-def sizes(buffer: Any) -> list[Size]:
-    """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = list(buffer.type.shape)
-    return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(shape)]
+from .linalg import size as size
+from .linalg import sizes as sizes
+from .numbers import Number, Size, as_i64, constant, given, operation
+from .numbers import as_index as index
 
 
 def load(buffer: Any, *indices: Any) -> Number:
     """An element of a memref or a tensor."""
-    places = [as_index(each) for each in indices]
+    places = [index(each) for each in indices]
     if not isinstance(buffer.type, ir.MemRefType):
         return linalg.extract(buffer, places)
     return operation("memref.load", [buffer, *places], buffer.type.element_type)
@@ -45,7 +34,7 @@ def load(buffer: Any, *indices: Any) -> Number:
 def store(value: Any, memref: Any, *indices: Any) -> None:
     """A Python number is stored as the memref's elements are."""
     scalar = value if isinstance(value, ir.Value) else constant(value, memref.type.element_type)
-    ir.Operation.create("memref.store", operands=[scalar, memref, *(as_index(each) for each in indices)])
+    ir.Operation.create("memref.store", operands=[scalar, memref, *(index(each) for each in indices)])
 
 
 def copy(source: Any, target: Any) -> None:
@@ -57,7 +46,7 @@ def for_range(
     start: int | Any, stop: int | Any, body: Callable[..., Any], *carried: Any, step: int | Any = 1
 ) -> list[Any]:
     """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that."""
-    bounds, first = [as_index(start), as_index(stop), as_index(step)], _values(carried)
+    bounds, first = [index(start), index(stop), index(step)], _values(carried)
     types = [value.type for value in first]
     op = ir.Operation.create("scf.for", results=types, operands=[*bounds, *first], regions=1)
     _fill(op.regions[0].blocks.append(ir.IndexType.get(), *types), body)
@@ -160,7 +149,7 @@ def require_at_most(one: Size, other: Size, what: str) -> None:
 def _require(sign: str, one: Size, other: Size, message: str) -> None:
     if isinstance(one, int) and isinstance(other, int) and _HOLDS[sign](one, other):
         return
-    left, right = as_index(one), as_index(other)
+    left, right = index(one), index(other)
     require(_HOLDS[sign](left, right), "ValueError", message, left, right)
 
 
@@ -169,4 +158,4 @@ def _values(returned: Any) -> list[Any]:
     if returned is None:
         return []
     several = returned if isinstance(returned, (list, tuple)) else [returned]
-    return [each if isinstance(each, ir.Value) else as_index(each) for each in several]
+    return [each if isinstance(each, ir.Value) else index(each) for each in several]

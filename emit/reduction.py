@@ -50,7 +50,7 @@ class Reduction:
 
     def __init__(self, data: Any, axes: Sequence[int]):
         self.data = data
-        self.sizes = linalg.sizes_of(data)
+        self.sizes = linalg.sizes(data)
         self.rank = len(self.sizes)
         self.axes = sorted(axes)
         self.kept = [axis for axis in range(self.rank) if axis not in self.axes]

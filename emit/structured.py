@@ -103,7 +103,7 @@ class StructuredOp:
         if known is not None:
             return known
         operand, axis = next(self.places_of(dim))
-        return linalg.dim(self.operands[operand], axis).value
+        return linalg.size(self.operands[operand], axis).value
 
     def places_of(self, dim: int) -> Iterator[tuple[int, int]]:
         """Operands, and their axes that are as long as a loop; at least one, or Decline."""

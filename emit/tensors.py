@@ -23,7 +23,7 @@ def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
     """
     shape = list(tensor.type.shape)
     tensor = cast(tensor, [*shape[:axis], _static_product(sizes), *shape[axis + 1 :]])
-    all_sizes = linalg.sizes_of(tensor)
+    all_sizes = linalg.sizes(tensor)
     all_sizes[axis : axis + 1] = sizes
     shape, dynamic = static_and_dynamic(all_sizes)
     attributes = {
@@ -104,7 +104,7 @@ def put_slice(
 
     Where that was made in a slice, give the slice's `sizes`: only with the very same ones it is in its place already.
     """
-    sizes = sizes or linalg.sizes_of(source)
+    sizes = sizes or linalg.sizes(source)
     if is_nothing([*sizes, *tensor.type.shape]):
         return tensor
     operands, attributes = _place(offsets, sizes, strides or [1] * len(sizes), 2)

@@ -72,7 +72,7 @@ def padded(tensor: Any, value: Any, before: Sequence[int], after: Sequence[int])
     """The tensor with a border of one value around it; the tensor itself where the border is nowhere."""
     if not any(before) and not any(after):
         return tensor
-    sizes = linalg.sizes_of(tensor)
+    sizes = linalg.sizes(tensor)
     around = [size + (low + high) for size, low, high in zip(sizes, before, after, strict=True)]
     whole = linalg.fill(value, linalg.empty(around, tensor.type.element_type))
     return put_slice(linalg.copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)

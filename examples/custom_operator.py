@@ -35,9 +35,8 @@ def soft_limit(node: Any) -> Any:
 # 2. Of a PrimFunc written by hand: a loop that no operator has.
 def running_max(x: Any, out: Any) -> None:
     def sample(i: Any, t: Any) -> None:
-        value, place = rx.number(rx.loops.load(x, i, t)), rx.number(t)
-        is_first = place == 0
-        before = rx.number(rx.loops.load(out, i, rx.select(is_first, place, place - 1)))
+        value, is_first = rx.loops.load(x, i, t), t == 0
+        before = rx.loops.load(out, i, rx.select(is_first, t, t - 1))
         rx.loops.store(rx.select(is_first | (value > before), value, before), out, i, t)
 
     rx.loops.nest(rx.loops.sizes(x), sample)

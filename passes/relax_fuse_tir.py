@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.legality import operations_in
+from ..bindings.navigation import functions_in
 from ..support.errors import RelaxError
 from .core.base import Pass
 from .core.journal import Journal
@@ -14,7 +15,7 @@ from .core.registry import register_pass
 from .fuse.block import BlockGroups, Limits
 from .fuse.functions import FusedFunctions
 from .fuse.notes import note_kernels, note_not_fused
-from .inline.call_graph import UNITS, functions_in
+from .inline.call_graph import UNITS
 
 
 @register_pass

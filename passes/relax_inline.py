@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from ..bindings.legality import operations_in
+from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.substitute import symbols_in
 from .core.base import Pass
 from .core.registry import register_pass
-from .inline.call_graph import UNITS, CallGraph, functions_in, is_private, remove_dead, symbol_name
+from .inline.call_graph import UNITS, CallGraph, remove_dead
 from .inline.splice import inline_call
 
 #: Functions with one of these attributes stay functions: they are marked so, or they are units of code generation.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..bindings.conversion import Conversion
 from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
-from ..dialects.core.dialect import find_op, registered_dialects
+from ..dialects.core.dialect import all_ops, find_op, registered_dialects
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.errors import RelaxError
 from ..targets.core.registry import find_target, legal_operators
@@ -22,13 +22,6 @@ from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
 from .legalize.notes import LegalizationNotes
 from .legalize.rules import Rule, RuleFunction, rules_by_op
-
-#: What crosses levels already, or belongs to the graph level: nothing is left to do for it here.
-GRAPH_LEVEL = frozenset(
-    "relax.call_tir relax.call_tir_inplace relax.call_dps_packed relax.call_pure_packed relax.call_packed "
-    "relax.call_inplace_packed relax.match_cast relax.shape_expr relax.prim_value relax.shape_of "
-    "relax.tensor_to_shape relax.shape_to_tensor relax.constant relax.assert_op relax.print".split()
-)
 
 
 @register_pass
@@ -58,7 +51,9 @@ class LegalizeOps(Pass):
         rules_by_name = self._rules()
         conversion.illegal("relax", *rules_by_name)
         conversion.legal_if(_has_no_tensor, *(set(registered_dialects()) - {"relax", "tir"}))
-        conversion.legal(*GRAPH_LEVEL, *self.skip_ops, *legal_operators(self.target))
+        # What has a role crosses levels already, or belongs to the graph level: nothing is left to do for it here.
+        conversion.legal(*(row.full_name for row in all_ops() if row.role), *self.skip_ops)
+        conversion.legal(*legal_operators(self.target))
         journal = Journal.active()
         notes = None if journal is None else LegalizationNotes(journal, op, _is_opaque)
         for name, rules in rules_by_name.items():

@@ -6,12 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..bindings.navigation import functions_in
 from ..bindings.pass_manager import run_upstream
 from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
 from .core.registry import register_pass
 from .lower_calls.constants import add_globals
 from .lower_calls.function import INPUTS, FunctionLowering
+from .lower_calls.operations import lower_operation
 from .lower_calls.written import mark_written_inputs
 
 
@@ -28,7 +30,7 @@ class LowerCalls(Pass):
         add_globals(op, functions)
         mark_written_inputs(functions)
         for function in functions:
-            lowered = FunctionLowering(function).run()
+            lowered = FunctionLowering(function, lower_operation).run()
             # What has no place in the arena is given back behind its last use: memory is held no longer than it is
             # read, and what fails has little to give back.
             run_upstream(lowered, ["optimize-allocation-liveness"])
@@ -36,12 +38,8 @@ class LowerCalls(Pass):
 
 def graph_functions(module: Any) -> list[Any]:
     """The functions with a body that are no PrimFuncs and not lowered yet."""
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
     return [
-        operation
-        for operation in operations
-        if operation.name == "func.func"
-        and not is_prim_func(operation)
-        and len(operation.regions[0].blocks)
-        and INPUTS not in operation.attributes
+        function
+        for function in functions_in(module)
+        if not is_prim_func(function) and len(function.regions[0].blocks) and INPUTS not in function.attributes
     ]

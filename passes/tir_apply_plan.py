@@ -37,7 +37,7 @@ class TirApplyPlan(Pass):
             function = view.operation
             if not is_prim_func(function) or not len(function.regions[0].blocks):
                 continue
-            operations = structured_ops(function)
+            operations = structured_ops(function, named=True)
             if any(PLAN in operation.attributes or UNPLANNED in operation.attributes for operation in operations):
                 machine = machine or find_backend(chosen.name).machine(chosen)
                 apply_plans(function, operations, machine)

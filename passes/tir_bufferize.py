@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.legality import operations_in
-from ..bindings.mlir import ir, string_value
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, function_type_of, functions_in, last_of, operations_of, symbol_name
 from ..bindings.pass_manager import run_upstream
 from ..bindings.rewriting import located_error
 from ..dialects.tir.prim_func import is_prim_func
@@ -39,8 +40,8 @@ class Bufferize(Pass):
             take_memrefs(function)
             write_pieces(function)
         # The graph's functions and those on memrefs are not upstream's to change: a module without them.
-        body = op.regions[0].blocks[0]
-        order = [view.operation for view in body.operations]
+        body = body_of(op)
+        order = operations_of(body)
         apart = ir.Module.create(op.location)
         with op.context, op.location:
             for function in [*tensors, *_declarations(op)]:
@@ -118,29 +119,28 @@ def _made_by(value: Any, name: str) -> Any:
 
 
 def _prim_funcs(module: Any) -> list[Any]:
-    return [view.operation for view in module.regions[0].blocks[0].operations if is_prim_func(view.operation)]
+    return [function for function in functions_in(module) if is_prim_func(function)]
 
 
 def _declarations(module: Any) -> list[Any]:
     """Functions without a body, which PrimFuncs may call."""
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [op for op in operations if op.name == "func.func" and not len(op.regions[0].blocks)]
+    return [function for function in functions_in(module) if not len(function.regions[0].blocks)]
 
 
 def is_on_tensors(function: Any) -> bool:
-    inputs = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    inputs = function_type_of(function).inputs
     return any(isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType)) for type_ in inputs)
 
 
 def take_memrefs(function: Any) -> None:
     """Parameters become memrefs, whose tensors the body reads; what it returned goes into the last of them."""
-    block = function.regions[0].blocks[0]
+    block = body_of(function)
     if len(function.regions[0].blocks) > 1:
-        name = string_value(function.attributes["sym_name"])
+        name = symbol_name(function)
         raise located_error(
             f"@{name} is on tensors and has several blocks: write loops and branches as scf's", function.location
         )
-    end = block.operations[len(block.operations) - 1].operation
+    end = last_of(block)
     with function.context, function.location:
         memrefs = [argument for argument in block.arguments if isinstance(argument.type, ir.RankedTensorType)]
         returned = list(end.operands)

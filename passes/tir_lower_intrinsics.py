@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion, ConversionRewriter, Decline
-from ..bindings.mlir import ir
+from ..bindings.mlir import ir, is_several, string_value
+from ..bindings.navigation import functions_in
 from ..dialects.core.dialect import registered_dialects
+from ..dialects.tir.prim_func import TARGET
 from ..emit.numbers import Number, element_type, to_float, with_element
 from ..emit.small_floats import SMALL_FLOATS
 from ..targets.core.registry import find_target, legal_operators
 from .core.base import Pass
 from .core.registry import register_pass
-from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op
+from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op, is_intrinsic
 
-# Calls and assertions are no intrinsics: they stay, unless the target has a rule for them.
-_CALLS = frozenset({"tir.assert", "tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})
 _NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))
 
 
@@ -38,32 +38,38 @@ class LowerIntrinsics(Pass):
         find_target(self.target)
 
     def run(self, op: Any) -> None:
-        conversion = Conversion(
-            f"{self.name} for {self.target}", advice='@rx.register_lower_intrinsic("{}") registers one'
-        )
+        elsewhere = [function for function in functions_in(op) if self._target_of(function) != self.target]
+        self._conversion(self.target, elsewhere).run(op)
+        for function in elsewhere:
+            self._conversion(self._target_of(function)).run(function)
+
+    def _target_of(self, function: Any) -> str:
+        attributes = function.attributes
+        return string_value(attributes[TARGET]) if TARGET in attributes else self.target
+
+    def _conversion(self, target: str, elsewhere: Sequence[Any] = ()) -> Conversion:
+        """By the rules of a target; functions of other targets are left alone."""
+        conversion = Conversion(f"{self.name} for {target}", advice='@rx.register_lower_intrinsic("{}") registers one')
+        if elsewhere:
+            conversion.leave_alone(lambda operation: operation in elsewhere)
         # Between unsigned types and arith's, where the bits stay.
         conversion.legal("builtin.unrealized_conversion_cast")
-        rules_of = intrinsic_rules_by_op(self.target, fast_math=self.fast_math)
+        rules_of = intrinsic_rules_by_op(target, fast_math=self.fast_math)
         packages = set(registered_dialects()) - {"relax", "tir"}
-        conversion.legal_if(_is_no_intrinsic, *packages)
-        conversion.legal(*legal_operators(self.target))
-        own = [definition.full_name for definition in registered_dialects()["tir"].ops.values()]
-        for name in sorted({*rules_of, *own}):
+        conversion.legal_if(lambda op: not is_intrinsic(op), *packages)
+        conversion.legal(*legal_operators(target))
+        rows = {row.full_name: row for row in registered_dialects()["tir"].ops.values()}
+        for name in sorted({*rules_of, *rows}):
             rules = rules_of.get(name, [])
             for position, rule in enumerate(rules):
                 conversion.add(name, _as_pattern(rule), priority=-position, name=rule.label)
-            if name in _CALLS:
+            if name in rows and rows[name].role:
+                # A call or an assertion is no intrinsic: it stays, unless the target has a rule for it.
                 continue
             conversion.illegal(name)
             if rules:
                 conversion.add(name, _through_f32, priority=-len(rules), name="through f32")
-        conversion.run(op)
-
-
-def _is_no_intrinsic(op: Any) -> bool:
-    """Operators of packages' own dialects are intrinsics where they take and give scalars and vectors alone."""
-    values = [*op.operation.operands, *op.operation.results]
-    return any(isinstance(value.type, ir.ShapedType) and not isinstance(value.type, ir.VectorType) for value in values)
+        return conversion
 
 
 def _as_pattern(rule: IntrinsicRule) -> Callable[[Any, list[Any], ConversionRewriter], Any]:
@@ -93,11 +99,9 @@ def _count_made() -> int:
 
 
 def _unwrapped(outcome: Any) -> Any:
-    if isinstance(outcome, Number):
-        return outcome.value
-    if isinstance(outcome, (list, tuple)):
-        return [item.value if isinstance(item, Number) else item for item in outcome]
-    return outcome
+    if is_several(outcome):
+        return [_unwrapped(item) for item in outcome]
+    return outcome.value if isinstance(outcome, Number) else outcome
 
 
 def _through_f32(op: Any, operands: list[Any], rewriter: ConversionRewriter) -> Any:

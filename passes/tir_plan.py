@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..bindings.mlir import ir, string_value
+from ..bindings.mlir import ir
+from ..bindings.navigation import functions_in, symbol_name
 from ..bindings.rewriting import Decline
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, is_prim_func, op_pattern
 from ..targets.core.chosen import parse_target
@@ -35,8 +36,7 @@ class TirPlan(Pass):
         parse_target(self.target)
 
     def run(self, op: Any) -> None:
-        operations = [view.operation for view in op.operation.regions[0].blocks[0].operations]
-        functions = [each for each in operations if is_prim_func(each) and len(each.regions[0].blocks)]
+        functions = [each for each in functions_in(op.operation) if is_prim_func(each) and len(each.regions[0].blocks)]
         chosen = parse_target(self.target)
         context = ScheduleContext(chosen.name, chosen)
         for function in functions:
@@ -75,5 +75,5 @@ def _note(function: Any, schedule: str, place: str, declined: Sequence[dict[str,
     journal = Journal.active()
     if journal is not None:
         pattern = op_pattern(function)
-        name = string_value(function.attributes["sym_name"])
+        name = symbol_name(function)
         journal.add(ScheduleFact(name, "" if pattern is None else pattern.attribute_text, schedule, place, declined))

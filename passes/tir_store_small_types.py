@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..bindings.legality import operations_in
 from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, function_type_of, operations_of
 from ..bindings.rewriting import located_error
 from ..dialects.core.elements import elements_bytes, resource_attribute
 from ..emit.numbers import Number, convert, to_float, with_element
@@ -45,7 +46,7 @@ class StoreSmallTypes(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Any) -> None:
-        operations = [view.operation for view in op.regions[0].blocks[0].operations]
+        operations = operations_of(body_of(op))
         with op.context:
             for operation in operations:
                 if operation.name == "memref.global":
@@ -84,7 +85,7 @@ def _convert_function(function: Any) -> None:
         _check_computing(use)
     for op in (function, *operations):
         _retype(op)
-    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    type_ = function_type_of(function)
     stored = ir.FunctionType.get(_stored_types(type_.inputs), _stored_types(type_.results))
     function.attributes["function_type"] = ir.TypeAttr.get(stored)
     for use in computing:
@@ -93,7 +94,7 @@ def _convert_function(function: Any) -> None:
 
 def _types_in(function: Any, operations: list[Any]) -> set[Any]:
     """The types of all values in a function, and of its parameters and results: few, and mostly none is small."""
-    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    signature = function_type_of(function)
     blocks = [block for op in (function, *operations) for region in op.regions for block in region.blocks]
     arguments = {argument.type for block in blocks for argument in block.arguments}
     results = {result.type for op in operations for result in op.results}

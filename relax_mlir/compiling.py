@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
 
 from . import __version__
 from .module import Module
@@ -31,13 +33,15 @@ def compile(
     journal: Journal | None = None,
     jobs: int | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Executable:
     """Compiles a module's public functions; `executable["main"](x)` runs one, `executable.save(path)` keeps them.
 
     The module stays as it is. The target may have options: `llvm{cpu=haswell}`; without them it is this machine.
     `pipeline` are the target's stages, changed: `rx.stages(target).replace(...)`. What passes tell of their work is
     written into `journal`. Kernels of large programs are compiled by `jobs` processes, as many as there are CPUs
-    without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False).
+    without it, and kept on disk: in the folder `cache`, in the user's own (None), or nowhere (False). `functions` are
+    what the program calls by these names (relax.call_dps_packed); others are found among tvm-ffi's registered ones.
     """
     if not isinstance(module, Module):
         raise RelaxError(f"rx.compile takes an rx.Module, got {type(module).__name__}")
@@ -47,6 +51,8 @@ def compile(
     with nullcontext() if journal is None else journal.recording():
         lowered = lower(module, target, pipeline=pipeline, instruments=instruments)
         artifact = build(lowered._owner, chosen, options, __version__)
+    if functions:
+        artifact = replace(artifact, functions={**artifact.functions, **functions})
     return Executable(artifact, load_later=True)  # it may be for another machine
 
 

@@ -11,8 +11,9 @@ from .bindings.handles import erased_error, erasing, is_foreign
 from .bindings.ir import Attribute, Block, Context, Operation, OperationBase, Type, Value
 from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, canonical_type, encode
-from .dialects.core.function_attributes import ARGUMENT_NAME
+from .dialects.core.infos import Info
 from .dialects.core.operands import as_value
+from .dialects.relax.function_attributes import ARGUMENT_NAME
 from .dialects.script.outline import signature
 from .support.errors import RelaxError
 
@@ -129,7 +130,7 @@ class FunctionBuilder:
                 raise RelaxError(str(problem)) from None
             except ValueError:
                 raise RelaxError(f"'{item}' is not a type") from None
-        if hasattr(item, "_fields"):
+        if isinstance(item, Info):
             try:
                 return encode(item, context)
             except TypeProblem as problem:

@@ -17,8 +17,8 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,10 @@ class Artifact:
     triple: str = ""
     features: tuple[str, ...] = ()
     version: str = ""
+    #: The names of the functions that the code calls from elsewhere, in the order of the code's table of them.
+    calls: tuple[str, ...] = ()
+    #: Those of them that come with it, which no file holds; the others are found by name among the registered ones.
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
 def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> None:
@@ -87,7 +91,9 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
         offset += _padded(data.nbytes)
     objects = [_bytes_of(each) for each in artifact.objects]
     sizes = tuple(each.nbytes for each in objects)
-    manifest = Manifest(artifact.entries, sizes, tuple(places), artifact.triple, artifact.features, artifact.version)
+    manifest = Manifest(
+        artifact.entries, sizes, tuple(places), artifact.triple, artifact.features, artifact.version, artifact.calls
+    )
     text = render_manifest(manifest)
     head = HEADER_BYTES + len(text)
     body: list[bytes | memoryview] = [text, _padding(head)]
@@ -164,6 +170,7 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
         manifest.triple,
         manifest.features,
         manifest.version,
+        manifest.calls,
     )
 
 

@@ -9,7 +9,8 @@ import functools
 import os
 import platform
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import display
@@ -24,7 +25,7 @@ from .signing import check_trust
 if TYPE_CHECKING:
     from .profile import Profile
 
-_SET_CONSTANTS = "__relax_set_constants"
+_SET_CONSTANTS, _SET_FUNCTIONS = "__relax_set_constants", "__relax_set_functions"
 
 
 class Executable:
@@ -38,6 +39,7 @@ class Executable:
 
         With `load_later` that happens when the first function is asked for: code for another machine can be saved.
         """
+        _check_functions(artifact)
         self._artifact = artifact
         self._entries = {entry["name"]: entry for entry in artifact.entries}
         self._functions: dict[str, Function] = {}
@@ -62,9 +64,9 @@ class Executable:
     def _repr_html_(self) -> str:
         return display.html(self._artifact)
 
-    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[bytes, bool]]:
+    def __reduce__(self) -> tuple[Callable[..., Executable], tuple[Any, ...]]:
         """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
-        return _unpickled, (artifact_bytes(self._artifact), self._module is None)
+        return _unpickled, (artifact_bytes(self._artifact), self._module is None, dict(self._artifact.functions))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -101,6 +103,7 @@ class Executable:
         """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes.
 
         That may be the file that it was loaded from: a new one takes its place, and what is mapped stays as it was.
+        Functions that came with the program are not in it: `load` is given them again.
         """
         write_artifact(self._artifact, path)
 
@@ -116,6 +119,7 @@ def load(
     verify_constants: bool = True,
     sha256: str | None = None,
     verify_key: str | os.PathLike[str] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Executable:
     """An executable from a file that `save` wrote. Raises ArtifactError with the reason where that cannot be.
 
@@ -125,18 +129,32 @@ def load(
 
     The file's constants are mapped into memory, not copied, unless one of these is given. Checking them for damage
     reads all of them once; without `verify_constants` they are read when they are used.
+
+    `functions` are called by this program alone, in the place of those that are registered under their names.
     """
-    if sha256 is None and verify_key is None:
-        return Executable(read_artifact(path, verify_constants=verify_constants))
 
     def check(data: memoryview) -> None:
         check_trust(path, data, sha256, verify_key)
 
-    return Executable(read_artifact(path, verify_constants=verify_constants, check=check))
+    is_trusted = sha256 is None and verify_key is None
+    artifact = read_artifact(path, verify_constants=verify_constants, check=None if is_trusted else check)
+    return Executable(replace(artifact, functions=functions or {}))
 
 
-def _unpickled(data: bytes, load_later: bool) -> Executable:
-    return Executable(parse_artifact(memoryview(data)), load_later=load_later)
+def _unpickled(data: bytes, load_later: bool, functions: Mapping[str, Callable[..., Any]]) -> Executable:
+    return Executable(replace(parse_artifact(memoryview(data)), functions=functions), load_later=load_later)
+
+
+def _check_functions(artifact: Artifact) -> None:
+    """Refuses functions that the program does not call, and what is none."""
+    for name, function in artifact.functions.items():
+        if name not in artifact.calls:
+            close = difflib.get_close_matches(str(name), artifact.calls, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            listed = ", ".join(artifact.calls) or "none"
+            raise UnknownFunction(f"this program calls no function {name!r}; it calls {listed}{hint}")
+        if not callable(function):
+            raise TypeError(f"function {name!r} is a {type(function).__name__}, which cannot be called")
 
 
 def check_architecture(triple: str) -> None:
@@ -163,6 +181,8 @@ def _load(artifact: Artifact) -> Any:
     module = _load_objects(artifact.objects)
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact)
+    if artifact.functions:
+        _set_functions(module, artifact)
     return module
 
 
@@ -204,6 +224,19 @@ def _set_constants(module: Any, artifact: Artifact) -> None:
         _find(module, _SET_CONSTANTS)(ctypes.cast(memory.table, ctypes.c_void_p), memory.count, memory)
     except (TypeError, ValueError) as error:
         raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
+
+
+def _set_functions(module: Any, artifact: Artifact) -> None:
+    """Gives the code the functions that came with it, which it owns from here on."""
+    import tvm_ffi
+
+    given = {name: tvm_ffi.convert(function) for name, function in artifact.functions.items()}
+    handles = [given[name].__chandle__() if name in given else None for name in artifact.calls]
+    table = (ctypes.c_void_p * len(handles))(*handles)
+    try:
+        _find(module, _SET_FUNCTIONS)(ctypes.cast(table, ctypes.c_void_p), len(handles), list(given.values()))
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"the object code does not take its functions: {_first_line(error)}") from None
 
 
 def _first_line(error: Exception) -> str:

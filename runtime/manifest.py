@@ -37,6 +37,8 @@ class Manifest:
     triple: str
     features: tuple[str, ...]
     version: str
+    #: Functions that the code calls from elsewhere.
+    calls: tuple[str, ...] = ()
 
 
 def render_manifest(manifest: Manifest) -> bytes:
@@ -49,6 +51,7 @@ def render_manifest(manifest: Manifest) -> bytes:
         "entries": list(manifest.entries),
         "objects": list(manifest.object_sizes),
         "constants": [{**vars(place), "shape": list(place.shape)} for place in manifest.constants],
+        **({"calls": list(manifest.calls)} if manifest.calls else {}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
@@ -74,6 +77,7 @@ def parse_manifest(text: bytes) -> Manifest:
         target.get("triple", str),
         tuple(target.items("features", str)),
         fields.get("relax_mlir", str),
+        tuple(fields.items("calls", str)) if "calls" in content else (),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.handles import Result, building, is_foreign
-from ...bindings.mlir import ir, parse_type
+from ...bindings.mlir import as_list, ir, is_several, parse_type
 from ...bindings.rewriting import is_rewriting
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
@@ -161,7 +161,7 @@ class _Build:
             return []
         if as_value(given) is not None:
             return [given]
-        if isinstance(given, (list, tuple)) or type(given).__name__ in ("OpResultList", "OpOperandList"):
+        if is_several(given):
             return given
         raise OpProblem(f"operand '{name}' must be a list of values, got {type(given).__name__}")
 
@@ -221,8 +221,7 @@ class _Build:
     def _stated_types(self, given: Any) -> list[Any]:
         if given is None:
             raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
-        items = given if isinstance(given, (list, tuple)) and not hasattr(given, "_fields") else [given]
-        return [self._stated_type(item) for item in items]
+        return [self._stated_type(item) for item in as_list(given)]
 
     def _stated_type(self, item: Any) -> Any:
         if isinstance(item, ir.Type):
@@ -234,7 +233,7 @@ class _Build:
                 raise
             except ValueError:
                 raise OpProblem(f"'{self.definition.explicit}': {item!r} is not a type") from None
-        if hasattr(item, "_fields"):
+        if isinstance(item, Info):
             return encode(item, self.context)
         raise OpProblem(f"'{self.definition.explicit}' must hold types, got {type(item).__name__}")
 
@@ -249,6 +248,5 @@ class _Build:
                 results = [handles.result(*each, name) for each in zip(results, types, strict=True)]
         if definition.results and definition.results[0].arity == "variadic":
             given = self.arguments.get(definition.explicit) if definition.explicit else ()
-            several = isinstance(given, (list, tuple)) and not hasattr(given, "_fields")
-            return tuple(results) if several or len(results) != 1 else results[0]
+            return tuple(results) if is_several(given) or len(results) != 1 else results[0]
         return None if not len(results) else results[0] if len(results) == 1 else tuple(results)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ...bindings.irdl import (
@@ -23,11 +23,13 @@ from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_t
 from ...support.callbacks import callback, fragile
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .attributes import AttrKind
 from .namespace import OpNamespace
 from .opclass import op_class
-from .opdef import OPERAND_KINDS, Infer, OpDef, OperandDef, Prepare, Redirect
+from .opdef import OPERAND_KINDS, OpDef, OperandDef, OpRow
 from .operator import Operator, VariadicOperator
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class _NoEffects(ir.MemoryEffectsOpInterface):
@@ -84,25 +86,14 @@ class Dialect:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *dir(OpNamespace(self))]
 
-    def op(
-        self,
-        name: str,
-        operands: str = "",
-        *,
-        attrs: Mapping[str, AttrKind] | None = None,
-        results: str = "result",
-        infer: Infer | None = None,
-        verify: Callable[[Any, Any], None] | None = None,
-        explicit: str = "",
-        signature: str = "",
-        defaults: Mapping[str, Any] | None = None,
-        prepare: Prepare | None = None,
-        redirect: Redirect | None = None,
-        pure: bool = True,
-        own: bool = False,
-        doc: str = "",
-    ) -> Operator:
-        """Declares an operator (its arguments: opdef.OpDef). Calls build it."""
+    def op(self, name: str, operands: str = "", **row: Unpack[OpRow]) -> Operator:
+        """Declares an operator. Calls build it.
+
+        `operands` are words: `x`, `bias?` (optional), `*tensors` (any number), `shape:shape` (of another kind than
+        tensor). `row`: see opdef.OpRow, where each column stands with what it means; `infer=` (or `explicit=`) and
+        `doc=` are what every operator has. Passes ask the row, so what it says holds for other packages' operators as
+        for this project's: `view="x"`, `writes="state"`, `pure=False`, `role="call"`, `shaped_by="shape"`.
+        """
         if name in self.ops:
             raise RelaxError(f"operator {self.name}.{name} is declared twice")
         clash = self._spelled.get(irdl_name(name))
@@ -110,24 +101,13 @@ class Dialect:
             raise RelaxError(f"operator {self.name}.{name} cannot be told from {self.name}.{clash} in IRDL")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
-        variadic = any(text.startswith("*") for text in f"{operands} {results}".split())
+        variadic = any(text.startswith("*") for text in f"{operands} {row.get('results', '')}".split())
         definition = (VariadicOperator if variadic else Operator)(
             self,
             name,
             operands,
-            attrs=attrs,
-            results=results,
-            infer=infer,
-            verify=verify,
-            explicit=explicit,
-            signature=signature,
-            defaults=defaults,
-            prepare=prepare,
-            redirect=redirect,
-            pure=pure,
-            own=own,
             family=_caller_family(),
-            doc=doc,
+            **row,
         )
         self.ops[name] = definition
         self._spelled[irdl_name(name)] = name
@@ -206,14 +186,17 @@ def _op_shape(definition: OpDef) -> OpShape:
     required = [name for name, kind in definition.attrs.items() if kind.required]
     return OpShape(
         definition.name,
-        [_irdl_operand(operand) for operand in definition.operands],
-        [_irdl_operand(result) for result in definition.results],
+        [_irdl_operand(definition, operand) for operand in definition.operands],
+        [_irdl_operand(definition, result) for result in definition.results],
         required,
     )
 
 
-def _irdl_operand(operand: OperandDef) -> Operand:
-    return Operand(operand.name, operand.arity, OPERAND_KINDS[operand.kind][0])
+def _irdl_operand(definition: OpDef, operand: OperandDef) -> Operand:
+    types = OPERAND_KINDS[operand.kind][0]
+    # MLIR crashes on a type of a dialect that is described elsewhere; the verifier checks it all the same.
+    is_elsewhere = any(type_[0] == "@" and not type_.startswith(f"@{definition.dialect.name}::") for type_ in types)
+    return Operand(operand.name, operand.arity, () if is_elsewhere else types)
 
 
 def _caller_family() -> str:
@@ -237,11 +220,26 @@ def registered_dialects() -> Mapping[str, Dialect]:
     return _DIALECTS
 
 
-def find_op(full_name: str) -> Operator:
-    """The definition of an operator by its full name, `relax.nn.conv2d`."""
+def all_ops() -> list[Operator]:
+    """The definitions of all operators."""
+    return [definition for dialect in _DIALECTS.values() for definition in dialect.ops.values()]
+
+
+def row_of(op: Any) -> Operator | None:
+    """The definition of an operation's operator; None for upstream's."""
+    return _row(op.operation.name)
+
+
+def _row(full_name: str) -> Operator | None:
     namespace, _, name = full_name.partition(".")
     dialect = _DIALECTS.get(namespace)
-    if dialect is not None and name in dialect.ops:
-        return dialect.ops[name]
-    known = [op.full_name for dialect in _DIALECTS.values() for op in dialect.ops.values()]
+    return None if dialect is None else dialect.ops.get(name)
+
+
+def find_op(full_name: str) -> Operator:
+    """The definition of an operator by its full name, `relax.nn.conv2d`."""
+    found = _row(full_name)
+    if found is not None:
+        return found
+    known = [definition.full_name for definition in all_ops()]
     raise RelaxError(f"unknown operator '{full_name}'{suggest(full_name, known)}")

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
+from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
-from ...support.suggest import counted
+from ...support.suggest import counted, suggest
 from .attributes import AttrKind
 from .infos import Info, describe
 from .symbols import SymExpr
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # What an operand may be: the word in the table -> (base types for IRDL, how a message calls it).
 OPERAND_KINDS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -100,54 +104,82 @@ Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
 Redirect = Callable[["dict[str, Any]"], "OpDef"]
 
 
+#: What an operator is for, where it is no computation that a rule has to be found for: a call of something by its
+#: name, a constant or size that is known before the program runs, what tells or checks shapes, an effect.
+Role = Literal["", "call", "literal", "shape", "effect"]
+
+
+class OpRow(TypedDict, total=False):
+    """The columns of an operator's row in its dialect's table, beside its name and its operands."""
+
+    attrs: Mapping[str, AttrKind] | None
+    results: str
+    infer: Infer | None
+    #: Told the operation and the call, when all else is right.
+    verify: Callable[[Any, Call], None] | None
+    #: The builder's argument that states the result types, where they are not inferred.
+    explicit: str
+    signature: str
+    #: What the builder takes for operands that the caller leaves out; in the IR they are there.
+    defaults: Mapping[str, Any] | None
+    #: What the builder does with its arguments first: Python values that mean something only beside the others.
+    prepare: Prepare | None
+    #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
+    redirect: Redirect | None
+    #: Whether it may be merged with its like, moved, and removed where nobody uses its results.
+    pure: bool
+    role: Role
+    #: The operand whose memory the result is: the same elements in the same order.
+    view: str
+    #: The operands, by their names, whose memory it writes to. Where it is a view of one, the result is what is there
+    #: afterwards.
+    writes: str
+    #: The attribute that says for each result which operand it is written over, counted from 0; -1 for none.
+    inplace: str
+    #: Whether it writes its results into memory that it is given.
+    destinations: bool
+    #: The operand, a shape, that is the result's.
+    shaped_by: str
+    #: Whether it takes a few instructions; fusion counts on it.
+    short: bool
+    #: True for what this project adds to the operators of Relax.
+    own: bool
+    doc: str
+
+
 class OpDef:
     """What an operator is, as data. operator.py adds what it does."""
 
-    def __init__(
-        self,
-        dialect: Any,
-        name: str,
-        operands: str = "",
-        *,
-        attrs: Mapping[str, AttrKind] | None = None,
-        results: str = "result",
-        infer: Infer | None = None,
-        verify: Callable[[Any, Call], None] | None = None,
-        explicit: str = "",
-        signature: str = "",
-        defaults: Mapping[str, Any] | None = None,
-        prepare: Prepare | None = None,
-        redirect: Redirect | None = None,
-        pure: bool = True,
-        own: bool = False,
-        family: str = "",
-        doc: str = "",
-    ):
+    # The columns of its row, where that is silent; see OpRow.
+    infer: Infer | None = None
+    verify: Callable[[Any, Call], None] | None = None
+    explicit = ""
+    prepare: Prepare | None = None
+    redirect: Redirect | None = None
+    pure = True
+    role: Role = ""
+    view = inplace = shaped_by = ""
+    destinations = short = own = False
+    doc = ""
+
+    def __init__(self, dialect: Any, name: str, operands: str = "", *, family: str = "", **row: Unpack[OpRow]):
         self.dialect = dialect
         self.name = name
         self.full_name = f"{dialect.name}.{name}"
-        self.operands = tuple(OperandDef.parse(text) for text in operands.split())
-        self.attrs: dict[str, AttrKind] = dict(attrs or {})
-        self.results = tuple(OperandDef.parse(f"{text}:any") for text in results.split())
-        self.infer = infer
-        self.verify = verify
-        #: The builder's argument that states the result types, where they are not inferred.
-        self.explicit = explicit
-        #: What the builder takes for operands that the caller leaves out; in the IR they are there.
-        self.defaults: dict[str, Any] = dict(defaults or {})
-        #: What the builder does with its arguments first: Python values that mean something only beside the others.
-        self.prepare = prepare
-        #: Which operator the builder's arguments ask for, where one name in Relax's API makes several.
-        self.redirect = redirect
-        self.pure = pure
-        #: True for what this project adds to the operators of Relax.
-        self.own = own
         self.family = family
-        self.doc = doc
-        self.parameters = tuple(signature.split()) or (
+        for column in row:
+            if column not in OpRow.__annotations__:
+                raise RelaxError(f"{self.full_name}: a row has no '{column}='{suggest(column, OpRow.__annotations__)}")
+        vars(self).update(row)
+        self.operands = tuple(OperandDef.parse(text) for text in operands.split())
+        self.attrs: dict[str, AttrKind] = dict(row.get("attrs") or {})
+        self.results = tuple(OperandDef.parse(f"{text}:any") for text in row.get("results", "result").split())
+        self.defaults: dict[str, Any] = dict(row.get("defaults") or {})
+        self.writes = tuple(row.get("writes", "").split())
+        self.parameters = tuple(row.get("signature", "").split()) or (
             *(operand.name for operand in self.operands),
             *self.attrs,
-            *([explicit] if explicit else []),
+            *([self.explicit] if self.explicit else []),
         )
         variable = [operand for operand in self.operands if operand.arity != "single"]
         #: Several operands of variable number: the operation says how many each has.
@@ -171,12 +203,36 @@ class OpDef:
         unknown = sorted({*self.defaults} - {operand.name for operand in self.operands})
         if unknown:
             raise RelaxError(f"{self.full_name}: defaults= names '{unknown[0]}', which is no operand")
+        self._check_facts()
         if doubled:
             raise RelaxError(f"{self.full_name}: '{doubled[0]}' names two operands or attributes")
         expected = {*names, *([self.explicit] if self.explicit else [])}
         # An operator that hands over to others also takes what only they have.
         if not expected <= set(self.parameters) or (self.redirect is None and set(self.parameters) != expected):
             raise RelaxError(f"{self.full_name}: signature= must name {sorted(expected)}, not {list(self.parameters)}")
+
+    def _check_facts(self) -> None:
+        single = [operand.name for operand in self.operands if operand.arity == "single"]
+        for column, named, possible, kind in (
+            ("view", self.view, single, "single operand"),
+            ("shaped_by", self.shaped_by, single, "single operand"),
+            ("writes", " ".join(self.writes), [operand.name for operand in self.operands], "operand"),
+            ("inplace", self.inplace, list(self.attrs), "attribute"),
+        ):
+            for name in named.split():
+                if name not in possible:
+                    raise RelaxError(f"{self.full_name}: {column}= names '{name}', which is no {kind}")
+        if self.view and [result.arity for result in self.results] != ["single"]:
+            raise RelaxError(f"{self.full_name}: view= is for operators of one result")
+        if self.writes and self.pure and self.view not in self.writes:
+            raise RelaxError(f"{self.full_name}: writes= needs pure=False, or view= of what is written")
+        if self.role not in get_args(Role):
+            raise RelaxError(f"{self.full_name}: role= is one of {', '.join(get_args(Role)[1:])}, not '{self.role}'")
+
+    @property
+    def is_plain_view(self) -> bool:
+        """Whether nothing is done: the result is an operand's memory as it is."""
+        return bool(self.view) and not self.writes
 
     def __repr__(self) -> str:
         return f"<operator {self.full_name}>"
@@ -185,8 +241,7 @@ class OpDef:
         """The results' infos as a list, however the inference function returns them."""
         assert self.infer is not None, f"{self.full_name} states its result types"
         inferred = self.infer(call)
-        # An info is a named tuple itself; several results are a plain sequence of them.
-        return [inferred] if hasattr(inferred, "_fields") else list(inferred)  # type: ignore[list-item]
+        return as_list(inferred)
 
     def segment(self, values: Sequence[Any], sizes: Sequence[int] | None) -> dict[str, Any]:
         """Values by operand name. `sizes` says how many each operand has (None: at most one varies)."""

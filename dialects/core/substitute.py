@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of
 from ...support.errors import RelaxError
 from .codec import TypeProblem, canonical_type, decode, encode, encode_dims
 from .infos import Info, ShapeInfo, TensorInfo
@@ -82,7 +83,7 @@ _CONSTANTS = ("arith.constant", "relax.constant")
 
 
 def _canonicalize_signature(function: Any) -> None:
-    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    signature = function_type_of(function)
     inputs, results = (list(map(canonical_type, types)) for types in (signature.inputs, signature.results))
     type_ = ir.FunctionType.get(inputs, results, function.context)
     function.attributes["function_type"] = ir.TypeAttr.get(type_, function.context)

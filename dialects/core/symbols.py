@@ -6,6 +6,7 @@ Variables stand for sizes: what is assumed of them and of divisors is written in
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import gcd
@@ -305,3 +306,13 @@ _OPERATORS: dict[str, Callable[..., Size]] = {
     "min": lambda *sizes: extremum("min", sizes),
     "max": lambda *sizes: extremum("max", sizes),
 }
+
+
+def _read(text: str) -> SymExpr:
+    expression = parse(text)
+    assert isinstance(expression, SymExpr)
+    return expression
+
+
+# An expression is pickled and copied as its text.
+copyreg.pickle(SymExpr, lambda expression: (_read, (str(expression),)))

@@ -66,11 +66,6 @@ class SymExpr:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"cannot delete '{name}': symbolic expressions are immutable")
 
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        from .symbols import parse
-
-        return parse, (self._text,)
-
     def __str__(self) -> str:
         return self._text
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, function_type_of, innermost
 from ...support.suggest import suggest
 from ..core.attributes import Ints, Str, Symbol
 from ..core.codec import decode
@@ -16,17 +17,9 @@ from ..core.verifier import compatible, compatible_dims
 from .dialect import op
 
 
-def _enclosing_module(operation: Any) -> Any:
-    """The operation of the innermost module around; None for a function that stands alone."""
-    parent = operation.parent
-    while parent is not None and parent.operation.name != "builtin.module":
-        parent = parent.operation.parent
-    return None if parent is None else parent.operation
-
-
 def _lookup(operation: Any, name: str) -> Any:
     """What a symbol ("outer::inner" where nested) names; None where there is no module to look in."""
-    found = _enclosing_module(operation)
+    found = innermost(operation, "builtin.module")
     if found is None:
         return None
     place = "the module"
@@ -53,7 +46,7 @@ def _symbols_in(operation: Any) -> Any:
 
 
 def _symbol_names(module: Any) -> list[str]:
-    attributes = [op.operation.attributes for op in module.regions[0].blocks[0].operations]
+    attributes = [op.operation.attributes for op in body_of(module).operations]
     return [held["sym_name"].value_bytes.decode("utf-8", "replace") for held in attributes if "sym_name" in held]
 
 
@@ -87,7 +80,7 @@ def _check_prim_func(operation: Any, call: Call, results: Sequence[Info], output
         raise OpProblem(f"attribute 'func': @{call.func} is no PrimFunc (it has no attribute tir.prim_func)")
     if "function_type" not in function.attributes:
         return  # malformed, which its own verifier will say
-    type_ = ir.FunctionType(function.attributes["function_type"].value)
+    type_ = function_type_of(function)
     _check_parameters(call, list(type_.inputs), results, outputs)
     if type_.results:
         _check_returned(call, list(type_.results), results)
@@ -202,6 +195,8 @@ op(
     explicit="out_ty",
     verify=_verify_call_tir,
     signature="func args out_ty",
+    role="call",
+    destinations=True,
     doc="Calls a PrimFunc in destination-passing style.",
 )
 op(
@@ -212,6 +207,9 @@ op(
     explicit="out_ty",
     verify=_verify_call_tir_inplace,
     signature="func args inplace_indices out_ty",
+    role="call",
+    inplace="inplace_indices",
+    destinations=True,
     doc="Calls a PrimFunc that writes results into some of its arguments.",
 )
 op(
@@ -222,6 +220,8 @@ op(
     explicit="out_ty",
     verify=_verify_dps_packed,
     signature="func args out_ty",
+    role="call",
+    destinations=True,
     doc="Calls an external function in destination-passing style.",
 )
 op(
@@ -232,6 +232,7 @@ op(
     explicit="ty_args",
     verify=_verify_packed,
     signature="func args ty_args",
+    role="call",
     doc="Calls a packed function without side effects; it returns its value.",
 )
 op(
@@ -244,6 +245,8 @@ op(
     pure=False,
     own=True,
     signature="func args ty_args",
+    role="call",
+    writes="args",
     doc="Calls a packed function that may have side effects.",
 )
 op(
@@ -254,5 +257,7 @@ op(
     explicit="ty_args",
     verify=_verify_inplace_packed,
     signature="func args inplace_indices ty_args",
+    role="call",
+    inplace="inplace_indices",
     doc="Calls a packed function that writes results into some of its arguments.",
 )

@@ -55,6 +55,7 @@ op(
     "",
     attrs={"value": Elements()},
     infer=_constant,
+    role="literal",
     own=True,
     doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.",
 )

@@ -35,12 +35,12 @@ def _square(arguments: dict[str, Any]) -> dict[str, Any]:
 _AS_X = {"dtype": DType(None, doc="the result's element type; absent: as x")}
 
 op("full", "shape:shape fill_value", attrs={"dtype": DType(None, doc="absent: as fill_value")}, infer=full,
-   doc="A tensor filled with the value of a 0-D tensor.")  # fmt: skip
+   shaped_by="shape", doc="A tensor filled with the value of a 0-D tensor.")  # fmt: skip
 op("full_like", "x fill_value", attrs=_AS_X, infer=full_like,
    doc="A tensor of x's shape, filled with the value of a 0-D tensor.")  # fmt: skip
-op("ones", "shape:shape", attrs={"dtype": DType()}, infer=filled, doc="A tensor filled with 1.")
+op("ones", "shape:shape", attrs={"dtype": DType()}, infer=filled, shaped_by="shape", doc="A tensor filled with 1.")
 op("ones_like", "x", attrs=_AS_X, infer=like, doc="A tensor of x's shape, filled with 1.")
-op("zeros", "shape:shape", attrs={"dtype": DType()}, infer=filled, doc="A tensor filled with 0.")
+op("zeros", "shape:shape", attrs={"dtype": DType()}, infer=filled, shaped_by="shape", doc="A tensor filled with 0.")
 op("zeros_like", "x", attrs=_AS_X, infer=like, doc="A tensor of x's shape, filled with 0.")
 op("arange", "start:scalar end:scalar step:scalar", defaults={"end": None, "step": 1}, prepare=_from_zero,
    attrs={"dtype": DType(None, doc="absent: int64 for integers, else float32")}, infer=arange,

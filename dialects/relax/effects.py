@@ -8,6 +8,7 @@ from .dialect import op
 from .infer.effects import assertion, printing
 
 op("assert_op", "condition:any *format_args:any", attrs={"format": Str("", doc="the message, by Python's str.format")},
-   results="", infer=assertion, pure=False, doc="Stops the program unless the condition holds.")  # fmt: skip
+   results="", infer=assertion, role="effect", pure=False,
+   doc="Stops the program unless the condition holds.")  # fmt: skip
 op("print", "*values:any", attrs={"format": Str("", doc="by Python's str.format; empty: the values one by one")},
-   results="", infer=printing, pure=False, doc="Prints values.")  # fmt: skip
+   results="", infer=printing, role="effect", pure=False, doc="Prints values.")  # fmt: skip

@@ -36,17 +36,18 @@ class _IndicesOrSections(AttrKind):
 
 
 # ---- shape ----
-op("reshape", "x shape:shape", infer=reshape, prepare=resolve_new_shape,
+op("reshape", "x shape:shape", infer=reshape, prepare=resolve_new_shape, view="x", shaped_by="shape",
    doc="The same elements under a new shape. In a Python shape, one -1 is inferred and 0 copies a size.")  # fmt: skip
-op("flatten", "x", infer=flatten, doc="The elements in row-major order as one dimension.")
+op("flatten", "x", infer=flatten, view="x", doc="The elements in row-major order as one dimension.")
 op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in the result")}, infer=manipulate.expand_dims,
-   doc="New dimensions of size 1.")  # fmt: skip
-op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=manipulate.squeeze,
+   view="x", doc="New dimensions of size 1.")  # fmt: skip
+op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=manipulate.squeeze, view="x",
    doc="Without dimensions of size 1. An axis of another size is refused, as numpy and ONNX do.")  # fmt: skip
-op("broadcast_to", "x shape:shape", infer=manipulate.broadcast_to, doc="Copies along dimensions of size 1.")
+op("broadcast_to", "x shape:shape", infer=manipulate.broadcast_to, shaped_by="shape",
+   doc="Copies along dimensions of size 1.")  # fmt: skip
 op("collapse_sum_like", "data collapse_target", infer=manipulate.collapse_sum_like,
    doc="Sums over the dimensions that a broadcast from collapse_target's shape to data's made.")  # fmt: skip
-op("collapse_sum_to", "data shape:shape", infer=manipulate.collapse_sum_to,
+op("collapse_sum_to", "data shape:shape", infer=manipulate.collapse_sum_to, shaped_by="shape",
    doc="Sums over the dimensions that a broadcast from the shape to data's made.")  # fmt: skip
 
 # ---- order ----

@@ -7,7 +7,7 @@ from ..core.attributes import Int, Ints, Number, Str
 from .dialect import op
 from .infer.nn_misc import batch_flatten, pad, pixel_shuffle
 
-op("nn.batch_flatten", "data", infer=batch_flatten, doc="All dimensions but the first made one.")
+op("nn.batch_flatten", "data", infer=batch_flatten, view="data", doc="All dimensions but the first made one.")
 op(
     "nn.pad",
     "data",

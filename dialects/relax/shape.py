@@ -126,6 +126,7 @@ op(
     "",
     attrs={"dims": _Sizes()},
     infer=_shape,
+    role="literal",
     own=True,
     doc="A shape as a value; its sizes are integers and expressions over the function's symbols.",
 )
@@ -134,6 +135,7 @@ op(
     "",
     attrs={"value": _Size()},
     infer=_prim_value,
+    role="literal",
     own=True,
     doc="The value of a symbolic expression as a 64-bit integer.",
 )
@@ -144,12 +146,15 @@ op(
     explicit="ty",
     verify=_verify_match_cast,
     pure=False,
+    role="shape",
+    view="value",
     own=True,
     doc="The value with a more precise type, checked at run time; new symbols get their values.",
 )
-op("shape_of", "input", infer=_shape_of, doc="The shape of a tensor.")
-op("tensor_to_shape", "input", infer=_tensor_to_shape, doc="A 1-D int64 tensor as a shape.")
-op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, doc="A shape as a 1-D int64 tensor.")
+op("shape_of", "input", infer=_shape_of, role="shape", doc="The shape of a tensor.")
+op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="A 1-D int64 tensor as a shape.")
+op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, role="shape", destinations=True,
+   doc="A shape as a 1-D int64 tensor.")  # fmt: skip
 op("scalar_to_tensor", "value:scalar", infer=_scalar_to_tensor, own=True,
    doc="A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected.")  # fmt: skip
 op("size", "input", infer=_size, doc="The number of elements of a tensor, as a 0-D int64 tensor.")

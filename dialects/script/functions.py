@@ -10,7 +10,7 @@ from typing import Any
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
-from ..core.function_attributes import ARGUMENT_NAME
+from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .attributes import attribute_items, attribute_text, short_item
 from .expr import as_name, decoded, one_line, quote

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...bindings.mlir import ir, readable
-from ..core.function_attributes import ARGUMENT_NAME
+from ..relax.function_attributes import ARGUMENT_NAME
 from .types import type_text
 
 _MOST_LINES = 20

@@ -26,5 +26,5 @@ def _assert(call: Call) -> list[Info]:
 
 op("assert", "condition:scalar *numbers:scalar",
    attrs={"message": Str(doc="with {} for each number"), "kind": Str("RuntimeError", doc="a Python exception's name")},
-   results="", infer=_assert, pure=False,
+   results="", infer=_assert, role="effect", pure=False,
    doc="Ends the program with an exception where the condition is false.")  # fmt: skip

@@ -27,6 +27,7 @@ def declare_intrinsic(
     results: str = "result",
     attrs: Mapping[str, AttrKind] | None = None,
     pure: bool = True,
+    short: bool = False,
     doc: str = "",
     dialect: Dialect = tir,
 ) -> Operator:
@@ -35,7 +36,8 @@ def declare_intrinsic(
     `operands` are names as in the tables of this folder, scalars or vectors of numbers where no kind is said.
     `result` is "same" for the operands' one type; an element type ("i32", "float32") for a scalar of it, or a
     vector like the operands; None for no result; a function from a Call to the infos of what `results` names.
-    Pure intrinsics may be merged, moved and removed. Contexts made from now on know the intrinsic.
+    Pure intrinsics may be merged, moved and removed; `short` ones, a few instructions, may be done where another waits
+    for them. Contexts made from now on know the intrinsic.
     """
     full_name = f"{dialect.name}.{name}"
     _check_name(name, dialect)
@@ -52,6 +54,7 @@ def declare_intrinsic(
         results="" if result is None else results,
         infer=_inference(full_name, result, results, [OperandDef.parse(token) for token in tokens]),
         pure=pure,
+        short=short,
         own=True,
         doc=doc,
     )

@@ -12,7 +12,7 @@ op("atan2", X1_X2, infer=same_float, doc="The angle of the point (x2, x1).")
 op("hypot", X1_X2, infer=same_float, doc="sqrt(x1**2 + x2**2), without overflow.")
 op("logaddexp", X1_X2, infer=same_float, doc="log(exp(x1) + exp(x2)), without overflow.")
 op("logaddexp2", X1_X2, infer=same_float, doc="log2(2**x1 + 2**x2), without overflow.")
-op("heaviside", X1_X2, infer=same_float, doc="0 where x1 < 0, x2 where x1 is 0, else 1; NaN for NaN.")
+op("heaviside", X1_X2, infer=same_float, short=True, doc="0 where x1 < 0, x2 where x1 is 0, else 1; NaN for NaN.")
 
 # ---- remainders (n is the integer nearest to x1 / x2, halves to even) ----
 op("fmod", X1_X2, infer=same_float, doc="The remainder of x1 / x2 with the sign of x1.")
@@ -26,12 +26,12 @@ op("remquo", X1_X2, results="remainder quotient", infer=float_and_int,
    doc="remainder(x1, x2), and the sign and low bits (three or more) of its n as an i32.")  # fmt: skip
 
 # ---- minimum, maximum, difference ----
-op("fmin", X1_X2, infer=same_float, doc="The smaller of both; a NaN counts as missing.")
-op("fmax", X1_X2, infer=same_float, doc="The larger of both; a NaN counts as missing.")
-op("fdim", X1_X2, infer=same_float, doc="x1 - x2 where that is positive, else 0; NaN for NaN.")
+op("fmin", X1_X2, infer=same_float, short=True, doc="The smaller of both; a NaN counts as missing.")
+op("fmax", X1_X2, infer=same_float, short=True, doc="The larger of both; a NaN counts as missing.")
+op("fdim", X1_X2, infer=same_float, short=True, doc="x1 - x2 where that is positive, else 0; NaN for NaN.")
 
 # ---- parts of the representation ----
-op("copysign", X1_X2, infer=same_float, doc="The magnitude of x1 with the sign of x2.")
+op("copysign", X1_X2, infer=same_float, short=True, doc="The magnitude of x1 with the sign of x2.")
 op("nextafter", X1_X2, infer=same_float, doc="The next number from x1 towards x2.")
 op("ldexp", X1_X2, infer=scaled, doc="x1 * 2**x2 for an integer x2.")
 op(
@@ -42,4 +42,4 @@ op(
 )
 
 # ---- three operands ----
-op("fma", X1_X2_X3, infer=same_float, doc="x1 * x2 + x3, rounded once.")
+op("fma", X1_X2_X3, infer=same_float, short=True, doc="x1 * x2 + x3, rounded once.")

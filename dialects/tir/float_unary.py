@@ -24,8 +24,8 @@ op("sinc", X, infer=same_float, doc="sin(pi * x) / (pi * x), and 1 at 0.")
 op("tan", X, infer=same_float, doc="Tangent.")
 op("tanh", X, infer=same_float, doc="Hyperbolic tangent.")
 op("tanpi", X, infer=same_float, doc="tan(pi * x).")
-op("deg2rad", X, infer=same_float, doc="Degrees to radians.")
-op("rad2deg", X, infer=same_float, doc="Radians to degrees.")
+op("deg2rad", X, infer=same_float, short=True, doc="Degrees to radians.")
+op("rad2deg", X, infer=same_float, short=True, doc="Radians to degrees.")
 
 # ---- exponentials, logarithms, roots ----
 op("exp", X, infer=same_float, doc="e to the power of x.")
@@ -36,10 +36,10 @@ op("log", X, infer=same_float, doc="Natural logarithm.")
 op("log2", X, infer=same_float, doc="Logarithm to base 2.")
 op("log10", X, infer=same_float, doc="Logarithm to base 10.")
 op("log1p", X, infer=same_float, doc="log(1 + x), exact near 0.")
-op("sqrt", X, infer=same_float, doc="Square root.")
+op("sqrt", X, infer=same_float, short=True, doc="Square root.")
 op("rsqrt", X, infer=same_float, doc="1 / sqrt(x).")
 op("cbrt", X, infer=same_float, doc="Cube root.")
-op("reciprocal", X, infer=same_float, doc="1 / x.")
+op("reciprocal", X, infer=same_float, short=True, doc="1 / x.")
 
 # ---- special functions ----
 op("erf", X, infer=same_float, doc="The error function.")
@@ -50,20 +50,26 @@ op("i0", X, infer=same_float, doc="The modified Bessel function of the first kin
 op("sigmoid", X, infer=same_float, doc="1 / (1 + exp(-x)).")
 
 # ---- rounding ----
-op("ceil", X, infer=same_float, doc="The smallest integer not below x.")
-op("floor", X, infer=same_float, doc="The largest integer not above x.")
-op("trunc", X, infer=same_float, doc="x without its fraction.")
-op("round", X, infer=same_float, doc="The nearest integer, halves to even, as upstream's; C's way is lround.")
-op("roundeven", X, infer=same_float, doc="The nearest integer, halves to even.")
-op("rint", X, infer=same_float, doc="An integer by the current rounding mode; reports being inexact.")
-op("nearbyint", X, infer=same_float, doc="An integer by the current rounding mode.")
+op("ceil", X, infer=same_float, short=True, doc="The smallest integer not below x.")
+op("floor", X, infer=same_float, short=True, doc="The largest integer not above x.")
+op("trunc", X, infer=same_float, short=True, doc="x without its fraction.")
+op(
+    "round",
+    X,
+    infer=same_float,
+    short=True,
+    doc="The nearest integer, halves to even, as upstream's; C's way is lround.",
+)
+op("roundeven", X, infer=same_float, short=True, doc="The nearest integer, halves to even.")
+op("rint", X, infer=same_float, short=True, doc="An integer by the current rounding mode; reports being inexact.")
+op("nearbyint", X, infer=same_float, short=True, doc="An integer by the current rounding mode.")
 op("lround", X, attrs={"dtype": DType("i64")}, infer=float_to_int,
    doc="The nearest integer, halves away from zero, as an integer.")  # fmt: skip
 op("lrint", X, attrs={"dtype": DType("i64")}, infer=float_to_int,
    doc="An integer by the current rounding mode, as an integer.")  # fmt: skip
 
 # ---- parts of the representation ----
-op("fabs", X, infer=same_float, doc="Absolute value.")
+op("fabs", X, infer=same_float, short=True, doc="Absolute value.")
 op("logb", X, infer=same_float, doc="The exponent of x, as a float.")
 op("ilogb", X, infer=exponent_of, doc="The exponent of x, as an i32.")
 op("spacing", X, infer=same_float, doc="The distance from x to the next number away from zero.")

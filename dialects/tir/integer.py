@@ -8,10 +8,10 @@ from .dialect import X1_X2, X1_X2_X3, X, op
 from .infer import fixed_point, same_int
 
 # ---- bits ----
-op("popcount", X, infer=same_int, doc="How many bits are set.")
-op("ctpop", X, infer=same_int, doc="popcount, by LLVM's name.")
-op("clz", X, infer=same_int, doc="How many zeros precede the highest set bit; the width for 0.")
-op("ctz", X, infer=same_int, doc="How many zeros follow the lowest set bit; the width for 0.")
+op("popcount", X, infer=same_int, short=True, doc="How many bits are set.")
+op("ctpop", X, infer=same_int, short=True, doc="popcount, by LLVM's name.")
+op("clz", X, infer=same_int, short=True, doc="How many zeros precede the highest set bit; the width for 0.")
+op("ctz", X, infer=same_int, short=True, doc="How many zeros follow the lowest set bit; the width for 0.")
 op("bitreverse", X, infer=same_int, doc="The bits in reverse order.")
 op(
     "fshl",

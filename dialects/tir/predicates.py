@@ -6,10 +6,10 @@ from __future__ import annotations
 from .dialect import X, op
 from .infer import predicate
 
-op("isfinite", X, infer=predicate, doc="True where x is neither infinite nor NaN.")
-op("isinf", X, infer=predicate, doc="True where x is infinite.")
-op("isposinf", X, infer=predicate, doc="True where x is positive infinity.")
-op("isneginf", X, infer=predicate, doc="True where x is negative infinity.")
-op("isnan", X, infer=predicate, doc="True where x is NaN.")
-op("isnormal", X, infer=predicate, doc="True where x is neither zero, subnormal, infinite nor NaN.")
-op("signbit", X, infer=predicate, doc="True where the sign of x is minus, -0 and -NaN included.")
+op("isfinite", X, infer=predicate, short=True, doc="True where x is neither infinite nor NaN.")
+op("isinf", X, infer=predicate, short=True, doc="True where x is infinite.")
+op("isposinf", X, infer=predicate, short=True, doc="True where x is positive infinity.")
+op("isneginf", X, infer=predicate, short=True, doc="True where x is negative infinity.")
+op("isnan", X, infer=predicate, short=True, doc="True where x is NaN.")
+op("isnormal", X, infer=predicate, short=True, doc="True where x is neither zero, subnormal, infinite nor NaN.")
+op("signbit", X, infer=predicate, short=True, doc="True where the sign of x is minus, -0 and -NaN included.")

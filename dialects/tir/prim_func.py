@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from ...bindings.mlir import ir
+from ...bindings.mlir import as_list, ir
+from ...bindings.navigation import body_of, function_type_of, symbol_name
+from ...dialects.core.infos import Info
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.codec import encode
@@ -122,7 +124,7 @@ def _context(ip: Any, loc: Any) -> Any:
 def _as_type(item: Any, context: Any) -> Any:
     if isinstance(item, ir.Type):
         return item
-    if hasattr(item, "_fields"):
+    if isinstance(item, Info):
         return encode(item, context)
     if not isinstance(item, str):
         raise RelaxError(f"a parameter's type must be an MLIR type, an info or text, got {type(item).__name__}")
@@ -148,7 +150,7 @@ def _create_function(
 
 
 def _fill(operation: Any, name: str, results: Sequence[Any], body: Callable[..., Any]) -> None:
-    block = operation.regions[0].blocks[0]
+    block = body_of(operation)
     with ir.InsertionPoint(block):
         values = _returned(body(*block.arguments))
         if [value.type for value in values] != list(results):
@@ -161,7 +163,7 @@ def _fill(operation: Any, name: str, results: Sequence[Any], body: Callable[...,
 def _returned(values: Any) -> list[Any]:
     if values is None:
         return []
-    items = list(values) if isinstance(values, (list, tuple)) else [values]
+    items = as_list(values)
     return [item if isinstance(item, ir.Value) else item.operation.result for item in items]
 
 
@@ -183,12 +185,8 @@ def functions_in(operation: Any) -> Iterator[Any]:
     if operation.name == "func.func":
         yield operation
     elif operation.name == "builtin.module":
-        for op in operation.regions[0].blocks[0].operations:
+        for op in body_of(operation).operations:
             yield from functions_in(op.operation)
-
-
-def symbol_name(operation: Any) -> str:
-    return ir.StringAttr(operation.attributes["sym_name"]).value
 
 
 def verify_prim_func(op: Any) -> list[str]:
@@ -199,7 +197,7 @@ def verify_prim_func(op: Any) -> list[str]:
         return []
     if PRIM_FUNC not in present:
         return [f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')" for name in present]
-    function_type = ir.FunctionType(ir.TypeAttr(operation.attributes["function_type"]).value)
+    function_type = function_type_of(operation)
     parameters, results = list(function_type.inputs), list(function_type.results)
     return [
         *(problem for name in present for problem in _attribute_problems(name, operation.attributes[name])),

@@ -9,8 +9,16 @@ from typing import Any
 from ...bindings.context import load_dialects
 from ...bindings.mlir import ir
 from ...dialects.core.codec import encode
-from ...dialects.core.function_attributes import ARGUMENT_NAME, RESULT_NAMES
-from ...dialects.core.groups import INPUT_GROUPS, LIST, RESULT_GROUPS, VALUE, Group, encode_groups
+from ...dialects.relax.function_attributes import (
+    ARGUMENT_NAME,
+    INPUT_GROUPS,
+    LIST,
+    RESULT_GROUPS,
+    RESULT_NAMES,
+    VALUE,
+    Group,
+    encode_groups,
+)
 from ...support.errors import RelaxError
 from .control.flattening import all_tensors, form_of
 from .importer import GraphImporter

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...dialects.core.groups import LIST, NOTHING, VALUE, Group
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, SymbolError, parse, sym
+from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .dtypes import dtype_of

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, last_of
 from ...bindings.pass_manager import run_upstream
 from ..lower_calls import memrefs
 
@@ -73,7 +74,7 @@ def _own_what_is_passed(function: Any) -> None:
         with function.context, op.location:
             _pass_new(op, _FIRST[op.name])
             for block in [block for region in op.regions for block in region.blocks]:
-                end = _end(block)
+                end = last_of(block)
                 _pass_new(end, 1 if end.name == "scf.condition" else 0)
                 for argument in filter(_is_memref, block.arguments):
                     _give_back(argument, block)
@@ -101,7 +102,7 @@ def _is_made_for(memref: Any, end: Any) -> bool:
         _PASSED not in owner.attributes
         and owner.operation.block == end.block
         and "scf." in end.name
-        and end == _end(end.block)
+        and end == last_of(end.block)
     )
 
 
@@ -113,10 +114,6 @@ def _copied(memref: Any) -> Any:
 
 def _is_memref(value: Any) -> bool:
     return isinstance(value.type, ir.MemRefType)
-
-
-def _end(block: Any) -> Any:
-    return block.operations[len(block.operations) - 1].operation
 
 
 # ---- loops ----
@@ -134,8 +131,8 @@ def _keep_in_loops(function: Any) -> None:
 
 def _moves(loop: Any) -> list[bool]:
     """For each value that a loop carries: whether it is memory, of known sizes, that is another one in each round."""
-    block = loop.regions[0].blocks[0]
-    pairs = zip(list(block.arguments)[1:], _end(block).operands, strict=True)
+    block = body_of(loop)
+    pairs = zip(list(block.arguments)[1:], last_of(block).operands, strict=True)
     return [_is_plain(argument.type) and argument != value for argument, value in pairs]
 
 
@@ -146,8 +143,8 @@ def _is_plain(type_: Any) -> bool:
 
 
 def _keep(loop: Any) -> None:
-    block = loop.regions[0].blocks[0]
-    end = _end(block)
+    block = body_of(loop)
+    end = last_of(block)
     moving = [index for index, moves in enumerate(_moves(loop)) if moves]
     places = {}
     for index in moving:

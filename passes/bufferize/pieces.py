@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import users_of
 from ...bindings.patterns import defining_op
 from ..lower_calls import memrefs
 
@@ -41,7 +42,7 @@ def _is_nothing_yet(tensor: Any) -> bool:
 def _next(insert: Any) -> Any:
     """The insertion of the next piece into the result, if nothing else is done with that; else None."""
     result = insert.results[0]
-    users = [use.owner.operation for use in result.uses]
+    users = users_of(result)
     following = [user for user in users if user.name == _INSERT and user.operands[1] == result]
     return following[0] if len(following) == 1 and _is_for(result, following[0]) else None
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...dialects.core.aliases import viewed
+from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
 from .support import as_result, ints, make, normal_axis, same_known_shape, shape_of
-
-# They keep the elements in row-major order, so that only the last one's shape counts.
-_REORDER_NOTHING = ("relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze")
 
 
 def _result(op: Any) -> Any:
@@ -33,11 +32,12 @@ def _is_determined(shape: Sequence[Dim] | None) -> bool:
 
 
 def merge_reshapes(op: Any, rewriter: Rewriter) -> Any:
-    """reshape(reshape(x)) is one reshape of x; so is a reshape of what expand_dims, squeeze or flatten made."""
-    inner = defining_op(op.x, *_REORDER_NOTHING)
-    if inner is None:
+    """reshape(reshape(x)) is one reshape of x; so is a reshape of any other view of x: only the last shape counts."""
+    source = viewed(op.x)
+    # A view that checks something stays.
+    if source is None or not row_of(op.x.owner).pure:  # type: ignore[union-attr]
         return None
-    return make(op, op.OPERATION_NAME, [inner.x, *list(op.operation.operands)[1:]])
+    return make(op, op.OPERATION_NAME, [source, *list(op.operation.operands)[1:]])
 
 
 def flatten_vector(op: Any, rewriter: Rewriter) -> Any:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.navigation import parent_of
+from ...bindings.navigation import body_of, innermost
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.codec import decode, encode_dims
+from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of
 from ...dialects.core.symbols import Dim, product
@@ -17,9 +18,6 @@ from .support import as_result, is_known, make, result_type, shape_of
 
 # A shape of more dimensions than this is none.
 _MOST_DIMENSIONS = 64
-
-# They give a tensor of the very shape that they are given as a value.
-_SHAPED = ("relax.reshape", "relax.broadcast_to", "relax.full", "relax.zeros", "relax.ones")
 
 
 def shape_of_known(op: Any, rewriter: Rewriter) -> Any:
@@ -37,18 +35,17 @@ def _shape_expr(op: Any, dims: tuple[Dim, ...]) -> Any:
 
 def _parameter_symbols(operation: Any) -> frozenset[str]:
     """The symbols in the types of the parameters of the function around."""
-    function = parent_of(operation)
-    while function is not None and function.name != "func.func":
-        function = parent_of(function)
+    function = innermost(operation, "func.func")
     if function is None:
         return frozenset()
-    return frozenset().union(*(symbols_of(value.type) for value in function.regions[0].blocks[0].arguments))
+    return frozenset().union(*(symbols_of(value.type) for value in body_of(function).arguments))
 
 
 def shape_of_shaped(op: Any, rewriter: Rewriter) -> Any:
     """The shape of a tensor that was made with this shape."""
-    owner = defining_op(op.input, *_SHAPED)
-    return as_result(op, owner.shape) if owner is not None else None
+    owner = defining_op(op.input)
+    row = row_of(owner) if owner is not None else None
+    return as_result(op, getattr(owner, row.shaped_by)) if row is not None and row.shaped_by else None
 
 
 def size_of_known(op: Any, rewriter: Rewriter) -> Any:

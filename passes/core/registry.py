@@ -9,9 +9,14 @@ from typing import TypeVar
 
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
+from ...support.registry import Registry
 from .base import Pass
 
-_PASSES: dict[str, type[Pass]] = {}
+_PASSES = Registry[type[Pass]](
+    lambda cls: (cls.name,),
+    lambda cls, taken: f"pass '{cls.name}' is registered twice: by {taken.__module__} and by {cls.__module__}",
+    place=lambda cls: f"{cls.__module__}.{cls.__qualname__}",
+)
 #: Folders of this project that hold one pass a file, named after the pass, and the packages that they are.
 _FOLDERS: list[tuple[Path, str, tuple[str, ...]]] = [
     (Path(__file__).parent.parent, __name__.rsplit(".", 2)[0], ("relax_", "tir_"))
@@ -28,12 +33,9 @@ def register_pass(cls: PassClass) -> PassClass:
     own_module = own_pass_files().get(name, cls.__module__)
     if own_module != cls.__module__:
         raise RelaxError(f"pass '{name}' is registered twice: by {own_module} and by {cls.__module__}")
-    taken = _PASSES.get(name)
-    if taken is not None and taken.__qualname__ + taken.__module__ != cls.__qualname__ + cls.__module__:
-        raise RelaxError(f"pass '{name}' is registered twice: by {taken.__module__} and by {cls.__module__}")
     if not (cls.__doc__ or "").strip():
         raise RelaxError(f"pass '{name}' has no doc string: its first line is what --help prints")
-    _PASSES[name] = cls
+    _PASSES.add([cls])
     return cls
 
 
@@ -54,13 +56,13 @@ def own_pass_files() -> dict[str, str]:
 
 def find_pass(name: str) -> type[Pass] | None:
     """The pass of this name; plug-ins that announce it are imported. None when nobody has it."""
-    if name not in _PASSES:
+    if not _PASSES.tried(name):
         module = own_pass_files().get(name)
         if module:
             importlib.import_module(module)
-        elif load_plugins("pass", name) and name not in _PASSES:
+        elif load_plugins("pass", name) and not _PASSES.tried(name):
             raise RelaxError(f"a plug-in announces the pass '{name}', but does not register it")
-    return _PASSES.get(name)
+    return next(iter(_PASSES.tried(name)), None)
 
 
 def all_passes() -> dict[str, type[Pass]]:
@@ -68,4 +70,4 @@ def all_passes() -> dict[str, type[Pass]]:
     for module in own_pass_files().values():
         importlib.import_module(module)
     load_plugins("pass")
-    return dict(sorted(_PASSES.items()))
+    return {cls.name: cls for cls in _PASSES.all()}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How a target lowers modules: stages by name, each a few passes. They are data: insert, replace or drop one.
 
-stages = rx.find_target("llvm").stages()
+stages = rx.stages("llvm")
 stages = stages.replace("plan", "my-plan").insert_after("legalize", "count", MyPass())
 rx.compile(module, pipeline=stages)
 """

@@ -7,18 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, innermost, operations_of
+from ...dialects.core.aliases import mutated_values, root_of
 from ...dialects.core.codec import decode
 from ...dialects.core.substitute import symbols_of
 from ...dialects.tir.prim_func import OpPattern
 from ...emit.kernels import parameter_info
-from ..lower_calls.plan import VIEWS
 from .group import Group, goes_on_in_place, is_slowed_down, joined, outputs_fit, single, sizes_are_told, with_head
 from .prim_info import PrimInfo
-
-#: They write into memory that they are given: what else reads it must not change its place.
-MUTATING = frozenset({"relax.call_tir_inplace", "relax.call_inplace_packed", "relax.call_packed"})
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class BlockGroups:
     ):
         self._block = block
         self._limits = limits
-        self._operations = [view.operation for view in block.operations]
+        self._operations = operations_of(block)
         self._positions = {op: position for position, op in enumerate(self._operations)}
         #: By the position of each member: its group, and where the group's call will stand.
         self._group: dict[int, Group] = {}
@@ -47,6 +44,7 @@ class BlockGroups:
         #: For the positions of a producer and a consumer why they did not become one group when it was last tried.
         self._reasons: dict[tuple[int, int], str] | None = {} if keeps_reasons else None
         self._symbols = self._symbol_positions()
+        # What else reads it must not change its place.
         mutated = mutated_values(self._operations)
         for position, op in enumerate(self._operations):
             info = infos(op.opview.func) if _is_plain_call(op) else None
@@ -189,10 +187,8 @@ class BlockGroups:
 
 def _known_outside(block: Any) -> set[str]:
     """The symbols in the types of the arguments of this block and of the function."""
-    function = block.owner.operation
-    while function.name != "func.func":
-        function = function.parent.operation
-    arguments = [*block.arguments, *function.regions[0].blocks[0].arguments]
+    function = innermost(block.owner, "func.func")
+    arguments = [*block.arguments, *body_of(function).arguments]
     return {name for argument in arguments for name in symbols_of(argument.type)}
 
 
@@ -204,20 +200,3 @@ def _has_parameter_types(op: Any, info: PrimInfo) -> bool:
     """Whether the PrimFunc's parameters have the very types that are passed."""
     passed = [decode(value.type) for value in (*op.operands, *op.results)]
     return [parameter_info(each) for each in passed] == [decode(type_) for type_ in info.parameters]
-
-
-def mutated_values(operations: list[Any]) -> set[Any]:
-    """What is written over after it was made, here or in regions inside; views by what they are views of."""
-    found: set[Any] = set()
-    for op in operations:
-        for inside in (op, *(operations_in(op) if len(op.regions) else ())):
-            if inside.name in MUTATING:
-                found |= {root_of(value) for value in inside.operands}
-    return found
-
-
-def root_of(value: Any) -> Any:
-    """The value whose memory a value has."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
-        value = value.owner.operation.operands[0]
-    return value

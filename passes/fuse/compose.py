@@ -8,6 +8,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, operations_of
 from ...emit import linalg, numbers
 from .group import Group, Member, asked_map
 from .maps import compose, identity, plain_dim
@@ -89,7 +90,7 @@ class _GroupBody:
         loop = plain_dim(expression)
         assert loop is not None
         if loop not in self._sizes:
-            self._sizes[loop] = linalg.dim(*self._telling(loop))
+            self._sizes[loop] = linalg.size(*self._telling(loop))
         return self._sizes[loop]
 
     def _telling(self, loop: int) -> tuple[Any, int]:
@@ -177,7 +178,7 @@ class _GroupBody:
     def _bind_scalars(self, member: Member, scalars: Sequence[Any], computed: dict[Any, Any]) -> None:
         """What a member's body works with: elements of the operands, and what was computed before it."""
         copy = self._copies[member.position]
-        arguments = list(copy.generic.regions[0].blocks[0].arguments)
+        arguments = list(body_of(copy.generic).arguments)
         for index, value, map_ in self._inputs_of(member):
             if value is None:
                 place = copy.parameter_of(copy.generic.operands[index])
@@ -196,7 +197,7 @@ class _Copy:
 
     def __init__(self, member: Member):
         self._function = member.info.function.clone(ip=False)
-        self._block = self._function.regions[0].blocks[0]
+        self._block = body_of(self._function)
         self.arguments = list(self._block.arguments)
         #: The operation whose loops become the group's; a host that nothing is computed for needs none.
         self.generic: Any = None if member.generic is None else self.operations[member.generic]
@@ -204,7 +205,7 @@ class _Copy:
     @property
     def operations(self) -> list[Any]:
         """Those that are in it still."""
-        return [view.operation for view in self._block.operations]
+        return operations_of(self._block)
 
     def parameter_of(self, value: Any) -> int | None:
         """Which of the function's own parameters a value is."""
@@ -228,7 +229,7 @@ def _replace_indices(generic: Any, place: Any) -> None:
 
 
 def _move_body(generic: Any, block: Any) -> list[Any]:
-    *operations, end = [view.operation for view in generic.regions[0].blocks[0].operations]
+    *operations, end = operations_of(body_of(generic))
     for op in operations:
         block.append(op)
     return list(end.operands)

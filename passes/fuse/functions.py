@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.mlir import ir
-from ...dialects.core.function_attributes import VISIBILITY
+from ...bindings.mlir import as_list, ir
+from ...bindings.navigation import body_of, functions_in, symbol_name
 from ...dialects.relax import dialect as relax
+from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import TARGET, make_prim_func
 from ..core.journal import Journal
-from ..inline.call_graph import functions_in, remove_dead, symbol_name
+from ..inline.call_graph import remove_dead
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
 from .compose import group_body
 from .group import Group
@@ -40,7 +41,6 @@ class FusedFunctions:
 
     def replace(self, group: Group, outputs: Sequence[Any], before: Any) -> None:
         """One call in place of the members', before an operation."""
-        calls = [member.call for member in group.all_members]
         in_order = sorted(group.all_members, key=lambda member: member.position)
         location = _fused_location(in_order, before.context)
         types = [value.type for value in outputs]
@@ -48,10 +48,10 @@ class FusedFunctions:
             name = self._made.get(_key(group, outputs), _name(group), lambda name: self._make(name, group, outputs))
             made = relax.ops["call_tir"](name, group.inputs(), types)
         note_fused(Journal.active(), name, [member.call for member in in_order])
-        for value, result in zip(outputs, _values(made), strict=True):
+        for value, result in zip(outputs, as_list(made), strict=True):
             value.replace_all_uses_with(result)
-        for call in sorted(calls, key=lambda call: group.all_members[calls.index(call)].position, reverse=True):
-            call.erase()
+        for member in reversed(in_order):
+            member.call.erase()
         self._fused.update((member.info.name, member.info.function) for member in group.all_members)
 
     def _make(self, name: str, group: Group, outputs: Sequence[Any]) -> None:
@@ -66,7 +66,7 @@ class FusedFunctions:
         }
         if members[0].info.target:
             attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
-        with ir.InsertionPoint(self._module.regions[0].blocks[0]):
+        with ir.InsertionPoint(body_of(self._module)):
             make_prim_func(
                 name,
                 inputs,
@@ -123,7 +123,3 @@ def _parameter_type(group: Group, value: Any) -> Any:
 def _fused_location(members: Sequence[Any], context: Any) -> Any:
     locations = list(dict.fromkeys(member.call.location for member in members))
     return ir.Location.fused(locations, context=context)
-
-
-def _values(made: Any) -> list[Any]:
-    return list(made) if isinstance(made, (list, tuple)) or type(made).__name__ == "OpResultList" else [made]

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...bindings.mlir import string_value
+from ...bindings.navigation import functions_in, symbol_name
 from ...dialects.tir.prim_func import is_prim_func, op_pattern
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
-from ..inline.call_graph import functions_in, symbol_name
 from ..legalize.builder import OPERATOR
 
 _MOST_CHARACTERS = 6000

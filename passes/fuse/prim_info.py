@@ -9,7 +9,10 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import body_of, function_type_of, symbol_name
+from ...dialects.core.dialect import row_of
 from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, OpPattern, is_prim_func, op_pattern
+from ..intrinsics.registry import is_intrinsic
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR
 from .maps import plain_dim
 
@@ -18,8 +21,7 @@ _KNOWN_ATTRIBUTES = frozenset({
     "sym_name", "sym_visibility", "function_type", PRIM_FUNC, OP_PATTERN, NOALIAS, TARGET, OPERATOR, MAIN_OPERATOR,
 })  # fmt: skip
 _GENERIC_ATTRIBUTES = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
-_PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor", "tir"})
-_EFFECTS = frozenset({"tir.assert", "tir.call_extern", "tir.call_pure_extern", "tir.call_packed"})
+_PURE_DIALECTS = frozenset({"arith", "index", "linalg", "math", "scf", "tensor"})
 # What may stand outside of the loops of a function that computes element by element.
 _AROUND = frozenset({"tensor.dim", "tensor.extract"})
 # Nothing to speak of, whatever their number.
@@ -31,13 +33,6 @@ _CHEAP = frozenset(
 )
 #: Operations like these may be done again for each row rather than stored.
 _MOST_REPEATED = 2
-# Of the functions, those that are a few instructions.
-_SHORT = frozenset(
-    f"tir.{name}"
-    for name in "abs fabs ceil floor trunc round roundeven nearbyint rint sqrt reciprocal square sign signbit copysign "
-    "isnan isinf isfinite isneginf isposinf isnormal fmax fmin fdim fma clip deg2rad rad2deg heaviside floordiv "
-    "floormod clz ctz ctpop popcount".split()
-)
 
 
 @dataclass(frozen=True)
@@ -92,14 +87,14 @@ class PrimInfo:
 
 
 def operation_at(function: Any, position: int) -> Any:
-    return function.regions[0].blocks[0].operations[position].operation
+    return body_of(function).operations[position].operation
 
 
 def prim_info(function: Any) -> PrimInfo | None:
     """None where the function is nothing that fusion could look into."""
     if not is_prim_func(function) or not _is_open(function):
         return None
-    type_ = ir.FunctionType(function.attributes["function_type"].value)
+    type_ = function_type_of(function)
     pattern = op_pattern(function)
     blocks = list(function.regions[0].blocks)
     if pattern is None or pattern > OpPattern.OUT_EWISE_FUSABLE or len(blocks) != 1 or not _is_pure(function):
@@ -110,7 +105,7 @@ def prim_info(function: Any) -> PrimInfo | None:
     reads, asked = _parameter_uses(blocks[0], operations)
     info = PrimInfo(
         function,
-        string_value(function.attributes["sym_name"]),
+        symbol_name(function),
         pattern,
         string_value(function.attributes[TARGET]) if TARGET in function.attributes else "",
         tuple(type_.inputs),
@@ -128,8 +123,12 @@ def _is_open(function: Any) -> bool:
 
 def _is_pure(function: Any) -> bool:
     for op in operations_in(function):
-        dialect = op.name.partition(".")[0]
-        if op.name in _EFFECTS or dialect not in _PURE_DIALECTS and op.name != "func.return":
+        row = row_of(op)
+        if row is not None:
+            # A call of C, pure or not, has no vectors: what is fused with it would lose its own.
+            if row.role or not row.pure or not is_intrinsic(op):
+                return False
+        elif op.name.partition(".")[0] not in _PURE_DIALECTS and op.name != "func.return":
             return False
     return True
 
@@ -201,7 +200,7 @@ def _with_pointwise(info: PrimInfo, block: Any, operations: Sequence[Any]) -> Pr
         pointwise=place,
         out_map=maps_of(generic)[-1],
         is_cheap=_is_cheap(generic),
-        is_heavy=any(op.name.startswith("tir.") and op.name not in _SHORT for op in operations_in(generic)),
+        is_heavy=any((row := row_of(op)) is not None and not row.short for op in operations_in(generic)),
     )
 
 
@@ -226,7 +225,7 @@ def _writes_each(generic: Any, block: Any, end: Any) -> bool:
     if generic.operands[len(generic.operands) - 1] != output:
         return False
     others = [use.owner.operation for use in output.uses if use.owner.operation != generic]
-    scalars = generic.regions[0].blocks[0].arguments
+    scalars = body_of(generic).arguments
     reads_output = next(iter(scalars[len(scalars) - 1].uses), None) is not None
     is_parallel = all("parallel" in str(iterator) for iterator in generic.attributes["iterator_types"])
     used_once = sum(1 for use in output.uses if use.owner.operation == generic) == 1

@@ -12,14 +12,11 @@ function without arguments makes a value that is only wanted where an operand is
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from ...dialects.core.dialect import find_op
-from ...support.errors import RelaxError
-from ...support.places import place_of
+from ...support.registry import Registry, names_of, table
 
 #: `rule(call)` returns the gradients of the operands, see above.
 RuleFunction = Callable[[Any], Any]
@@ -37,9 +34,11 @@ class GradientRule(NamedTuple):
         return f"{self.op} ({self.place})"
 
 
-_RULES: dict[str, GradientRule] = {}
-_FAMILIES = Path(__file__).parent / "rules"
-_loaded: list[str] = []
+_RULES = Registry[GradientRule](
+    lambda rule: (rule.op,),
+    lambda rule, taken: f"'{rule.op}' has a rule for its derivative already: {taken.place}",
+    families=f"{__package__}.rules",
+)
 
 
 def register_gradient(op: str | Sequence[str]) -> Callable[[Function], Function]:
@@ -47,45 +46,26 @@ def register_gradient(op: str | Sequence[str]) -> Callable[[Function], Function]
 
     Refuses unknown operators, and a second rule for the same one.
     """
-    names = [op] if isinstance(op, str) else list(op)
 
-    def register(function: Function) -> Function:
-        _load_families()
-        for name in names:
-            find_op(name)
-            rule = GradientRule(name, function, place_of(function))
-            taken = _RULES.get(name)
-            if taken is not None and taken.place != rule.place:
-                raise RelaxError(f"'{name}' has a rule for its derivative already: {taken.place}")
-            _RULES[name] = rule
-        return function
+    def rules(function: Function, place: str) -> list[GradientRule]:
+        _RULES.load()
+        return [GradientRule(find_op(name).full_name, function, place) for name in names_of(op)]
 
-    return register
-
-
-def _load_families() -> None:
-    """Imports this project's rules, once; they register themselves meanwhile."""
-    if _loaded:
-        return
-    _loaded.extend(sorted(path.stem for path in _FAMILIES.glob("[a-z]*.py")))
-    for family in _loaded:
-        importlib.import_module(f"{__package__}.rules.{family}")
+    return _RULES.registering(rules)
 
 
 def find_gradient(op: str) -> GradientRule | None:
     """The rule of an operator, if there is one."""
-    _load_families()
-    return _RULES.get(op)
+    _RULES.load()
+    return next(iter(_RULES.tried(op)), None)
 
 
 def all_gradients() -> list[GradientRule]:
     """Every rule, sorted by operator."""
-    _load_families()
-    return [_RULES[op] for op in sorted(_RULES)]
+    _RULES.load()
+    return _RULES.all()
 
 
 def gradients_table() -> str:
     """`all_gradients` as lines of text: operator and place."""
-    rows = [("operator", "rule"), *((rule.op, rule.place) for rule in all_gradients())]
-    width = max(len(op) for op, _ in rows)
-    return "\n".join(f"{op.ljust(width)}  {place}" for op, place in rows)
+    return table(("operator", "rule"), *((rule.op, rule.place) for rule in all_gradients()))

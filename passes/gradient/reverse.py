@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...bindings.legality import operations_in
-from ...bindings.mlir import ir
+from ...bindings.mlir import as_list, ir
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, registered_dialects
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
@@ -134,7 +134,7 @@ def _help_with(operation: Any) -> str:
 
 
 def _as_list(rule: GradientRule, operation: Any, returned: Any) -> list[Any]:
-    listed = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    listed = as_list(returned)
     if len(listed) > len(operation.operands):
         raise RelaxError(
             f"the rule for the derivative of {named(operation)} ({rule.place}) gives {len(listed)} gradients "

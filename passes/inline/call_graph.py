@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import symbol_name
 from ...bindings.rewriting import located_error
 
 #: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.
@@ -81,22 +82,6 @@ def _calls_in(function: Any, inlinable: set[str]) -> Iterator[tuple[Any, str]]:
 
 def _is_module(operation: Any) -> bool:
     return operation.name == "builtin.module"
-
-
-def functions_in(module: Any) -> Iterator[Any]:
-    """The functions of a module, those of modules inside it left out."""
-    for op in module.regions[0].blocks[0].operations:
-        if op.operation.name == "func.func":
-            yield op.operation
-
-
-def symbol_name(function: Any) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
-
-
-def is_private(function: Any) -> bool:
-    attributes = function.attributes
-    return "sym_visibility" in attributes and attributes["sym_visibility"].value == "private"
 
 
 def remove_dead(module: Any, candidates: list[Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from ...bindings.diagnostics import silenced
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, function_type_of, last_of, operations_of
 from ...dialects.core.substitute import substitute, symbols_in
 from .symbols import bind_symbols, can_be_renamed, fresh_names, seen_through
 
@@ -25,8 +26,8 @@ def inline_call(call: Any, callee: Any, names: set[str]) -> bool:
     for inside in operations_in(body):
         inside.location = _at_call(inside.location, call.location)
     with call.location, ir.InsertionPoint(call):
-        arguments = [_argument(*pair) for pair in zip(call.operands, _entry(body).arguments, strict=True)]
-        is_straight = len(body.regions[0].blocks) == 1 and _last(_entry(body)).name == "func.return"
+        arguments = [_argument(*pair) for pair in zip(call.operands, body_of(body).arguments, strict=True)]
+        is_straight = len(body.regions[0].blocks) == 1 and last_of(body_of(body)).name == "func.return"
         results = (_splice_block if is_straight else _splice_region)(call, body, arguments)
         for result, value in zip(call.results, results, strict=True):
             result.replace_all_uses_with(value)
@@ -50,8 +51,8 @@ def _body_for(call: Any, callee: Any, sizes: dict[str, Any]) -> Any:
 
 def _is_valid(body: Any) -> bool:
     """Whether the body holds together with the sizes bound to it; it need not, where a run-time check would fail."""
-    inputs = [argument.type for argument in _entry(body).arguments]
-    signature = ir.FunctionType(ir.TypeAttr(body.attributes["function_type"]).value)
+    inputs = [argument.type for argument in body_of(body).arguments]
+    signature = function_type_of(body)
     returned = [operation for operation in operations_in(body) if operation.name == "func.return"]
     results = [value.type for value in returned[0].operands] if returned else list(signature.results)
     body.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results, body.context), body.context)
@@ -78,10 +79,10 @@ def _cast(value: Any, type_: Any) -> Any:
 
 def _splice_block(call: Any, body: Any, arguments: list[Any]) -> list[Any]:
     """Moves the only block's operations before the call; returns the values for its results."""
-    block = _entry(body)
+    block = body_of(body)
     for parameter, value in zip(block.arguments, arguments, strict=True):
         parameter.replace_all_uses_with(value)
-    operations = [op.operation for op in block.operations]
+    operations = operations_of(block)
     for operation in operations[:-1]:
         operation.move_before(call)
     return [_cast(value, type_) for value, type_ in zip(operations[-1].operands, call.results.types, strict=True)]
@@ -90,27 +91,19 @@ def _splice_block(call: Any, body: Any, arguments: list[Any]) -> list[Any]:
 def _splice_region(call: Any, body: Any, arguments: list[Any]) -> list[Any]:
     """Several blocks cannot stand where the call stands: they go into an scf.execute_region."""
     region_op = ir.Operation.create("scf.execute_region", results=call.results.types, regions=1)
-    for parameter, value in zip(_entry(body).arguments, arguments, strict=True):
+    for parameter, value in zip(body_of(body).arguments, arguments, strict=True):
         parameter.replace_all_uses_with(value)
     for index in reversed(range(len(arguments))):
-        _entry(body).erase_argument(index)
+        body_of(body).erase_argument(index)
     for block in list(body.regions[0].blocks):
         block.append_to(region_op.regions[0])
-        last = _last(block)
+        last = last_of(block)
         if last.name == "func.return":
             with last.location, ir.InsertionPoint(last):
                 values = [_cast(*pair) for pair in zip(last.operands, call.results.types, strict=True)]
                 ir.Operation.create("scf.yield", operands=values)
             last.erase()
     return list(region_op.results)
-
-
-def _entry(function: Any) -> Any:
-    return function.regions[0].blocks[0]
-
-
-def _last(block: Any) -> Any:
-    return block.operations[len(block.operations) - 1].operation
 
 
 def _at_call(inside: Any, call: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ShapeInfo, TensorInfo
 from ...dialects.core.substitute import dims_of, symbols_in, symbols_of, symbols_of_operation
@@ -79,5 +80,5 @@ def _can_be_bound(callee: Any, name: str, size: Dim) -> bool:
 
 
 def _signature_symbols(function: Any) -> set[str]:
-    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    signature = function_type_of(function)
     return {name for type_ in (*signature.inputs, *signature.results) for name in symbols_of(type_)}

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from ...bindings.mlir import ir
 from ...dialects import tir  # noqa: F401  # declares what rules are registered for
 from ...dialects.core.dialect import find_op
-from ...support.errors import RelaxError
-from ...support.places import place_of
+from ...support.registry import Registry, names_of, table
 from ...targets.core.registry import DEFAULT, all_targets, find_target, load_rules, rules_chain
 
 RuleFunction = Callable[[Any], Any]
@@ -48,8 +48,22 @@ class IntrinsicRule(NamedTuple):
         return f"{self.function.__name__}, {self.kind} for {self.target}{fast} ({self.place})"
 
 
-#: By intrinsic, target, whether it is for fast math, kind; several where each is for other element types.
-_RULES: dict[tuple[str, str, bool, str], list[IntrinsicRule]] = {}
+def _clash(rule: IntrinsicRule, taken: IntrinsicRule) -> bool:
+    """Rules for other element types stand side by side."""
+    return not taken.dtypes or not rule.dtypes or not set(taken.dtypes).isdisjoint(rule.dtypes)
+
+
+_RULES = Registry[IntrinsicRule](
+    lambda rule: (rule.op, rule.target, rule.fast_math, rule.kind),
+    lambda rule, taken: f"'{rule.op}' has a {rule.kind} rule for target '{rule.target}' already: {taken.label}",
+    clash=_clash,
+)
+
+
+def is_intrinsic(op: Any) -> bool:
+    """Operators of packages' own dialects are intrinsics where they take and give scalars and vectors alone."""
+    types = [value.type for value in (*op.operation.operands, *op.operation.results)]
+    return all(isinstance(type_, ir.VectorType) or not isinstance(type_, ir.ShapedType) for type_ in types)
 
 
 def register_lower_intrinsic(
@@ -73,35 +87,13 @@ def register_legalize_intrinsic(
 def _register(
     kind: str, op: str | Sequence[str], target: str, fast_math: bool, dtypes: Collection[str]
 ) -> Callable[[Function], Function]:
-    names = [op] if isinstance(op, str) else list(op)
     find_target(target)
-    for name in names:
-        find_op(name)
-
-    def register(function: Function) -> Function:
-        place = place_of(function)
-        rules = [IntrinsicRule(name, target, kind, fast_math, tuple(dtypes), function, place) for name in names]
-        for rule in rules:
-            _check_free(rule)
-        for rule in rules:
-            others = [other for other in _RULES.get(_key(rule), ()) if other.place != place]
-            _RULES[_key(rule)] = [*others, rule]
-        return function
-
-    return register
-
-
-def _check_free(rule: IntrinsicRule) -> None:
-    """The same function may come again, as when a module is reloaded."""
-    for taken in _RULES.get(_key(rule), ()):
-        overlap = not taken.dtypes or not rule.dtypes or set(taken.dtypes) & set(rule.dtypes)
-        if overlap and taken.place != rule.place:
-            message = f"'{rule.op}' has a {rule.kind} rule for target '{rule.target}' already: {taken.label}"
-            raise RelaxError(message, notes=[f"the second one is {rule.label}"])
-
-
-def _key(rule: IntrinsicRule) -> tuple[str, str, bool, str]:
-    return rule.op, rule.target, rule.fast_math, rule.kind
+    names = [find_op(name).full_name for name in names_of(op)]
+    return _RULES.registering(
+        lambda function, place: [
+            IntrinsicRule(name, target, kind, fast_math, tuple(dtypes), function, place) for name in names
+        ]
+    )
 
 
 def intrinsic_rules_for(op: str, target: str, *, fast_math: bool = False) -> list[IntrinsicRule]:
@@ -123,15 +115,14 @@ def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, 
         for step in chain
         for kind in (LOWER, LEGALIZE)
     ]
-    names = sorted({op for op, *sort in _RULES if tuple(sort) in order})
-    return {name: [rule for sort in order for rule in _RULES.get((name, *sort), ())] for name in names}
+    return _RULES.by_name(order)
 
 
 def all_intrinsic_rules(target: str | None = None) -> list[IntrinsicRule]:
     """Every rule, or those that a target would try; sorted by intrinsic, then in the order of trying."""
     if target is None:
         load_rules(all_targets())
-        return [rule for key in sorted(_RULES) for rule in _RULES[key]]
+        return _RULES.all()
     return [rule for rules in intrinsic_rules_by_op(target, fast_math=True).values() for rule in rules]
 
 
@@ -142,8 +133,4 @@ def intrinsics_table(target: str | None = None) -> str:
          rule.place)
         for rule in all_intrinsic_rules(target)
     ]  # fmt: skip
-    rows.insert(0, ("intrinsic", "target", "kind", "types", "rule"))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return table(("intrinsic", "target", "kind", "types", "rule"), *rows)

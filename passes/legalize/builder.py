@@ -17,15 +17,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.legality import operations_in
-from ...bindings.mlir import ir
+from ...bindings.mlir import as_list, ir
+from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
-from ...dialects.core.function_attributes import VISIBILITY
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
+from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
@@ -47,7 +48,7 @@ class PrimFuncs:
 
     def __init__(self, module: Any):
         self.module = module
-        self._names = {name.value for op in _symbols(module) for name in [op.attributes["sym_name"]]}
+        self._names = {symbol_name(op) for op in operations_of(body_of(module))}
         self._by_key: dict[Any, str] = {}
         #: Those that were written by hand.
         self._kernels: dict[Any, str] = {}
@@ -78,11 +79,6 @@ class PrimFuncs:
             count += 1
             name = f"{wanted}_{count}"
         return name
-
-
-def _symbols(module: Any) -> list[Any]:
-    operations = [op.operation for op in module.regions[0].blocks[0].operations]
-    return [operation for operation in operations if "sym_name" in operation.attributes]
 
 
 class RuleBuilder:
@@ -212,7 +208,7 @@ class RuleBuilder:
         whole = _with_numbers(body) if on_memrefs else _with_types(_with_numbers(body), results)
 
         def make(symbol: str) -> None:
-            with ir.InsertionPoint(self._prim_funcs.module.regions[0].blocks[0]):
+            with ir.InsertionPoint(body_of(self._prim_funcs.module)):
                 # Nobody outside of the module calls it: where nobody inside does any more, symbol-dce may take it.
                 attributes = {OPERATOR: ir.StringAttr.get(operation.name), VISIBILITY: ir.StringAttr.get("private")}
                 function = make_prim_func(symbol, parameters, results, whole, pattern=pattern, attributes=attributes)
@@ -280,7 +276,7 @@ class RuleBuilder:
         def write(*parameters: Any) -> Any:
             *inputs, output = parameters
             for position in unproven:
-                require_broadcast(inputs[position], linalg.sizes_of(output))
+                require_broadcast(inputs[position], linalg.sizes(output))
             return broadcast_generic(inputs, output, plans, signed)
 
         def sizes(*parameters: Any) -> list[Any]:
@@ -299,7 +295,7 @@ def _with_types(body: Body, types: Sequence[Any]) -> Body:
 
     def typed(*parameters: Any) -> Any:
         values = body(*parameters)
-        several = values if isinstance(values, (list, tuple)) else [values]
+        several = as_list(values)
         return [_fitting(*pair) for pair in zip(several, types, strict=True)] if len(several) == len(types) else values
 
     return typed

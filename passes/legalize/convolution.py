@@ -48,7 +48,7 @@ class Lettered(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, Size]:
-        return dict(zip(self.letters, linalg.sizes_of(self.value), strict=True))
+        return dict(zip(self.letters, linalg.sizes(self.value), strict=True))
 
     def replaced(self, value: Any) -> Lettered:
         """Another tensor with the same letters."""

@@ -55,7 +55,7 @@ def permuted(value: Any, axes: Sequence[int]) -> Any:
 
 def require_blocks(tensor: Any, layout: Layout) -> None:
     """Raises ValueError where a tensor's blocks are not of the sizes that its layout says."""
-    for axis, size in zip(layout.axes, linalg.sizes_of(tensor), strict=True):
+    for axis, size in zip(layout.axes, linalg.sizes(tensor), strict=True):
         if axis.block is not None:
             loops.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
-from ...dialects.core.function_attributes import ARGUMENT_NAME
+from ...bindings.navigation import innermost, symbol_name
+from ...dialects.core.dialect import row_of
+from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from ..core.facts import KeptFact, LegalizedFact, OperatorFact, origins_of, types_of
 from ..core.journal import Journal
 from .rules import Rule
-
-# They compute nothing.
-_PLUMBING = frozenset("relax.call_tir relax.shape_expr relax.prim_value relax.constant".split())
 
 
 class LegalizationNotes:
@@ -32,18 +31,18 @@ class LegalizationNotes:
 
     def _operators(self, module: Any) -> list[Any]:
         operations = operations_in(module, self._is_opaque)
-        return [each for each in operations if each.name.startswith("relax.") and each.name not in _PLUMBING]
+        return [each for each in operations if _is_operator(each)]
 
     def _note_operator(self, operation: Any) -> None:
         number = len(self._numbers)
         inputs = [source for operand in operation.operands for source in self._sources(operand)]
         self._numbers[operation] = number
         self._names.update((result, number) for result in operation.results)
-        function = _function_of(operation)
+        function = innermost(operation, "func.func")
         self._journal.add(
             OperatorFact(
                 number,
-                string_value(function.attributes["sym_name"]) if function is not None else "",
+                "" if function is None else symbol_name(function),
                 operation.name,
                 origins_of(operation),
                 list(dict.fromkeys(inputs)),
@@ -75,11 +74,10 @@ class LegalizationNotes:
             self._journal.add(KeptFact(operation.name, origins_of(operation), calls, results))
 
 
-def _function_of(operation: Any) -> Any:
-    around = operation.parent
-    while around is not None and around.operation.name != "func.func":
-        around = around.operation.parent
-    return None if around is None else around.operation
+def _is_operator(operation: Any) -> bool:
+    """What is no value that is known, nor what rules make of operators."""
+    row = row_of(operation)
+    return row is not None and row.role != "literal" and operation.name != "relax.call_tir"
 
 
 def _argument_name(argument: Any) -> list[int | str]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...bindings.legality import operations_in
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import retyped
@@ -23,9 +24,9 @@ def add_globals(module: Any, functions: Iterable[Any]) -> None:
 
     Constants that nobody uses go: rules may have made others of them.
     """
-    names = _symbols(module)
+    names = set(map(symbol_name, operations_of(body_of(module))))
     known: dict[Any, str] = {}
-    body = module.regions[0].blocks[0]
+    body = body_of(module)
     with module.context, module.location, ir.InsertionPoint.at_block_begin(body):
         for op in [op for function in functions for op in operations_in(function) if _is_constant(op)]:
             if not is_used(op):
@@ -60,11 +61,6 @@ def _signless(value: Any, type_: Any) -> Any:
     """The elements under the type that they have in memory; the bytes are the same."""
     tensor = ir.RankedTensorType.get(type_.shape, type_.element_type)
     return value if value.type == tensor else retyped(value, tensor)
-
-
-def _symbols(module: Any) -> set[str]:
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return {string_value(op.attributes["sym_name"]) for op in operations if "sym_name" in op.attributes}
 
 
 def _fresh(names: set[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, operations_of
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
@@ -44,26 +45,24 @@ def _for(into: FunctionLowering, op: Any) -> None:
     bounds = [into.get(value) for value in (lower, upper, step)]
     made = ir.Operation.create("scf.for", results=types, operands=[*bounds, *carried], regions=1)
     made.regions[0].blocks.append(lower.type, *types)
-    _lower_region(into, op.regions[0].blocks[0], made.regions[0].blocks[0], types)
+    _lower_region(into, body_of(op), body_of(made), types)
     _own_results(into, op, made)
 
 
 def _while(into: FunctionLowering, op: Any) -> None:
-    before_arguments = list(op.regions[0].blocks[0].arguments)
+    before_arguments = list(body_of(op).arguments)
     types = [_lowered_type(into, value, op) for value in before_arguments]
     results = [_lowered_type(into, result, op) for result in op.results]
     made = ir.Operation.create("scf.while", results=results, operands=_hand_over(into, op.operands, types), regions=2)
     made.regions[0].blocks.append(*types)
     made.regions[1].blocks.append(*results)
-    _lower_region(into, op.regions[0].blocks[0], made.regions[0].blocks[0], results)
+    _lower_region(into, body_of(op), body_of(made), results)
     _lower_region(into, op.regions[1].blocks[0], made.regions[1].blocks[0], types)
     _own_results(into, op, made)
 
 
 def _lower_region(into: FunctionLowering, source: Any, target: Any, types: Sequence[Any]) -> None:
     """A block whose tensor arguments are its own, with what it yields in the end as memory of these types."""
-    from .operations import lower_operation
-
     outer = into.sizes
     into.sizes = outer.nested()
     into.owned.append([])
@@ -71,13 +70,11 @@ def _lower_region(into: FunctionLowering, source: Any, target: Any, types: Seque
         into.set(argument, value)
         if isinstance(value.type, ir.MemRefType):
             into.own(value)
-    operations = [view.operation for view in source.operations]
+    operations = operations_of(source)
     with ir.InsertionPoint(target):
         for argument, value in zip(source.arguments, target.arguments, strict=True):
             into.define_dims(decode(argument.type), value)
-        for operation in operations[:-1]:
-            with operation.location:
-                lower_operation(into, operation)
+        into.lower_all(operations[:-1])
         _yield(into, operations[-1], types)
     into.sizes = outer
 

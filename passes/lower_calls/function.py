@@ -7,15 +7,16 @@ it there. The types of the graph's function stay as attributes, for whoever call
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.function_attributes import ARGUMENT_NAME
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
+from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from ..core.journal import Journal
@@ -39,11 +40,13 @@ COUNTED = "relax.counted"
 class FunctionLowering:
     """What is known while a function's operations are lowered one after the other."""
 
-    def __init__(self, function: Any):
+    def __init__(self, function: Any, lower: Callable[[FunctionLowering, Any], None]):
+        """`lower` makes code of one of its operations."""
         self.function = function
+        self._lower = lower
         self.context = function.context
-        self.name = string_value(function.attributes["sym_name"])
-        self._body = function.regions[0].blocks[0]
+        self.name = symbol_name(function)
+        self._body = body_of(function)
         self.sizes = Sizes()
         self.plan = Plan()
         #: Tensors as memrefs, shapes as lists of sizes, the others as they are.
@@ -120,9 +123,9 @@ class FunctionLowering:
         """Makes the lowered function in front of the graph's and erases that."""
         with self.context, self.function.location, ir.InsertionPoint(self.function):
             lowered = self._declare()
-        with self.context, self.function.location, ir.InsertionPoint(lowered.regions[0].blocks[0]):
+        with self.context, self.function.location, ir.InsertionPoint(body_of(lowered)):
             self._begin()
-            self.lower_block(self._body)
+            self.lower_all(operations_of(self._body))
         self.function.erase()
         return lowered
 
@@ -145,12 +148,12 @@ class FunctionLowering:
         }
         lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)
         lowered.regions[0].blocks.append(*types)
-        self._arguments = list(lowered.regions[0].blocks[0].arguments)
+        self._arguments = list(body_of(lowered).arguments)
         return lowered
 
     def _makers(self) -> list[str]:
         symbols = ir.SymbolTable(self.function.parent.operation)
-        last = self._body.operations[len(self._body.operations) - 1].operation
+        last = last_of(self._body)
         return [maker(value, symbols) for value in last.operands]
 
     def _parameter(self, info: Info) -> Any:
@@ -227,12 +230,10 @@ class FunctionLowering:
 
     # ---- blocks ----
 
-    def lower_block(self, block: Any) -> None:
-        from .operations import lower_operation
-
-        for view in list(block.operations):
-            with view.operation.location:
-                lower_operation(self, view.operation)
+    def lower_all(self, operations: Sequence[Any]) -> None:
+        for op in operations:
+            with op.location:
+                self._lower(self, op)
 
     def give_back(self) -> None:
         """Ends the innermost block's memory."""

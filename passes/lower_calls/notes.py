@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
+from ...dialects.core.aliases import root_of
 from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
 from ..core.facts import CallFact, MemoryFact, origins_of, type_text
 from ..core.journal import Journal
-from ..fuse.block import root_of
 from .plan import Buffer, Plan
-
-_SKIPPED = frozenset("arith.constant relax.constant relax.shape_expr relax.prim_value func.return scf.yield".split())
 
 
 class PlanNotes:
@@ -28,7 +27,9 @@ class PlanNotes:
 
     def see(self, position: int, operation: Any) -> None:
         """An operation at a position of the plan."""
-        if operation.name not in _SKIPPED and not operation.name.startswith(("arith.", "scf.")):
+        row = row_of(operation)
+        is_literal = row is not None and row.role == "literal"
+        if not is_literal and not operation.name.startswith(("arith.", "func.return", "scf.")):
             self._seen.append((position, operation))
 
     def tell(self, plan: Plan) -> None:

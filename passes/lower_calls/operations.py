@@ -3,23 +3,27 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from string import Formatter
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import function_type_of, innermost
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
+from ...dialects.core.dialect import row_of
+from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bool, is_int
 from ...dialects.tir import dialect as tir
+from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
-from ...emit.numbers import as_i64, as_index, convert
+from ...emit.numbers import as_i64, as_index, number
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
 from .function import FunctionLowering, input_symbols, is_sized
 from .memrefs import as_value
 from .packed import PACKED, return_shapes
-from .plan import VIEWS
 from .sites import SITE, call_site
 from .views import match_cast, require_size, view
 
@@ -28,8 +32,11 @@ Lower = Callable[[FunctionLowering, Any], None]
 
 def lower_operation(into: FunctionLowering, op: Any) -> None:
     lower = _OPERATIONS.get(op.name)
+    row = row_of(op)
     if lower is not None:
         lower(into, op)
+    elif row is not None and row.is_plain_view:
+        view(into, op)
     elif _is_scalar(op):
         _copy(into, op)
     else:
@@ -80,7 +87,7 @@ def _call_tir_inplace(into: FunctionLowering, op: Any) -> None:
 def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
     name = op.opview.func
     callee = _function(op, name)
-    types = list(ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value).inputs)
+    types = list(function_type_of(callee).inputs)
     passed = [_fitted(value, type_, op) for value, type_ in zip([*inputs, *outputs], types, strict=True)]
     reference = ir.FlatSymbolRefAttr.get(name)
     attributes = {"callee": reference, SITE: call_site(op, callee)}
@@ -88,10 +95,7 @@ def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]
 
 
 def _function(op: Any, name: str) -> Any:
-    module = op
-    while module.name != "builtin.module":
-        module = module.parent.operation
-    symbols = ir.SymbolTable(module)
+    symbols = ir.SymbolTable(innermost(op, "builtin.module"))
     if name in symbols:
         return symbols[name].operation
     raise located_error(f"'{op.name}' op calls @{name}, which the module does not have", op.location)
@@ -211,26 +215,47 @@ def _from_elements(into: FunctionLowering, op: Any) -> None:
         loops.store(into.get(value), flat, index)
 
 
+# What no message has in it, as long as one is made.
+_PLACE = "\0"
+
+
 def _assert(into: FunctionLowering, op: Any) -> None:
-    """The message's places are filled with what scalars are integers."""
-    condition, *shown = op.operands
-    value = into.get(condition)
-    if isinstance(value.type, ir.MemRefType):
-        value = loops.load(value, *[0] * value.type.rank)
-    format_ = op.opview.format or "assertion failed"
-    numbers = [into.get(each) for each in shown]
-    fits = len(numbers) <= 3 and all(
-        isinstance(number, ir.Value) and isinstance(number.type, ir.IntegerType) for number in numbers
-    )
-    if not fits or format_.count("{}") != len(numbers):
-        numbers, format_ = [], format_.replace("{}", "?")
-    wide = [_extended(number) for number in numbers]
-    tir.ops["assert"](value, wide, kind="AssertionError", message=format_)
+    """The message shows integers, as many as one can show; for other values it has a question mark."""
+    condition, *values = op.operands
+    numbers: list[Any] = []
+    message, following = "", itertools.count()
+    for literal, field, specification, _ in Formatter().parse(op.opview.format or "assertion failed"):
+        message += literal
+        if field is None:
+            continue
+        value = values[int(field or next(following))]
+        for _ in range((specification or "").count("{}")):
+            next(following)
+        number = _as_number(into, value) if len(numbers) < MOST_NUMBERS else None
+        message += "?" if number is None else _PLACE
+        numbers += [] if number is None else [number]
+    # Braces that were written as such are no place for a number.
+    message = message.replace("{}", "{ }").replace(_PLACE, "{}")
+    tir.ops["assert"](_element(into, condition), numbers, kind="AssertionError", message=message)
 
 
-def _extended(number: Any) -> Any:
-    i64 = ir.IntegerType.get_signless(64)
-    return number if number.type == i64 else convert("arith.extsi", number, i64)
+def _element(into: FunctionLowering, value: Any) -> Any:
+    """A scalar, or the only element of a tensor."""
+    lowered = into.get(value)
+    is_tensor = isinstance(lowered, ir.Value) and isinstance(lowered.type, ir.MemRefType)
+    return loops.load(lowered, *[0] * lowered.type.rank) if is_tensor else lowered
+
+
+def _as_number(into: FunctionLowering, value: Any) -> Any:
+    """An integer, or a tensor of no dimensions that holds one, as an i64; None for anything else."""
+    info = decode(value.type)
+    dtype = info.dtype if isinstance(info, ScalarInfo) or isinstance(info, TensorInfo) and info.shape == () else ""
+    if not is_int(dtype) and not is_bool(dtype):
+        return None
+    element = _element(into, value)
+    if is_bool(dtype):
+        return number(element).to("i64")
+    return as_i64(scalars.passed(element, ScalarInfo(dtype)))
 
 
 _OPERATIONS: dict[str, Lower] = {
@@ -238,7 +263,6 @@ _OPERATIONS: dict[str, Lower] = {
     "relax.call_tir_inplace": _call_tir_inplace,
     "func.call": _call_function,
     "func.return": _return,
-    **dict.fromkeys(VIEWS, view),
     "relax.match_cast": match_cast,
     "arith.constant": _constant,
     "relax.constant": _constant,

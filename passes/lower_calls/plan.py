@@ -12,21 +12,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...bindings.navigation import body_of, last_of
+from ...dialects.core.aliases import aliases
 from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, bit_width
 from ...dialects.core.symbols import Dim, SymExpr, equal, product
 from .memrefs import ALIGNMENT, is_same_shape
 
-#: Results that are an operand's elements, in the same order and place.
-VIEWS = frozenset(
-    "relax.reshape relax.flatten relax.expand_dims relax.squeeze relax.nn.batch_flatten relax.match_cast".split()
-)
-#: Operations that write their tensors into new memory.
-_PRODUCERS = frozenset(
-    "relax.call_tir relax.call_dps_packed relax.shape_to_tensor func.call tensor.from_elements tensor.splat".split()
-)
-#: Operations whose results may take the place of operands.
-IN_PLACE = frozenset(("relax.call_tir_inplace", "relax.call_inplace_packed"))
+#: Upstream's operations that write their tensors into new memory.
+_PRODUCERS = frozenset("func.call tensor.from_elements tensor.splat".split())
 
 
 @dataclass(eq=False)
@@ -77,7 +72,7 @@ class Plan:
 def make_plan(function: Any, knows: Callable[[Any], bool], see: Callable[[int, Any], None] | None = None) -> Plan:
     """`knows(dim)`: whether a size can be computed when the function begins; `see` is told positions."""
     planner = _Planner(knows, see)
-    block = function.regions[0].blocks[0]
+    block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)
     inside = [buffer for buffer in planner.plan.buffers.values() if planner.has_place(buffer)]
@@ -110,9 +105,7 @@ class _Planner:
                 self._use(operand, path)
             if op.regions:
                 self._visit_regions(op, path)
-            elif op.name in VIEWS:
-                self._alias(op.results[0], op.operands[0])
-            elif op.name in _PRODUCERS or op.name in IN_PLACE:
+            else:
                 self._produce(op, path)
 
     def _visit_regions(self, op: Any, path: tuple[Any, ...]) -> None:
@@ -132,23 +125,19 @@ class _Planner:
         for depth in range(len(buffer.path), len(path)):
             self._read_inside[depth - 1].add(buffer)
 
-    def _alias(self, value: Any, source: Any) -> None:
-        if source in self._owner:
-            self._owner[value] = self._owner[source]
-
     def _produce(self, op: Any, path: tuple[Any, ...]) -> None:
-        inplace = _inplace_operands(op)
-        for index, result in enumerate(op.results):
-            info = decode(result.type)
-            if inplace[index] is not None:
-                self._alias(result, inplace[index])
-            elif isinstance(info, TensorInfo):
+        row = row_of(op)
+        makes_memory = op.name in _PRODUCERS if row is None else row.destinations
+        for result, source in zip(op.results, aliases(op), strict=True):
+            if source in self._owner:
+                self._owner[result] = self._owner[source]
+            elif source is None and makes_memory and isinstance(info := decode(result.type), TensorInfo):
                 buffer = Buffer(info, self._position, self._position, path)
                 self.plan.buffers[result] = self._owner[result] = buffer
 
     def choose_outputs(self, block: Any) -> None:
         """What the function returns is written into the caller's memory at once where that is possible."""
-        for index, value in enumerate(block.operations[len(block.operations) - 1].operation.operands):
+        for index, value in enumerate(last_of(block).operands):
             buffer = self._owner.get(value)
             if buffer is None or buffer.output is not None or len(buffer.path) > 1:
                 continue
@@ -159,14 +148,6 @@ class _Planner:
             if all(self._knows(dim) for dim in (*dims_of(buffer.info), *dims_of(returned))):
                 buffer.output = index
                 buffer.is_whole_output = is_same_shape(buffer.info, returned)
-
-
-def _inplace_operands(op: Any) -> list[Any]:
-    """For each result the operand whose memory it takes, or None."""
-    if op.name not in IN_PLACE:
-        return [None] * len(op.results)
-    indices = op.opview.inplace_indices
-    return [op.operands[index] if index >= 0 else None for index in indices]
 
 
 def _place_fixed(plan: Plan, buffers: Iterable[Buffer]) -> None:

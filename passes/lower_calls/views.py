@@ -9,35 +9,42 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
+from ...dialects.core.aliases import viewed
 from ...dialects.core.codec import decode
+from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr, equal, product
 from ...dialects.tir import dialect as tir
-from ...emit.numbers import as_i64, as_index
+from ...emit.numbers import as_i64, as_index, floor_divide, maximum
 from . import memrefs
 from .function import FunctionLowering
 from .memrefs import Extent, as_value
 
 
 def view(into: FunctionLowering, op: Any) -> None:
-    source, result = op.operands[0], op.results[0]
+    source, result = viewed(op.results[0]), op.results[0]
     info = decode(result.type)
     if not isinstance(info, TensorInfo) or info.shape is None:
         raise located_error(f"'{op.name}' op gives {describe(info)}: its rank is not known", op.location)
     memref = into.memref(source)
     shown = _shown(into, op, [memrefs.dim(memref, axis) for axis in range(memref.type.rank)])
-    extents = [
-        into.sizes.compute(dim) if dim is not None and into.sizes.knows(dim) else shown[axis]
-        for axis, dim in enumerate(info.shape)
-    ]
+    extents = (
+        _told(into, op, info, memref)
+        if shown is None
+        else [
+            into.sizes.compute(dim) if dim is not None and into.sizes.knows(dim) else shown[axis]
+            for axis, dim in enumerate(info.shape)
+        ]
+    )
     _require_same_count(into, memref, extents, decode(source.type), info)
     into.set(result, memrefs.reshape_if_needed(memref, extents, memrefs.is_same_shape(decode(source.type), info)))
 
 
-def _shown(into: FunctionLowering, op: Any, sizes: list[Extent]) -> list[Extent]:
-    """The result's sizes, from those of the operand's memory."""
-    if op.name == "relax.reshape":
-        return list(into.get(op.operands[1]))
+def _shown(into: FunctionLowering, op: Any, sizes: list[Extent]) -> list[Extent] | None:
+    """The result's sizes, from those of the operand's memory; None for another package's operator."""
+    row = row_of(op)
+    if row is not None and row.shaped_by:
+        return list(into.get(getattr(op.opview, row.shaped_by)))
     if op.name == "relax.flatten":
         return [memrefs.count(sizes)]
     if op.name == "relax.nn.batch_flatten":
@@ -47,8 +54,23 @@ def _shown(into: FunctionLowering, op: Any, sizes: list[Extent]) -> list[Extent]
         new = {axis % rank for axis in op.opview.axis}
         left = iter(sizes)
         return [1 if axis in new else next(left) for axis in range(rank)]
+    if op.name != "relax.squeeze":
+        return None
     gone = _squeezed(op, len(sizes))
     return [size for axis, size in enumerate(sizes) if axis not in gone]
+
+
+def _told(into: FunctionLowering, op: Any, info: TensorInfo, memref: Any) -> list[Extent]:
+    """The result's sizes as its type tells them; one that it leaves open follows from the number of elements."""
+    known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
+    if known.count(False) > 1:
+        raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
+    told = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
+    if False in known:
+        rest = maximum(as_index(memrefs.count(told)), 1)
+        count = as_index(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
+        told.insert(known.index(False), floor_divide(count, rest).value)
+    return told
 
 
 def _squeezed(op: Any, rank: int) -> set[int]:

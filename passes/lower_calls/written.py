@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...bindings.mlir import ir, string_value
-from .plan import IN_PLACE, VIEWS
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, symbol_name
+from ...dialects.core.aliases import aliases, written_by
 
 #: On a graph function, and on what it is lowered to: positions of inputs that it may write to.
 WRITTEN = "relax.written"
@@ -19,20 +20,20 @@ def mark_written_inputs(functions: Sequence[Any]) -> None:
     before = -1
     while before != (before := sum(map(len, written.values()))):  # functions may call each other in any order
         for function in functions:
-            written[string_value(function.attributes["sym_name"])] = _written(function, written)
+            written[symbol_name(function)] = _written(function, written)
     for function in functions:
-        positions = sorted(written[string_value(function.attributes["sym_name"])])
+        positions = sorted(written[symbol_name(function)])
         if positions:
             function.attributes[WRITTEN] = ir.DenseI64ArrayAttr.get(positions, function.context)
 
 
 def _written(function: Any, known: dict[str, set[int]]) -> set[int]:
-    body = function.regions[0].blocks[0]
+    body = body_of(function)
     inputs = {argument: position for position, argument in enumerate(body.arguments)}
     found = set()
     for op in _operations(body):
         found |= {inputs[value] for value in _targets(op, known) if value in inputs}
-        for result, operand in _shared(op):
+        for result, operand in zip(op.results, aliases(op), strict=True):
             if operand in inputs:
                 inputs[result] = inputs[operand]
     return found
@@ -47,19 +48,7 @@ def _operations(block: Any) -> Iterator[Any]:
 
 
 def _targets(op: Any, known: dict[str, set[int]]) -> list[Any]:
-    """The operands whose memory an operation may write to; a packed function with effects may write to any."""
-    if op.name in IN_PLACE:
-        return [op.operands[index] for index in op.opview.inplace_indices if index >= 0]
+    """The operands whose memory an operation may write to."""
     if op.name == "func.call":
         return [op.operands[index] for index in known.get(str(op.attributes["callee"].value), ())]
-    return list(op.operands) if op.name == "relax.call_packed" else []
-
-
-def _shared(op: Any) -> list[tuple[Any, Any]]:
-    """Results that are an operand's memory."""
-    if op.name in VIEWS:
-        return [(op.results[0], op.operands[0])]
-    if op.name in IN_PLACE:
-        indices = op.opview.inplace_indices
-        return [(result, op.operands[i]) for result, i in zip(op.results, indices, strict=True) if i >= 0]
-    return []
+    return written_by(op)

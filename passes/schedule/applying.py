@@ -49,6 +49,10 @@ def apply_plans(function: Any, operations: Sequence[Any], machine: Machine) -> N
 
 def _apply(operation: Any, plan: Plan | EpilogueOf | Start, machine: Machine) -> list[Any]:
     """Writes the loops; what nobody needs any more, users first."""
+    if operation.name != "linalg.generic":
+        raise Decline(
+            f"loops are made of 'linalg.generic', which linalg-generalize-named-ops makes of '{operation.name}'"
+        )
     if isinstance(plan, Start):
         raise Decline("no reduction that keeps its results in registers starts from it")
     op = analyze(operation)

@@ -46,7 +46,7 @@ def _reduction_of(consumer: StructuredOp, operand: int) -> Any:
 
 
 def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, Epilogue]:
-    """The reduction that an input is, writing what the consumer makes of its results. Raises Decline where it cannot."""
+    """The reduction that an input is, writing what the consumer makes of its results, or Decline."""
     if consumer.reductions or len(consumer.outputs) != 1 or consumer.reads_output(0):
         raise Decline("it is not on each result of a reduction")
     if asks_for_place(consumer):
@@ -104,7 +104,8 @@ def check_lanes(op: StructuredOp, vector: int) -> None:
 
 def keeps_results(op: StructuredOp, plan: Plan) -> bool:
     """Whether nothing is written before a result is done."""
-    return len(op.reductions) == plan.carried > 0 and not plan.blocks
+    carried = plan.order[len(plan.order) - plan.carried :]
+    return sum(len(plan.joined[dim]) for dim in carried) == len(op.reductions) > 0 and not plan.blocks
 
 
 def fill_of(value: Any) -> Any:

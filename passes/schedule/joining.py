@@ -204,7 +204,7 @@ def _collapse(value: Any, groups: Loops) -> Any:
 def _expand(value: Any, like: Any, groups: Loops) -> Any:
     if value.type == like.type:
         return value
-    dynamic = [size for size in linalg.sizes_of(like) if not isinstance(size, int)]
+    dynamic = [size for size in linalg.sizes(like) if not isinstance(size, int)]
     attributes = {
         "reassociation": _reassociation(groups),
         "static_output_shape": ir.DenseI64ArrayAttr.get(list(like.type.shape)),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...bindings.mlir import dialect_module, ir
+from ...bindings.navigation import body_of, function_type_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.tir.prim_func import SCHEDULE
 from ...support.callbacks import enters
@@ -49,8 +50,7 @@ def _find(module: Any, function: Any) -> Any:
     names = list(ir.SymbolRefAttr(symbol).value) if isinstance(symbol, ir.SymbolRefAttr) else [symbol.value]
     scope = module
     for name in names:
-        table = [op.operation for op in scope.regions[0].blocks[0].operations]
-        found = [op for op in table if "sym_name" in op.attributes and _name(op) == name]
+        found = [op for op in operations_of(body_of(scope)) if symbol_name(op) == name]
         if not found:
             raise located_error(f"schedule {symbol} is not in the module", function.location)
         scope = found[0]
@@ -59,13 +59,9 @@ def _find(module: Any, function: Any) -> Any:
     return scope
 
 
-def _name(op: Any) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
 def _takes_one_operation(sequence: Any) -> bool:
     blocks = sequence.regions[0].blocks
     if not len(blocks):
         return False
-    type_ = ir.FunctionType(ir.TypeAttr(sequence.attributes["function_type"]).value)
+    type_ = function_type_of(sequence)
     return len(type_.inputs) == 1 and not len(type_.results) and str(type_.inputs[0]).startswith("!transform.")

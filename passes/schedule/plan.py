@@ -11,7 +11,7 @@ A loop has the operation's number for it. Neighbours in brackets run as one loop
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -115,149 +115,99 @@ def plan_of(operation: Any) -> AnyPlan | None:
 
 # ---- from text ----
 
+_NUMBER, _COUNT = "[0-9]+", "0*[1-9][0-9]*"
+_LOOPS = rf"(?:{_NUMBER}|\(\s*{_NUMBER}(?:\s+{_NUMBER})*\s*\))"
+_COUNTS = rf"{_NUMBER}\s*:\s*{_COUNT}(?:\s*,\s*{_NUMBER}\s*:\s*{_COUNT})*"
+#: The form of each clause behind its word, and an example of it.
+_CLAUSES = {
+    "order": (rf"{_LOOPS}(?:\s+{_LOOPS})*", "order (0 1) 3 2"),
+    "carried": (_NUMBER, "carried 1"),
+    "vector": (rf"{_NUMBER}\s+x\s+{_COUNT}", "vector 3 x 16"),
+    "tile": (_COUNTS, "tile 3: 4, 0: 6"),
+    "blocks": (_COUNTS, "blocks 2: 512"),
+    "square": (_NUMBER, "square 0"),
+    "panel": (rf"{_NUMBER}\s+along\s+{_NUMBER}\s*:\s*{_COUNT}", "panel 1 along 2: 512"),
+    "rule": (r"[\w-]+", "rule matmul"),
+}
 
-class _Text:
-    """Words, numbers and signs one after the other."""
 
-    def __init__(self, text: str):
-        self._pieces = [(match.group(1), match.start(1) + 1) for match in re.finditer(r"\s*([\w-]+|\S)", text)]
-        self._pieces.append(("", len(text) + 1))
-        self._next = 0
+class _Clause(NamedTuple):
+    text: str
+    column: int
 
     @property
-    def piece(self) -> str:
-        """What comes next; empty at the end."""
-        return self._pieces[self._next][0]
+    def numbers(self) -> list[int]:
+        return [int(number) for number in re.findall(_NUMBER, self.text)]
 
-    def take(self) -> str:
-        piece = self.piece
-        self._next += bool(piece)
-        return piece
-
-    def accept(self, piece: str) -> bool:
-        is_next = self.piece == piece
-        self._next += is_next
-        return is_next
-
-    def expect(self, piece: str) -> None:
-        if not self.accept(piece):
-            raise self.error(f"expected '{piece}'")
-
-    def number(self, what: str, least: int = 0) -> int:
-        if not (self.piece.isascii() and self.piece.isdecimal()):
-            raise self.error(f"expected {what}")
-        if int(self.piece) < least:
-            raise self.error(f"expected {what}, at least {least}")
-        return int(self.take())
-
-    def error(self, expected: str, back: int = 0) -> RelaxError:
-        piece, column = self._pieces[self._next - back]
-        return RelaxError(f"column {column}: {expected}, got {repr(piece) if piece else 'the end'}")
+    def error(self, problem: str) -> RelaxError:
+        return RelaxError(f"column {self.column}: {problem}")
 
 
 def parse_plan(text: str) -> AnyPlan:
     """Raises RelaxError that names what is wrong and the column."""
-    source = _Text(text)
-    plan: AnyPlan
-    if source.accept("start"):
-        plan = Start()
-    elif source.accept("epilogue"):
-        source.expect("of")
-        plan = EpilogueOf(source.number("the number of an operand"))
-    else:
-        return _Loops(source).plan()
-    if source.piece:
-        raise source.error("expected the end")
-    return plan
+    if text.strip() == "start":
+        return Start()
+    if epilogue := re.fullmatch(rf"\s*epilogue\s+of\s+({_NUMBER})\s*", text):
+        return EpilogueOf(int(epilogue[1]))
+    clauses = _clauses(text)
+    missing = next((word for word in ("order", "vector") if word not in clauses), None)
+    if missing is not None:
+        raise _Clause("", len(text) + 1).error(f"expected a clause '{missing}', like '{_CLAUSES[missing][1]}'")
+    order = _order(clauses["order"])
+    loops = tuple(sorted(order))
+    places = {chain[0]: place for place, chain in enumerate(loops)}
+
+    def loop(word: str, number: int) -> int:
+        if number not in places:
+            raise clauses[word].error(f"loop {number} of '{word}' is none of the order ({', '.join(map(str, places))})")
+        return places[number]
+
+    def counts(word: str) -> list[tuple[int, int]]:
+        numbers = clauses[word].numbers if word in clauses else []
+        found = [(loop(word, dim), count) for dim, count in zip(numbers[::2], numbers[1::2], strict=True)]
+        if len(dict(found)) != len(found):
+            raise clauses[word].error(f"'{word}' has a loop twice")
+        return found
+
+    vector, lanes = clauses["vector"].numbers
+    panel = clauses["panel"].numbers if "panel" in clauses else None
+    return Plan(
+        tuple(loops.index(chain) for chain in order),
+        clauses["carried"].numbers[0] if "carried" in clauses else 0,
+        loop("vector", vector),
+        lanes,
+        dict(counts("tile")),
+        tuple(counts("blocks")),
+        loop("square", clauses["square"].numbers[0]) if "square" in clauses else None,
+        None if panel is None else Panel(panel[0], loop("panel", panel[1]), panel[2]),
+        clauses["rule"].text if "rule" in clauses else Plan.rule,
+        loops,
+    )
 
 
-class _Loops:
-    """The clauses of a plan for loops; the order comes first, as it says which loops there are."""
+def _clauses(text: str) -> dict[str, _Clause]:
+    """The clauses by their words, each of the form that it should have."""
+    found: dict[str, _Clause] = {}
+    for piece in re.finditer(r"[^;]+|(?<=;)(?=;|$)|^$", text):
+        word, _, rest = piece[0].strip().partition(" ")
+        clause = _Clause(rest.strip(), piece.start() + 1 + len(piece[0]) - len(piece[0].lstrip()))
+        if word not in _CLAUSES:
+            known = ", ".join(_CLAUSES)
+            raise clause.error(
+                f"expected one of {known}, got {repr(word) if word else 'nothing'}{suggest(word, _CLAUSES)}"
+            )
+        if word in found:
+            raise clause.error(f"a second '{word}'")
+        form, example = _CLAUSES[word]
+        if not re.fullmatch(form, clause.text, re.ASCII):
+            raise clause.error(f"expected '{word}' like '{example}', got '{piece[0].strip()}'")
+        found[word] = clause
+    return found
 
-    def __init__(self, source: _Text):
-        self._source = source
-        self._places: dict[int, int] = {}
 
-    def plan(self) -> Plan:
-        clauses: dict[str, Callable[[], Any]] = {
-            "carried": lambda: self._source.number("a number of loops"),
-            "vector": self._vector,
-            "tile": lambda: dict(self._counts("a number of points")),
-            "blocks": lambda: tuple(self._counts("a number of points")),
-            "square": self._loop,
-            "panel": self._panel,
-            "rule": self._word,
-        }
-        self._source.expect("order")
-        loops, order = self._order()
-        found: dict[str, Any] = {}
-        while self._source.accept(";"):
-            word = self._source.piece
-            if word not in clauses:
-                known = ", ".join(clauses)
-                raise self._source.error(f"expected one of {known}{suggest(word, clauses)}")
-            if word in found:
-                raise self._source.error(f"expected no second '{word}'")
-            self._source.take()
-            found[word] = clauses[word]()
-        if self._source.piece:
-            raise self._source.error("expected ';' or the end")
-        if "vector" not in found:
-            raise self._source.error("expected a clause 'vector'")
-        vector, lanes = found.pop("vector")
-        return Plan(order, found.pop("carried", 0), vector, lanes, loops=loops, **found)
-
-    def _order(self) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-        chains: list[tuple[int, ...]] = []
-        seen: set[int] = set()
-        while not chains or self._source.piece not in (";", ""):
-            is_group = self._source.accept("(")
-            chain = [self._new_loop(seen)]
-            while is_group and not self._source.accept(")"):
-                chain.append(self._new_loop(seen))
-            chains.append(tuple(chain))
-        loops = tuple(sorted(chains))
-        self._places = {chain[0]: place for place, chain in enumerate(loops)}
-        return loops, tuple(loops.index(chain) for chain in chains)
-
-    def _new_loop(self, seen: set[int]) -> int:
-        loop = self._source.number("a loop")
-        if loop in seen:
-            raise self._source.error(f"expected each loop once, and loop {loop} stands before", back=1)
-        seen.add(loop)
-        return loop
-
-    def _loop(self) -> int:
-        loop = self._source.number("a loop")
-        if loop not in self._places:
-            known = ", ".join(map(str, sorted(self._places)))
-            raise self._source.error(f"expected a loop of the order ({known})", back=1)
-        return self._places[loop]
-
-    def _vector(self) -> tuple[int, int]:
-        loop = self._loop()
-        self._source.expect("x")
-        return loop, self._source.number("a number of lanes", 1)
-
-    def _counts(self, what: str) -> list[tuple[int, int]]:
-        counts: list[tuple[int, int]] = []
-        while not counts or self._source.accept(","):
-            loop = self._loop()
-            if loop in dict(counts):
-                raise self._source.error("expected each loop once", back=1)
-            self._source.expect(":")
-            counts.append((loop, self._source.number(what, 1)))
-        return counts
-
-    def _panel(self) -> Panel:
-        operand = self._source.number("the number of an operand")
-        self._source.expect("along")
-        loop = self._loop()
-        self._source.expect(":")
-        return Panel(operand, loop, self._source.number("a number of points", 1))
-
-    def _word(self) -> str:
-        word = self._source.take()
-        if not word.replace("_", "a").replace("-", "a").isalnum():
-            raise self._source.error("expected a name", back=bool(word))
-        return word
+def _order(clause: _Clause) -> list[tuple[int, ...]]:
+    numbers = clause.numbers
+    twice = next((number for number in numbers if numbers.count(number) > 1), None)
+    if twice is not None:
+        raise clause.error(f"loop {twice} stands twice in the order")
+    return [tuple(map(int, re.findall(_NUMBER, chain))) for chain in re.findall(_LOOPS, clause.text)]

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
-from ...support.errors import RelaxError
-from ...support.places import place_of
+from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget
 from ...targets.core.code import find_backend
 from ...targets.core.machine import Machine
@@ -61,7 +60,10 @@ class Schedule(NamedTuple):
         return f"{self.function.__name__} for {self.target} ({self.place})"
 
 
-_SCHEDULES: dict[tuple[str, str], Schedule] = {}
+_SCHEDULES = Registry[Schedule](
+    lambda schedule: (schedule.pattern, schedule.target),
+    lambda new, taken: f"pattern '{new.pattern}' has a schedule for target '{new.target}' already: {taken.place}",
+)
 
 
 def register_schedule(
@@ -73,17 +75,11 @@ def register_schedule(
     """
     names = _pattern_names(pattern)
 
-    def register(function: Function) -> Function:
+    def schedules(function: Function, place: str) -> list[Schedule]:
         find_target(target)
-        for name in names:
-            schedule = Schedule(name, target, function, place_of(function))
-            taken = _SCHEDULES.get((name, target))
-            if taken is not None and taken.place != schedule.place:
-                raise RelaxError(f"pattern '{name}' has a schedule for target '{target}' already: {taken.place}")
-            _SCHEDULES[name, target] = schedule
-        return function
+        return [Schedule(name, target, function, place) for name in names]
 
-    return register
+    return _SCHEDULES.registering(schedules)
 
 
 def _pattern_names(pattern: str | OpPattern | Sequence[str | OpPattern]) -> list[str]:
@@ -95,14 +91,13 @@ def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
     """The schedules to try for a pattern on a target, the target's own first, the default's last."""
     chain = schedules_chain(target)
     load_schedules(chain)
-    keys = [(pattern.attribute_text, step.name) for step in chain]
-    return [_SCHEDULES[key] for key in keys if key in _SCHEDULES]
+    return _SCHEDULES.tried(pattern.attribute_text, [(step.name,) for step in chain])
 
 
 def all_schedules(target: str | None = None) -> list[Schedule]:
     """Every schedule, or for each pattern the one that a target would try first; in the patterns' order."""
     if target is None:
         load_schedules(all_targets())
-        return sorted(_SCHEDULES.values(), key=lambda each: (OpPattern.parse(each.pattern), each.target))
+        return sorted(_SCHEDULES.all(), key=lambda each: (OpPattern.parse(each.pattern), each.target))
     first = [schedules_for(pattern, target)[:1] for pattern in OpPattern]
     return [schedule for found in first for schedule in found]

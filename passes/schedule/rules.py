@@ -16,8 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...emit.structured import StructuredOp
-from ...support.errors import RelaxError
-from ...support.places import place_of
+from ...support.registry import Registry
 from ...targets.core.machine import Machine
 from ...targets.core.registry import find_target, load_schedules, schedules_chain
 from .plan import Plan
@@ -29,31 +28,29 @@ PlanFunction = Callable[[StructuredOp, Machine], Plan]
 class PlanRule(NamedTuple):
     """A rule; its name is the function's without `plan_`, `place` says where that is written."""
 
+    target: str
     name: str
     function: PlanFunction
     place: str
 
 
-_RULES: dict[str, dict[str, PlanRule]] = {}
+_RULES = Registry[PlanRule](
+    lambda rule: (rule.target, rule.name),
+    lambda rule, taken: f"target '{rule.target}' has a plan rule '{rule.name}' already: {taken.place}",
+)
 
 
 def register_plan(target: str = "default") -> Callable[[PlanFunction], PlanFunction]:
     """Registers a function as a rule of a target; use it as a decorator. Refuses a second one of the same name."""
 
-    def register(function: PlanFunction) -> PlanFunction:
-        find_target(target)
-        rule = PlanRule(function.__name__.removeprefix("plan_"), function, place_of(function))
-        taken = _RULES.setdefault(target, {}).setdefault(rule.name, rule)
-        if taken.place != rule.place:
-            raise RelaxError(f"target '{target}' has a plan rule '{rule.name}' already: {taken.place}")
-        _RULES[target][rule.name] = rule
-        return function
-
-    return register
+    find_target(target)
+    return _RULES.registering(
+        lambda function, place: [PlanRule(target, function.__name__.removeprefix("plan_"), function, place)]
+    )
 
 
 def plan_rules(target: str) -> list[PlanRule]:
     """The rules to try for a target, its own first."""
     chain = schedules_chain(target)
     load_schedules(chain)
-    return [rule for step in chain for rule in _RULES.get(step.name, {}).values()]
+    return [rule for step in chain for rules in _RULES.entries.get(step.name, {}).values() for rule in rules]

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...dialects.core.dialect import all_ops
 from ...passes.core.stages import Stages
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
@@ -39,6 +40,8 @@ class Target:
     parents: tuple[str, ...] = ()
     #: Operators and intrinsics that stay as they are, because the target (or a stage of its own) takes them.
     legal: frozenset[str] = frozenset()
+    #: Whether views stay, by their rows in the operators' tables: the same memory under another shape, no kernel.
+    keeps_views: bool = False
     #: Modules that register the target's rules; imported when the target is first used.
     rule_modules: tuple[str, ...] = ()
     #: Modules that register the target's schedules; imported when something is scheduled for it.
@@ -179,7 +182,9 @@ def _with_default(chain: dict[str, Target]) -> list[Target]:
 
 def legal_operators(name: str) -> list[str]:
     """The operators that a target or one of its hosts takes as they are: the stages are theirs."""
-    return sorted({operator for target in host_chain(name) for operator in target.legal})
+    chain = host_chain(name)
+    views = [row.full_name for row in all_ops() if row.is_plain_view] if any(each.keeps_views for each in chain) else []
+    return sorted({*views, *(operator for target in chain for operator in target.legal)})
 
 
 def load_rules(targets: Iterable[Target]) -> None:

@@ -16,38 +16,11 @@ from ...emit.numbers import Number, fma, intrinsic, maximum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
-_Function = Callable[[Number], Number]
-
 # sqrt(1/2) as the nearest number of a type, and the rest.
 _ROOT_HALF = {
     "f32": (0.7071067690849304, 1.2101617485882343e-08),
     "f64": (0.7071067811865476, -4.833646656726457e-17),
 }
-
-
-def _apply(builder: RuleBuilder, function: _Function) -> Any:
-    """The function of each element; those narrower than f32 go through it."""
-    dtype = str(builder.operands[0].type.element_type)
-    if not is_float(dtype):
-        return builder.decline("only floats are legalized; convert with relax.astype")
-    return builder.elementwise(lambda x: rounded(function(widened(x)), dtype), builder.operands[:1])
-
-
-@register_legalize("relax.nn.relu")
-def relu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    """max(x, 0); NaN stays NaN."""
-    return builder.elementwise(lambda x: maximum(x, 0))
-
-
-@register_legalize("relax.nn.leakyrelu")
-def leakyrelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    alpha = op.alpha
-    return _apply(builder, lambda x: select(x > 0.0, x, x * alpha))
-
-
-@register_legalize("relax.nn.gelu")
-def gelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    return _apply(builder, _gelu)
 
 
 def _gelu(x: Number) -> Number:
@@ -65,37 +38,39 @@ def _gelu(x: Number) -> Number:
     return select(t < 0.0, half, fma(half * (t + t), excess, half)) * intrinsic("erfc", t)
 
 
-@register_legalize("relax.nn.gelu_tanh")
-def gelu_tanh(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    scale = 2 * math.sqrt(2 / math.pi)
+def _selu(x: Number) -> Number:
+    return select(x > 0.0, x, intrinsic("expm1", x) * 1.6732632423543772) * 1.0507009873554805
+
+
+def _softplus(op: Any, x: Number) -> Number:
+    scaled = x * op.beta
+    return select(scaled > op.threshold, x, intrinsic("log1p", intrinsic("exp", scaled)) / op.beta)
+
+
+_FUNCTIONS: dict[str, Callable[[Any, Number], Number]] = {
+    "gelu": lambda _, x: _gelu(x),
     # (1 + tanh(y)) / 2 is sigmoid(2 * y), which keeps its digits for y far below 0.
-    return _apply(builder, lambda x: x * intrinsic("sigmoid", (x * x * x * 0.044715 + x) * scale))
+    "gelu_tanh": lambda _, x: x * intrinsic("sigmoid", (x * x * x * 0.044715 + x) * (2 * math.sqrt(2 / math.pi))),
+    "leakyrelu": lambda op, x: select(x > 0.0, x, x * op.alpha),
+    "selu": lambda _, x: _selu(x),
+    "silu": lambda _, x: x * intrinsic("sigmoid", x),
+    "softplus": _softplus,
+}
 
 
-@register_legalize("relax.nn.silu")
-def silu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    return _apply(builder, lambda x: x * intrinsic("sigmoid", x))
+@register_legalize([f"relax.nn.{name}" for name in _FUNCTIONS])
+def activation(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """Those narrower than f32 go through it."""
+    dtype, function = builder.dtype(operands[0]), _FUNCTIONS[op.definition.name.removeprefix("nn.")]
+    if not is_float(dtype):
+        return builder.decline("only floats are legalized; convert with relax.astype")
+    return builder.elementwise(lambda x: rounded(function(op, widened(x)), dtype), operands[:1])
 
 
-@register_legalize("relax.nn.selu")
-def selu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    alpha, scale = 1.6732632423543772, 1.0507009873554805
-
-    def function(x: Number) -> Number:
-        return select(x > 0.0, x, intrinsic("expm1", x) * alpha) * scale
-
-    return _apply(builder, function)
-
-
-@register_legalize("relax.nn.softplus")
-def softplus(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    beta, threshold = op.beta, op.threshold
-
-    def function(x: Number) -> Number:
-        scaled = x * beta
-        return select(scaled > threshold, x, intrinsic("log1p", intrinsic("exp", scaled)) / beta)
-
-    return _apply(builder, function)
+@register_legalize("relax.nn.relu")
+def relu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """max(x, 0); NaN stays NaN."""
+    return builder.elementwise(lambda x: maximum(x, 0))
 
 
 @register_legalize("relax.nn.prelu")

@@ -88,8 +88,8 @@ def attention_bias(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def body(query: Any, key: Any, value: Any, bias: Any, out: Any) -> Any:
         _check_sizes(what, query, key, value)
-        batch, queries, heads, _ = linalg.sizes_of(query)
-        require_broadcast(bias, [batch, heads, queries, linalg.sizes_of(key)[1]])
+        batch, queries, heads, _ = linalg.sizes(query)
+        require_broadcast(bias, [batch, heads, queries, linalg.sizes(key)[1]])
         return _attend(what, query, key, value, bias, out)
 
     return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
@@ -107,8 +107,8 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
         of_keys = others[0] if others else of_queries
         _check_sizes(what, query, key, value)
         for tensor in (query, key, value):
-            loops.require_same(linalg.sizes_of(tensor)[0], 1, "batch of attention_var_len")
-        loops.require_same(linalg.sizes_of(of_queries)[0], linalg.sizes_of(of_keys)[0], "number of sequences")
+            loops.require_same(linalg.sizes(tensor)[0], 1, "batch of attention_var_len")
+        loops.require_same(linalg.sizes(of_queries)[0], linalg.sizes(of_keys)[0], "number of sequences")
         _require_sequences(of_queries, query, "queries")
         _require_sequences(of_keys, key, "keys")
 
@@ -128,7 +128,7 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
 
 def _count(starts: Any) -> Number:
     """How many sequences there are: each ends where the next one starts."""
-    return linalg.dim(starts, 0) - 1
+    return linalg.size(starts, 0) - 1
 
 
 def _range(starts: Any, position: Number) -> tuple[Number, Number]:
@@ -138,7 +138,7 @@ def _range(starts: Any, position: Number) -> tuple[Number, Number]:
 
 
 def _require_sequences(starts: Any, tensor: Any, what: str) -> None:
-    total = linalg.dim(tensor, 1)
+    total = linalg.size(tensor, 1)
 
     def check(position: Number) -> None:
         start, length = _range(starts, position)
@@ -150,7 +150,7 @@ def _require_sequences(starts: Any, tensor: Any, what: str) -> None:
 
 
 def _part(tensor: Any, start: Any, length: Any) -> Any:
-    _, _, heads, size = linalg.sizes_of(tensor)
+    _, _, heads, size = linalg.sizes(tensor)
     return tensors.slice_of(tensor, [0, start, 0, 0], [1, length, heads, size])
 
 
@@ -158,8 +158,8 @@ def _part(tensor: Any, start: Any, length: Any) -> Any:
 
 
 def _attend(what: _Attention, query: Any, key: Any, value: Any, bias: Any, out: Any) -> Any:
-    batch, queries, heads, _ = linalg.sizes_of(query)
-    keys = linalg.sizes_of(key)[1]
+    batch, queries, heads, _ = linalg.sizes(query)
+    keys = linalg.sizes(key)[1]
     scores = linalg.empty([batch, heads, queries, keys], element(what.wide))
     scores = _scores(what, query, key, scores)
     scores = _adjusted(what, scores, bias, _scale(what, query), queries, keys)
@@ -168,7 +168,7 @@ def _attend(what: _Attention, query: Any, key: Any, value: Any, bias: Any, out: 
     weights = rows.everywhere(_exponential, [rows.whole, rows.part(most)], scores)
     rows = Reduction(weights, [_KEYS])
     sums = rows.total(lambda weight: weight, [rows.whole])
-    total = out if what.wide == what.dtype else linalg.empty(linalg.sizes_of(out), element(what.wide))
+    total = out if what.wide == what.dtype else linalg.empty(linalg.sizes(out), element(what.wide))
     return _divided(what, _weighted(what, weights, value, total), sums, out)
 
 
@@ -198,13 +198,13 @@ def _same_heads(what: _Attention, other: TensorInfo) -> bool:
 
 def _in_groups(tensor: Any, axis: int, other: Any) -> Any:
     """The tensor with its heads as groups, one for each head of the other, which serves several."""
-    heads, groups = linalg.sizes_of(tensor)[axis], linalg.sizes_of(other)[_HEADS]
+    heads, groups = linalg.sizes(tensor)[axis], linalg.sizes(other)[_HEADS]
     return tensors.split(tensor, axis, [groups, heads // groups])
 
 
 def _scale(what: _Attention, query: Any) -> Number:
     """What scores are multiplied by."""
-    size = linalg.sizes_of(query)[3]
+    size = linalg.sizes(query)[3]
     if what.scale is not None:
         return constant(what.scale, what.wide)
     if isinstance(size, int):
@@ -274,7 +274,7 @@ def _check_sizes(what: _Attention, query: Any, key: Any, value: Any) -> None:
     )
     for name, one, other in shared:
         if not _is_equal(one, other):
-            left, right = (linalg.sizes_of(tensor)[axis] for tensor, _, axis in (one, other))
+            left, right = (linalg.sizes(tensor)[axis] for tensor, _, axis in (one, other))
             loops.require_same(left, right, name)
     for tensor, info in ((key, what.key), (value, what.value)):
         _check_heads(what, query, tensor, info)
@@ -289,7 +289,7 @@ def _check_heads(what: _Attention, query: Any, other: Any, info: TensorInfo) -> 
     """A head of key and value may serve several of query."""
     if equal(dim_mod(what.query.shape[_HEADS], info.shape[_HEADS]), 0) is True:  # type: ignore[index]
         return
-    heads, own = (as_index(linalg.sizes_of(tensor)[_HEADS]) for tensor in (query, other))
+    heads, own = (as_index(linalg.sizes(tensor)[_HEADS]) for tensor in (query, other))
     is_some = own > 0
     loops.require(is_some, "ValueError", "key and value have no heads")
     rest = heads % select(is_some, own, 1)

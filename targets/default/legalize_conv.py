@@ -88,7 +88,7 @@ def _placed(tensor: Any, sizes: Sequence[Size], offsets: Sequence[Size], strides
     """The tensor's elements among zeros."""
     element = tensor.type.element_type
     zeros = linalg.fill(0, linalg.empty(sizes, element))
-    place = tensors.slice_of(zeros, offsets, linalg.sizes_of(tensor), strides)
+    place = tensors.slice_of(zeros, offsets, linalg.sizes(tensor), strides)
     return tensors.put_slice(copy(tensor, place), zeros, offsets, strides)
 
 

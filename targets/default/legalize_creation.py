@@ -163,7 +163,7 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         _, is_periodic, alpha, beta = scalars.read(inputs, "i64", "i1", "f64", "f64")
-        length = as_i64(linalg.dim(output, 0))
+        length = as_i64(linalg.size(output, 0))
         step = 2 * math.pi / select(is_periodic, length, length - 1).to("f64")
         is_only = length == 1
 
@@ -186,6 +186,6 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 @register_legalize("relax.size")
 def size(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(x: Any, output: Any) -> Any:
-        return linalg.insert(as_i64(prod(linalg.sizes_of(x))), output, [])
+        return linalg.insert(as_i64(prod(linalg.sizes(x))), output, [])
 
     return builder.prim(write)

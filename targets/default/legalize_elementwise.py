@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...bindings.rewriting import Decline
-from ...dialects.core.infos import bit_width, is_float, is_unsigned
-from ...dialects.tir.prim_func import OpPattern
-from ...emit import linalg
+from ...dialects.core.infos import is_float, is_unsigned
 from ...emit.loops import repeat_while
 from ...emit.numbers import (
     Number,
@@ -29,7 +25,6 @@ from ...emit.numbers import (
 )
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
-from ...passes.legalize.scalar_inputs import ScalarInputs
 
 # relax's operators on floats that are an intrinsic of tir, by name.
 _INTRINSICS = "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf sigmoid sqrt rsqrt".split()
@@ -157,60 +152,3 @@ def float_function(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if is_float(dtype):
         return builder.elementwise(function)
     return builder.elementwise(lambda x, y: function(x.to("f64"), y.to("f64")).to(dtype))
-
-
-# ---- choices ----
-
-
-@register_legalize("relax.where")
-def where(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    return builder.elementwise(select)
-
-
-@register_legalize("relax.clip")
-def clip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
-
-    Bounds are converted to x's type first: of integers towards zero, and to the limits of the type.
-    """
-    x, *bounds = operands
-    dtype = builder.dtype(x)
-    scalars = ScalarInputs(builder, bounds)
-    known = [None if number is None else _constant_bound(number, dtype) for number in scalars.known]
-    sources = [source for source, number in zip(scalars.dtypes, scalars.known, strict=True) if number is None]
-
-    def body(x: Any, *others: Any) -> Any:
-        *given, output = others
-        values = iter([_bound(value, source, dtype) for value, source in zip(given, sources, strict=True)])
-        low, high = (next(values) if bound is None else constant(bound, dtype) for bound in known)
-        return linalg.parallel([x], output, lambda value: minimum(maximum(value.of(dtype), low), high))
-
-    return builder.prim(body, [x, *scalars.inputs], pattern=OpPattern.ELEMWISE)
-
-
-def _constant_bound(number: float, dtype: str) -> float:
-    if not is_float(dtype):
-        if isinstance(number, float) and math.isnan(number):
-            raise Decline("a bound is NaN, which no integer is")
-        low, high = _limits(dtype)
-        return int(max(low, min(high, number)))
-    return number
-
-
-def _limits(dtype: str) -> tuple[int, int]:
-    width = bit_width(dtype)
-    return (0, 2**width - 1) if is_unsigned(dtype) else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
-
-
-def _bound(value: Number, source: str, dtype: str) -> Number:
-    """A bound known at run time, in the type of the elements; the nearest number of it."""
-    value = value.of(source)
-    if is_float(source) or is_float(dtype):
-        return value.to(dtype)
-    # An integer that the conversion to another type does not change.
-    (low, high), (lowest, highest) = _limits(dtype), _limits(source)
-    if low > lowest:
-        value = maximum(value, low)
-    if high < highest:
-        value = minimum(value, high)
-    return value.to(dtype)

@@ -120,11 +120,11 @@ def _sampled(data: Any, grid: Any, output: Any, layout: Layout, sampling: _Sampl
     dtype, grid_dtype = dtypes
     spatial = layout.dimensions[2:]
     batch, axes = _axis(layout, "N"), [_axis(layout, letter) for letter in spatial]
-    sizes, grid_sizes, rank = linalg.sizes_of(data), linalg.sizes_of(grid), linalg.rank_of(output)
+    sizes, grid_sizes, rank = linalg.sizes(data), linalg.sizes(grid), linalg.rank_of(output)
     require_blocks(data, layout)
     loops.require_same(sizes[batch], grid_sizes[0], "batches of data and grid")
     loops.require_same(grid_sizes[1], len(spatial), "coordinates of the grid")
-    require_elements([sizes[axis] for axis in axes], linalg.sizes_of(output))
+    require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
     known = [as_index(sizes[axis]) for axis in axes]
     # The grid's first coordinate belongs to the last dimension.
     parts = [
@@ -157,8 +157,8 @@ def affine_grid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     wide = "f64" if bit_width(dtype) > 32 else "f32"
 
     def gridded(data: Any, output: Any) -> Any:
-        batch, rows, columns = linalg.sizes_of(data)
-        _, _, *sizes = linalg.sizes_of(output)
+        batch, rows, columns = linalg.sizes(data)
+        _, _, *sizes = linalg.sizes(output)
         count = len(sizes)
         loops.require_same(rows, count, "rows of the matrices")
         loops.require_same(columns, count + 1, "columns of the matrices")

@@ -47,8 +47,8 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     mode, dtype = op.mode, builder.dtype(indices)
 
     def body(x: Any, given: Any, output: Any) -> Any:
-        size = linalg.dim(x, axis)
-        _check_taken(mode, given, dtype, axis, linalg.sizes_of(x)[axis])
+        size = linalg.size(x, axis)
+        _check_taken(mode, given, dtype, axis, linalg.sizes(x)[axis])
 
         def element(at: list[Number], *scalars: Number) -> Number:
             index = scalars[0] if scalars else given
@@ -190,7 +190,7 @@ def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def body(data: Any, indices: Any, output: Any) -> Any:
         for other in (each for each in range(rank) if each != axis):
             require_at_most(loops.sizes(indices)[other], loops.sizes(data)[other], f"indices, axis {other}")
-        size = linalg.dim(data, axis)
+        size = linalg.size(data, axis)
         require_indices(indices, dtype, axis, size)
 
         def element(at: list[Number], index: Number) -> Number:
@@ -214,7 +214,7 @@ def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             require_same(loops.sizes(data)[axis], loops.sizes(indices)[axis], f"batch dimension {axis}")
         if linalg.is_nothing(loops.sizes(indices)[:-1]):
             return output
-        limits = [linalg.dim(data, batch + each) for each in range(depth)]
+        limits = [linalg.size(data, batch + each) for each in range(depth)]
         columns = [_column(indices, each) for each in range(depth)]
         for each, (column, limit) in enumerate(zip(columns, limits, strict=True)):
             require_indices(column, dtype, batch + each, limit)
@@ -250,7 +250,7 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def body(data: Any, *others: Any) -> Any:
         *indices, output = others
-        limits = [linalg.dim(data, axis) for axis in range(count)]
+        limits = [linalg.size(data, axis) for axis in range(count)]
         broadcast_sizes(indices)
         for axis, (tensor, dtype, limit) in enumerate(zip(indices, dtypes, limits, strict=True)):
             require_indices(tensor, dtype, axis, limit)
@@ -283,7 +283,7 @@ def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[1])
 
     def body(data: Any, lengths: Any, output: Any) -> Any:
-        size = linalg.dim(data, sequence)
+        size = linalg.size(data, sequence)
         require_same(loops.sizes(lengths)[0], loops.sizes(data)[batch], "lengths and batches")
         _, longest = extremes(lengths, dtype)
         loops.require(

@@ -26,7 +26,7 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: 
         known = builder.shape(builder.operands[index])
         for own, axis in enumerate(axes):
             if axis is not None and equal(known[own], shape[axis]) is not True:
-                sizes = linalg.dim(part, own), linalg.dim(output, axis)
+                sizes = linalg.size(part, own), linalg.size(output, axis)
                 loops.require_same(*sizes, f"dimension {own} of tensor #{index}")
 
 
@@ -44,11 +44,11 @@ def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         *parts, output = parameters
         _check_sizes(builder, parts, output, [None if axis == joined else axis for axis in range(rank)])
         # Here and below: MLIR has no slice that begins at a tensor's end.
-        if linalg.is_nothing(linalg.sizes_of(output)):
+        if linalg.is_nothing(linalg.sizes(output)):
             return output
         offset: Size = 0
         for part in parts:
-            sizes = linalg.sizes_of(part)
+            sizes = linalg.sizes(part)
             if linalg.is_nothing(sizes):
                 continue
             offsets = [offset if axis == joined else 0 for axis in range(rank)]
@@ -97,7 +97,7 @@ def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(*parameters: Any) -> Any:
         *parts, output = parameters
         _check_sizes(builder, parts, output, old)
-        sizes = linalg.sizes_of(output)
+        sizes = linalg.sizes(output)
         if linalg.is_nothing(sizes):
             return output
         sizes[new] = 1
@@ -121,7 +121,7 @@ def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         offset: Size = 0
         copies = []
         for output in outputs:
-            sizes = linalg.sizes_of(output)
+            sizes = linalg.sizes(output)
             offsets = [offset if each == axis else 0 for each in range(rank)]
             copies.append(
                 output if linalg.is_nothing(sizes) else linalg.copy(tensors.slice_of(x, offsets, sizes), output)

@@ -62,7 +62,7 @@ def _parts(x: Any, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size],
     """For each dimension of x the sizes of its blocks, and these, the outer one first."""
     divisors = {block.axis: block.divisor for each in blocks for block in each if block.kind != "whole"}
     parts: list[tuple[list[Size], list[_Block]]] = []
-    for axis, size in enumerate(linalg.sizes_of(x)):
+    for axis, size in enumerate(linalg.sizes(x)):
         divisor = divisors.get(axis)
         if divisor is None:
             parts.append(([size], [_Block(axis)]))
@@ -126,3 +126,25 @@ def _joined(left: Any, right: Any, sizes: Sequence[Dim]) -> list[_Block] | None:
 
 def _extent(block: _Block, sizes: Sequence[Dim]) -> Dim:
     return {"whole": sizes[block.axis], "inner": block.divisor, "outer": None}[block.kind]
+
+
+# ---- blocks of pixels ----
+
+
+@register_legalize("relax.nn.pixel_shuffle")
+def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+    """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
+    factor = op.upscale_factor
+
+    def shuffled(data: Any, output: Any) -> Any:
+        *batch, all_channels, height, width = linalg.sizes(data)
+        channels = linalg.sizes(output)[-3]
+        loops.require_same(all_channels, channels * factor * factor, "channels to shuffle")
+        outer = [[size] for size in batch]
+        source = tensors.split_all(data, [*outer, [channels, factor, factor], [height], [width]])
+        target = tensors.split_all(output, [*outer, [channels], [height, factor], [width, factor]])
+        first = len(batch)
+        order = [*range(first), *(first + step for step in (0, 2, 4, 1, 3))]
+        return tensors.merge_all(linalg.copy(source, target, order), [*(1 for _ in batch), 1, 2, 2])
+
+    return builder.prim(shuffled, pattern="injective")

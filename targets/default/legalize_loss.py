@@ -25,8 +25,8 @@ def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder
     dtype = builder.dtype(operands[0])
 
     def loss(predictions: Any, labels: Any, output: Any) -> Any:
-        sizes = linalg.sizes_of(predictions)
-        for axis, size in enumerate(linalg.sizes_of(labels)):
+        sizes = linalg.sizes(predictions)
+        for axis, size in enumerate(linalg.sizes(labels)):
             loops.require_same(sizes[axis], size, f"axis {axis} of predictions and labels")
 
         (total,) = _summed(
@@ -70,17 +70,17 @@ class _Gather:
         self.dtype, self.target_dtype, self.ignored = dtype, target_dtype, ignored
         self.rank = linalg.rank_of(targets)
         self.class_axis = 0 if linalg.rank_of(predictions) == 1 else 1
-        self.classes = linalg.sizes_of(predictions)[self.class_axis]
+        self.classes = linalg.sizes(predictions)[self.class_axis]
 
     def check(self) -> None:
         """Raises for sizes that do not fit, and for a target that is no class."""
-        sizes = linalg.sizes_of(self.predictions)
+        sizes = linalg.sizes(self.predictions)
         del sizes[self.class_axis]
-        for axis, size in enumerate(linalg.sizes_of(self.targets)):
+        for axis, size in enumerate(linalg.sizes(self.targets)):
             loops.require_same(sizes[axis], size, f"axis {axis} of predictions without classes and targets")
         if self.weights is not None:
-            loops.require_same(self.classes, linalg.sizes_of(self.weights)[0], "classes and weights")
-        loops.nest(linalg.sizes_of(self.targets), self._check_target)
+            loops.require_same(self.classes, linalg.sizes(self.weights)[0], "classes and weights")
+        loops.nest(linalg.sizes(self.targets), self._check_target)
 
     def _check_target(self, *at: Any) -> None:
         target = as_position(loops.load(self.targets, *at), self.target_dtype)

@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import contraction, linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, is_proven, require_broadcast
-from ...emit.linalg import copy
 from ...emit.numbers import Number, Size, constant, select
-from ...emit.tensors import merge_all as merged
-from ...emit.tensors import split_all as split
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -34,7 +29,7 @@ def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def write(x: Any, output: Any) -> Any:
         if not is_proven(own, result):
-            require_broadcast(x, linalg.sizes_of(output))
+            require_broadcast(x, linalg.sizes(output))
         return broadcast_generic([x], output, [plan], lambda value: value)
 
     return builder.prim(write, operands[:1], pattern="broadcast")
@@ -109,7 +104,7 @@ def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     flipped = op.axis % rank
 
     def write(x: Any, output: Any) -> Any:
-        last = linalg.dim(x, flipped) - 1
+        last = linalg.size(x, flipped) - 1
 
         def read() -> Number:
             places = [linalg.index(axis) for axis in range(rank)]
@@ -162,7 +157,7 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
     def write(x: Any, output: Any) -> Any:
         if 0 in new:
             return output
-        sizes = linalg.sizes_of(x)
+        sizes = linalg.sizes(x)
         # What has one element needs no dimension of its own beside another.
         kept = [[part for part in each if part.axis is not None or part.times > 1] or [_Part(None)] for each in parts]
         split = tensors.split_all(
@@ -173,25 +168,3 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         return tensors.merge_all(copied, [len(each) for each in kept])
 
     return builder.prim(write, pattern="injective")
-
-
-# ---- blocks of pixels ----
-
-
-@register_legalize("relax.nn.pixel_shuffle")
-def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    """(..., C * r * r, H, W) is (..., C, r, r, H, W), which becomes (..., C, H, r, W, r)."""
-    factor = op.upscale_factor
-
-    def shuffled(data: Any, output: Any) -> Any:
-        *batch, all_channels, height, width = linalg.sizes_of(data)
-        channels = linalg.sizes_of(output)[-3]
-        loops.require_same(all_channels, prod([channels, factor, factor]), "channels to shuffle")
-        outer = [[size] for size in batch]
-        source = split(data, [*outer, [channels, factor, factor], [height], [width]])
-        target = split(output, [*outer, [channels], [height, factor], [width, factor]])
-        first = len(batch)
-        order = [*range(first), *(first + step for step in (0, 2, 4, 1, 3))]
-        return merged(copy(source, target, order), [*(1 for _ in batch), 1, 2, 2])
-
-    return builder.prim(shuffled, pattern=OpPattern.INJECTIVE)

@@ -110,7 +110,7 @@ def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axes = [inner, *(axis + (axis > channel) for axis in _axes(op.axes, operands[0]))]
 
     def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
-        channels = linalg.sizes_of(data)[channel]
+        channels = linalg.sizes(data)[channel]
         loops.require_same(channels // groups * groups, channels, f"{groups} groups of channels")
         rows, whole = Reduction(_in_groups(data, channel, groups), axes), _in_groups(output, channel, groups)
         scale, shift = ((_in_groups(each, 0, groups), [channel, inner]) for each in (gamma, beta))
@@ -122,7 +122,7 @@ def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 def _in_groups(tensor: Any, axis: int, groups: int) -> Any:
     """The tensor with the groups and the channels of each as dimensions."""
     # Of its own sizes: what is a number of one tensor may be told by the run of another.
-    return tensors.split(tensor, axis, [groups, linalg.sizes_of(tensor)[axis] // groups])
+    return tensors.split(tensor, axis, [groups, linalg.sizes(tensor)[axis] // groups])
 
 
 @register_legalize("relax.nn.rms_norm")

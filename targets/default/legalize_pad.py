@@ -41,7 +41,7 @@ def pad(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 def _surrounded(data: Any, output: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:
     """The output full of the value, then with what is left of the data in its place."""
     filled = linalg.fill(value, output)
-    own, room = linalg.sizes_of(data), linalg.sizes_of(output)
+    own, room = linalg.sizes(data), linalg.sizes(output)
     sources, targets, sizes = [], [], []
     for size, space, low, high in zip(own, room, before, after, strict=True):
         sources.append(_at_most(max(-low, 0), size))
@@ -63,7 +63,7 @@ def _at_most(offset: int, size: Size) -> Size:
 def _repeated(
     data: Any, output: Any, before: Sequence[int], after: Sequence[int], place: Callable[[Number, Number], Number]
 ) -> Any:
-    sizes = linalg.sizes_of(data)
+    sizes = linalg.sizes(data)
     for axis, size in enumerate(sizes):
         if not isinstance(size, int) and max(before[axis], after[axis]) > 0:
             loops.require(size > 0, "ValueError", f"axis {axis} is empty: there is nothing to pad it with")

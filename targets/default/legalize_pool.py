@@ -124,7 +124,7 @@ def avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def compute(data: Any, output: Any, places: _Places) -> Any:
         def count(at: Sequence[Any]) -> Any:
-            sizes = [linalg.dim(data, axis) for axis in places.axes]
+            sizes = [linalg.size(data, axis) for axis in places.axes]
             return _covered(windows, at, sizes, counts_padding)
 
         is_constant = not is_ceiled and (counts_padding or not any(window.is_padded for window in windows))
@@ -219,7 +219,7 @@ def _mean(
 def _zeros(output: Any, dtype: str) -> Any:
     """Sums to begin with: in the result itself where it has their type."""
     is_own = output.type.element_type == element(dtype)
-    return linalg.fill(0, output if is_own else linalg.empty(linalg.sizes_of(output), element(dtype)))
+    return linalg.fill(0, output if is_own else linalg.empty(linalg.sizes(output), element(dtype)))
 
 
 def _quotient(total: Any, output: Any, count: Callable[[], Any], wide: str, dtype: str) -> Any:
@@ -260,7 +260,7 @@ def _taps_below(window: Window, distance: Number) -> Number:
 def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int], dtype: str) -> Any:
     """Window i of n begins at i * size // n and ends before the next begins, rounded up: neighbours may overlap."""
     wide = _sum_dtype(dtype, None)
-    sizes = [linalg.dim(data, axis) for axis in places.axes]
+    sizes = [linalg.size(data, axis) for axis in places.axes]
     shape_of_window = linalg.empty(
         [_widest(size, count) for size, count in zip(sizes, wanted, strict=True)],
         data.type.element_type,

@@ -24,7 +24,7 @@ def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def write(x: Any, output: Any) -> Any:
         if equal(product(old.shape or ()), product(new.shape or ())) is not True:
-            have, want = (prod(linalg.sizes_of(each)) for each in (x, output))
+            have, want = (prod(linalg.sizes(each)) for each in (x, output))
             loops.require_same(have, want, "numbers of elements")
         return _copy(x, output, old, new)
 
@@ -43,7 +43,7 @@ def squeeze(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(x: Any, output: Any) -> Any:
         for axis in dropped:
             if equal(sizes[axis], 1) is not True:
-                loops.require_same(linalg.dim(x, axis), 1, f"dimension {axis}, which is to go")
+                loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")
         return _copy(x, output, old, new)
 
     return builder.prim(write, pattern="injective")
@@ -65,7 +65,7 @@ def _copy(x: Any, output: Any, old: TensorInfo, new: TensorInfo) -> Any:
         return linalg.copy(x, output, [None] * len(old.shape))
     groups = _matching_groups(old.shape, new.shape)
     flat = tensors.merge_all(x, [len(axes) for axes, _ in groups])
-    sizes = linalg.sizes_of(output)
+    sizes = linalg.sizes(output)
     return linalg.copy(tensors.split_all(flat, [[sizes[axis] for axis in axes] for _, axes in groups]), output)
 
 

@@ -69,8 +69,8 @@ def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
     def resized(data: Any, output: Any) -> Any:
         require_blocks(data, layout)
-        sizes = linalg.sizes_of(data)
-        require_elements([sizes[axis] for axis in axes], linalg.sizes_of(output))
+        sizes = linalg.sizes(data)
+        require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
         tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
         return _combined(data, output, axes, tables, settings)
 
@@ -93,7 +93,7 @@ class _Settings:
         self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
 
     def table(self, data: Any, output: Any, axis: int, position: int) -> _Table:
-        size, count = linalg.sizes_of(data)[axis], linalg.sizes_of(output)[axis]
+        size, count = linalg.sizes(data)[axis], linalg.sizes(output)[axis]
         known = (as_index(size), as_index(count))
         taps = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}[self.method]
         weights = taps if taps > 1 else 0

@@ -33,6 +33,7 @@ _OPERATORS = (
     "roi",
     "scatter",
     "search",
+    "select",
     "softmax",
     "sort",
     "unique",

@@ -51,6 +51,11 @@ def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
             ir.Operation.create("func.return")
 
 
+def is_entry(function: Any) -> bool:
+    """Whether it is such a function."""
+    return ir.StringAttr(function.attributes["sym_name"]).value.startswith(abi.EXPORT_PREFIX)
+
+
 class EntrySizes(Sizes):
     """Sizes of what callers pass: what is wrong with them is their error, and said in these words."""
 

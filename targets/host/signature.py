@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...bindings.rewriting import located_error
-from ...dialects.core.groups import INPUT_GROUPS, LIST, NOTHING, RESULT_GROUPS, VALUE, Group, decode_groups
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
+from ...dialects.relax.function_attributes import (
+    INPUT_GROUPS,
+    LIST,
+    NOTHING,
+    RESULT_GROUPS,
+    VALUE,
+    Group,
+    decode_groups,
+)
 from ...support.errors import RelaxError
 from .abi import dlpack_name, element_bytes, padded_name
 

@@ -255,12 +255,19 @@ llvm.func hidden @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %
   %cpu = llvm.mlir.constant(1 : i32) : i32
   %any_size = llvm.mlir.constant(-1 : i64) : i64
   %address_space = llvm.mlir.constant(144115188075855872 : i64) : i64  // 2^57: x86-64 with five levels of page tables
-  %tensor_kinds = llvm.mlir.constant(274877907072 : i64) : i64  // DLTensor* and ffi.Tensor: bits 7 and 32 + 6
+  %no_kinds = llvm.mlir.constant(0 : i64) : i64
+  %object_kind = llvm.mlir.constant(70 : i32) : i32
+  %pointer_kind = llvm.mlir.constant(7 : i32) : i32
   %a_tensor = llvm.mlir.addressof @__relax_a_tensor : !ptr
   %value_error = llvm.mlir.addressof @__relax_value_error : !ptr
-  %kind_status = llvm.call @__relax_check_kind(%any, %where, %a_tensor, %tensor_kinds) : (!ptr, !ptr, !ptr, i64) -> i32
-  %is_tensor = llvm.icmp "eq" %kind_status, %ok : i32
-  llvm.cond_br %is_tensor weights([2000, 1]), ^address, ^return(%kind_status : i32)
+  %index = llvm.load %any : !ptr -> i32
+  %is_object = llvm.icmp "eq" %index, %object_kind : i32
+  %is_pointer = llvm.icmp "eq" %index, %pointer_kind : i32
+  %is_tensor = llvm.or %is_object, %is_pointer : i1
+  llvm.cond_br %is_tensor weights([2000, 1]), ^address, ^wrong_kind
+^wrong_kind:
+  %kind_status = llvm.call @__relax_check_kind(%any, %where, %a_tensor, %no_kinds) : (!ptr, !ptr, !ptr, i64) -> i32
+  llvm.br ^return(%kind_status : i32)
 ^return(%status: i32):
   llvm.return %status : i32
 ^refuse(%format: !ptr, %a: i64, %b: i64):
@@ -313,20 +320,23 @@ llvm.func hidden @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %
   %is_scalar = llvm.icmp "eq" %rank, %c0 : i64
   %can_read = llvm.or %has_shape, %is_scalar : i1
   %no_sizes = llvm.mlir.addressof @__relax_no_sizes : !ptr
-  llvm.cond_br %can_read weights([2000, 1]), ^head(%c0, %bytes, %no, %no : i64, i64, i1, i1),
+  llvm.cond_br %can_read weights([2000, 1]), ^head(%c0 : i64),
     ^refuse(%no_sizes, %c0, %c0 : !ptr, i64, i64)
 
-// Each size, and the bytes of all.
-^head(%axis: i64, %total: i64, %too_large: i1, %empty: i1):
+// Each size.
+^head(%axis: i64):
   %is_axis = llvm.icmp "slt" %axis, %rank : i64
-  llvm.cond_br %is_axis, ^size, ^bytes
+  llvm.cond_br %is_axis, ^size, ^stride(%rank, %c1, %no, %no : i64, i64, i1, i1)
 ^size:
   %size_at = llvm.getelementptr %sizes[%axis] : (!ptr, i64) -> !ptr, i64
   %size = llvm.load %size_at : !ptr -> i64
   %wanted_size_at = llvm.getelementptr %wanted_at[%axis] : (!ptr, i64) -> !ptr, i64
   %wanted = llvm.load %wanted_size_at : !ptr -> i64
+  %next_axis = llvm.add %axis, %c1 : i64
+  %size_out = llvm.getelementptr %out[%next_axis] : (!ptr, i64) -> !ptr, i64
+  llvm.store %size, %size_out : i64, !ptr
   %same_size = llvm.icmp "eq" %size, %wanted : i64
-  llvm.cond_br %same_size, ^natural, ^other
+  llvm.cond_br %same_size, ^head(%next_axis : i64), ^other
 ^other:
   %may_differ = llvm.icmp "eq" %wanted, %any_size : i64
   %wrong_size = llvm.mlir.addressof @__relax_wrong_size : !ptr
@@ -335,54 +345,61 @@ llvm.func hidden @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %
 ^natural:
   %is_natural = llvm.icmp "sge" %size, %c0 : i64
   %negative_size = llvm.mlir.addressof @__relax_negative_size : !ptr
-  llvm.cond_br %is_natural weights([2000, 1]), ^next,
+  llvm.cond_br %is_natural weights([2000, 1]), ^head(%next_axis : i64),
     ^refuse_shape(%negative_size, %axis, %c0, %size : !ptr, i64, i64, i64)
-^next:
-  %following = llvm.add %axis, %c1 : i64
-  %size_out = llvm.getelementptr %out[%following] : (!ptr, i64) -> !ptr, i64
-  llvm.store %size, %size_out : i64, !ptr
-  %product = "llvm.intr.smul.with.overflow"(%total, %size) : (i64, i64) -> !checked
-  %new_total = llvm.extractvalue %product[0] : !checked
-  %overflows = llvm.extractvalue %product[1] : !checked
-  %now_too_large = llvm.or %too_large, %overflows : i1
-  %is_zero = llvm.icmp "eq" %size, %c0 : i64
-  %now_empty = llvm.or %empty, %is_zero : i1
-  llvm.br ^head(%following, %new_total, %now_too_large, %now_empty : i64, i64, i1, i1)
-^bytes:
-  %true = llvm.mlir.constant(true) : i1
-  %is_small = llvm.xor %too_large, %true : i1
-  %has_room = llvm.or %is_small, %empty : i1
-  %no_room = llvm.mlir.addressof @__relax_too_large : !ptr
-  %sizes_noun = llvm.mlir.addressof @__relax_sizes : !ptr
-  %noun = llvm.ptrtoint %sizes_noun : !ptr to i64
-  llvm.cond_br %has_room weights([2000, 1]), ^strides,
-    ^refuse_shape(%no_room, %noun, %bytes, %rank : !ptr, i64, i64, i64)
 
-// Row-major strides, or none; those of dimensions of size 1 and of empty tensors say nothing.
-^strides:
-  %strides = llvm.extractvalue %tensor[6] : !tensor
-  %has_no_strides = llvm.icmp "eq" %strides, %null : !ptr
-  %is_contiguous = llvm.or %has_no_strides, %empty : i1
-  llvm.cond_br %is_contiguous, ^data, ^stride(%rank, %c1 : i64, i64)
-^stride(%left: i64, %step: i64):
+// The strides of row-major memory, or none, and how many elements there are. What strides say of dimensions of size 1
+// does not matter.
+^stride(%left: i64, %count: i64, %overflown: i1, %wrong: i1):
   %is_end = llvm.icmp "eq" %left, %c0 : i64
-  llvm.cond_br %is_end, ^data, ^compare
+  llvm.cond_br %is_end, ^whole, ^compare
 ^compare:
   %last = llvm.sub %left, %c1 : i64
   %extent_at = llvm.getelementptr %sizes[%last] : (!ptr, i64) -> !ptr, i64
   %extent = llvm.load %extent_at : !ptr -> i64
-  %stride_at = llvm.getelementptr %strides[%last] : (!ptr, i64) -> !ptr, i64
+  %strides = llvm.extractvalue %tensor[6] : !tensor
+  %has_strides = llvm.icmp "ne" %strides, %null : !ptr
+  %read_strides = llvm.select %has_strides, %strides, %sizes : i1, !ptr
+  %stride_at = llvm.getelementptr %read_strides[%last] : (!ptr, i64) -> !ptr, i64
   %given_stride = llvm.load %stride_at : !ptr -> i64
-  %same_stride = llvm.icmp "eq" %given_stride, %step : i64
-  %is_one = llvm.icmp "eq" %extent, %c1 : i64
-  %good_stride = llvm.or %same_stride, %is_one : i1
-  %next_step = llvm.mul %step, %extent : i64
+  %other_stride = llvm.icmp "ne" %given_stride, %count : i64
+  %several = llvm.icmp "ne" %extent, %c1 : i64
+  %bad = llvm.and %other_stride, %several : i1
+  %is_bad = llvm.and %bad, %has_strides : i1
+  %now_wrong = llvm.or %wrong, %is_bad : i1
+  %product = "llvm.intr.smul.with.overflow"(%count, %extent) : (i64, i64) -> !checked
+  %more = llvm.extractvalue %product[0] : !checked
+  %overflows = llvm.extractvalue %product[1] : !checked
+  %now_overflown = llvm.or %overflown, %overflows : i1
+  llvm.br ^stride(%last, %more, %now_overflown, %now_wrong : i64, i64, i1, i1)
+^whole:
+  %total = "llvm.intr.smul.with.overflow"(%count, %bytes) : (i64, i64) -> !checked
+  %total_overflows = llvm.extractvalue %total[1] : !checked
+  %too_large = llvm.or %overflown, %total_overflows : i1
+  %suspicious = llvm.or %too_large, %wrong : i1
+  %seems_empty = llvm.icmp "eq" %count, %c0 : i64
+  llvm.cond_br %suspicious weights([1, 2000]), ^search(%c0 : i64), ^data(%seems_empty : i1)
+// Nothing of that matters where a size is 0.
+^search(%i: i64):
+  %is_more = llvm.icmp "slt" %i, %rank : i64
+  llvm.cond_br %is_more, ^look, ^full
+^look:
+  %found_at = llvm.getelementptr %sizes[%i] : (!ptr, i64) -> !ptr, i64
+  %found = llvm.load %found_at : !ptr -> i64
+  %is_zero = llvm.icmp "eq" %found, %c0 : i64
+  %next_i = llvm.add %i, %c1 : i64
+  %yes = llvm.mlir.constant(true) : i1
+  llvm.cond_br %is_zero, ^data(%yes : i1), ^search(%next_i : i64)
+^full:
   %wrong_strides = llvm.mlir.addressof @__relax_wrong_strides : !ptr
-  llvm.cond_br %good_stride weights([2000, 1]), ^stride(%last, %next_step : i64, i64),
+  %no_room = llvm.mlir.addressof @__relax_too_large : !ptr
+  %sizes_noun = llvm.mlir.addressof @__relax_sizes : !ptr
+  %noun = llvm.ptrtoint %sizes_noun : !ptr to i64
+  llvm.cond_br %too_large, ^refuse_shape(%no_room, %noun, %bytes, %rank : !ptr, i64, i64, i64),
     ^refuse(%wrong_strides, %c0, %c0 : !ptr, i64, i64)
 
 // Where the elements begin; loads and stores assume that this is a multiple of their size.
-^data:
+^data(%empty: i1):
   %base = llvm.extractvalue %tensor[0] : !tensor
   %offset = llvm.extractvalue %tensor[7] : !tensor
   %data = llvm.getelementptr %base[%offset] : (!ptr, i64) -> !ptr, i8
@@ -1096,18 +1113,43 @@ llvm.func hidden @__relax_give_arena(%data: !ptr) {
   llvm.return
 }
 
-// The object that owns the constants' memory.
+// The objects that own the constants' memory, and the functions that came with the program.
 llvm.mlir.global internal @__relax_constant_owner() {alignment = 8 : i64} : !any {
+  %none = llvm.mlir.zero : !any
+  llvm.return %none : !any
+}
+llvm.mlir.global internal @__relax_function_owner() {alignment = 8 : i64} : !any {
   %none = llvm.mlir.zero : !any
   llvm.return %none : !any
 }
 llvm.mlir.global internal constant @__relax_set_constants_name("__relax_set_constants\00")
 llvm.mlir.global internal constant @__relax_three_arguments("%s: expected a pointer, a count and an owner\00")
-llvm.mlir.global internal constant @__relax_wrong_constants("%s: the code has %lld constants, got %lld\00")
-llvm.mlir.global internal constant @__relax_constants_set("%s: the constants are set already\00")
+llvm.mlir.global internal constant @__relax_wrong_number("%s: the code has %lld %s, got %lld\00")
+llvm.mlir.global internal constant @__relax_set_already("%s: the %s are set already\00")
+llvm.mlir.global internal constant @__relax_constants_word("constants\00")
+llvm.mlir.global internal constant @__relax_functions_word("functions\00")
+llvm.mlir.global internal constant @__relax_set_functions_name("__relax_set_functions\00")
 // The loader's one call before all others: a pointer to the constants' addresses, each a multiple of 64, their number,
 // and an object that keeps the memory, which the program holds on to until it is unloaded.
 llvm.func hidden @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) -> i32 {
+  %owner = llvm.mlir.addressof @__relax_constant_owner : !ptr
+  %name = llvm.mlir.addressof @__relax_set_constants_name : !ptr
+  %word = llvm.mlir.addressof @__relax_constants_word : !ptr
+  %status = llvm.call @__relax_set_table(%table, %wanted, %owner, %name, %word, %args, %count)
+    : (!ptr, i64, !ptr, !ptr, !ptr, !ptr, i32) -> i32
+  llvm.return %status : i32
+}
+// The same of functions: the handle of each in the order of the table, null for what is to be found by its name.
+llvm.func hidden @__relax_set_functions(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) -> i32 {
+  %owner = llvm.mlir.addressof @__relax_function_owner : !ptr
+  %name = llvm.mlir.addressof @__relax_set_functions_name : !ptr
+  %word = llvm.mlir.addressof @__relax_functions_word : !ptr
+  %status = llvm.call @__relax_set_table(%table, %wanted, %owner, %name, %word, %args, %count)
+    : (!ptr, i64, !ptr, !ptr, !ptr, !ptr, i32) -> i32
+  llvm.return %status : i32
+}
+llvm.func internal @__relax_set_table(%table: !ptr, %wanted: i64, %slot: !ptr, %name: !ptr, %word: !ptr, %args: !ptr,
+    %count: i32) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32
   %three = llvm.mlir.constant(3 : i32) : i32
   %c0 = llvm.mlir.constant(0 : i64) : i64
@@ -1115,14 +1157,14 @@ llvm.func hidden @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr,
   %pointer_kind = llvm.mlir.constant(4 : i32) : i32
   %int_kind = llvm.mlir.constant(1 : i32) : i32
   %first_object = llvm.mlir.constant(64 : i32) : i32
-  %name = llvm.mlir.addressof @__relax_set_constants_name : !ptr
+  %what = llvm.ptrtoint %word : !ptr to i64
   %type_error = llvm.mlir.addressof @__relax_type_error : !ptr
   %value_error = llvm.mlir.addressof @__relax_value_error : !ptr
   %enough = llvm.icmp "eq" %count, %three : i32
   %three_arguments = llvm.mlir.addressof @__relax_three_arguments : !ptr
-  llvm.cond_br %enough, ^kinds, ^refuse(%type_error, %three_arguments, %c0, %c0 : !ptr, !ptr, i64, i64)
-^refuse(%kind: !ptr, %format: !ptr, %a: i64, %b: i64):
-  %refused = llvm.call @__relax_fail(%kind, %format, %name, %a, %b, %c0, %c0)
+  llvm.cond_br %enough, ^kinds, ^refuse(%type_error, %three_arguments, %c0, %c0, %c0 : !ptr, !ptr, i64, i64, i64)
+^refuse(%kind: !ptr, %format: !ptr, %a: i64, %b: i64, %c: i64):
+  %refused = llvm.call @__relax_fail(%kind, %format, %name, %a, %b, %c, %c0)
     : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> i32
   llvm.br ^return(%refused : i32)
 ^return(%status: i32):
@@ -1138,19 +1180,18 @@ llvm.func hidden @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr,
   %is_object = llvm.icmp "sge" %kind2, %first_object : i32
   %both = llvm.and %is_pointer, %is_int : i1
   %good_kinds = llvm.and %both, %is_object : i1
-  llvm.cond_br %good_kinds, ^number, ^refuse(%type_error, %three_arguments, %c0, %c0 : !ptr, !ptr, i64, i64)
+  llvm.cond_br %good_kinds, ^number, ^refuse(%type_error, %three_arguments, %c0, %c0, %c0 : !ptr, !ptr, i64, i64, i64)
 ^number:
   %number = llvm.load %number_at : !ptr -> !any
   %given = llvm.extractvalue %number[1] : !any
   %same = llvm.icmp "eq" %wanted, %given : i64
-  %wrong = llvm.mlir.addressof @__relax_wrong_constants : !ptr
-  llvm.cond_br %same, ^unset, ^refuse(%value_error, %wrong, %wanted, %given : !ptr, !ptr, i64, i64)
+  %wrong = llvm.mlir.addressof @__relax_wrong_number : !ptr
+  llvm.cond_br %same, ^unset, ^refuse(%value_error, %wrong, %wanted, %what, %given : !ptr, !ptr, i64, i64, i64)
 ^unset:
-  %slot = llvm.mlir.addressof @__relax_constant_owner : !ptr
   %index = llvm.load %slot : !ptr -> i64
   %is_unset = llvm.icmp "eq" %index, %c0 : i64
-  %set = llvm.mlir.addressof @__relax_constants_set : !ptr
-  llvm.cond_br %is_unset, ^copy, ^refuse(%value_error, %set, %c0, %c0 : !ptr, !ptr, i64, i64)
+  %set = llvm.mlir.addressof @__relax_set_already : !ptr
+  llvm.cond_br %is_unset, ^copy, ^refuse(%value_error, %set, %what, %c0, %c0 : !ptr, !ptr, i64, i64, i64)
 ^copy:
   %held = llvm.call @__relax_give_object(%owner_at, %slot) : (!ptr, !ptr) -> i32
   %source_at = llvm.getelementptr %args[8] : (!ptr) -> !ptr, i8
@@ -1174,6 +1215,9 @@ llvm.func internal @__relax_unload() {
   %owner = llvm.mlir.addressof @__relax_constant_owner : !ptr
   llvm.call @__relax_release(%owner) : (!ptr) -> ()
   llvm.store %none, %owner : !any, !ptr
+  %functions = llvm.mlir.addressof @__relax_function_owner : !ptr
+  llvm.call @__relax_release(%functions) : (!ptr) -> ()
+  llvm.store %none, %functions : !any, !ptr
   llvm.return
 }
 llvm.mlir.global internal constant @__relax_at_load() {alignment = 8 : i64, section = ".init_array"} : !ptr {

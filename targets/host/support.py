@@ -12,6 +12,7 @@ from typing import Any
 
 from ...bindings.mlir import ir, string_value
 from . import llvm_ops
+from .abi import EXPORT_PREFIX
 
 #: What a message takes at most (__relax_fail): places, operators' texts and numbers keep their part of it under half.
 MESSAGE_BYTES = 2048
@@ -46,6 +47,24 @@ def _inlined(name: str) -> str:
     called = [_functions()[callee] for callee in re.findall(r"call @__relax_(\w+)", text)]
     declared = [each[0].partition("\n")[0].partition(" attributes")[0].removesuffix(" {") for each in called]
     return "\n".join([*re.findall(r"^!.*$", unit_text(), re.MULTILINE), *declared, text])
+
+
+def table_text(table: str, setter: str, count: int) -> str:
+    """A table of so many pointers, and the exported function by which the loader fills it before anything else runs."""
+    return f"""
+!ptr = !llvm.ptr
+llvm.mlir.global internal @{table}() {{alignment = 8 : i64}} : !llvm.array<{count} x ptr> {{
+  %null = llvm.mlir.zero : !llvm.array<{count} x ptr>
+  llvm.return %null : !llvm.array<{count} x ptr>
+}}
+llvm.func hidden @{setter}(!ptr, i64, !ptr, i32) -> i32
+llvm.func @{EXPORT_PREFIX}{setter}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
+  %table = llvm.mlir.addressof @{table} : !ptr
+  %wanted = llvm.mlir.constant({count} : i64) : i64
+  %status = llvm.call @{setter}(%table, %wanted, %args, %count) : (!ptr, i64, !ptr, i32) -> i32
+  llvm.return %status : i32
+}}
+"""
 
 
 def cut(text: str) -> str:

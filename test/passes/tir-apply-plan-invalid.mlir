@@ -16,7 +16,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order; vector 0 x 4": column 6: expected a loop, got ';'}}
+  // expected-error @+1 {{tir.plan "order; vector 0 x 4": column 1: expected 'order' like 'order (0 1) 3 2', got 'order'}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order; vector 0 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -29,7 +29,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1": column 10: expected a clause 'vector', got the end}}
+  // expected-error @+1 {{tir.plan "order 0 1": column 10: expected a clause 'vector', like 'vector 3 x 16'}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1"} {
     ^bb0(%a: f32, %old: f32):
@@ -42,7 +42,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 0; vector 0 x 4": column 9: expected each loop once, and loop 0 stands before, got '0'}}
+  // expected-error @+1 {{tir.plan "order 0 0; vector 0 x 4": column 1: loop 0 stands twice in the order}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 0; vector 0 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -55,7 +55,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vektor 1 x 4": column 12: expected one of carried, vector, tile, blocks, square, panel, rule; did you mean 'vector'?, got 'vektor'}}
+  // expected-error @+1 {{tir.plan "order 0 1; vektor 1 x 4": column 12: expected one of order, carried, vector, tile, blocks, square, panel, rule, got 'vektor'; did you mean 'vector'?}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vektor 1 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -68,7 +68,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vector 2 x 4": column 19: expected a loop of the order (0, 1), got '2'}}
+  // expected-error @+1 {{tir.plan "order 0 1; vector 2 x 4": column 12: loop 2 of 'vector' is none of the order (0, 1)}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 2 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -81,7 +81,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order (0 1); vector 1 x 4": column 21: expected a loop of the order (0), got '1'}}
+  // expected-error @+1 {{tir.plan "order (0 1); vector 1 x 4": column 14: loop 1 of 'vector' is none of the order (0)}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order (0 1); vector 1 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -94,7 +94,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 0": column 23: expected a number of lanes, at least 1, got '0'}}
+  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 0": column 12: expected 'vector' like 'vector 3 x 16', got 'vector 1 x 0'}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 0"} {
     ^bb0(%a: f32, %old: f32):
@@ -107,7 +107,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; tile 0: 2, 0: 3": column 37: expected each loop once, got '0'}}
+  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; tile 0: 2, 0: 3": column 26: 'tile' has a loop twice}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 4; tile 0: 2, 0: 3"} {
     ^bb0(%a: f32, %old: f32):
@@ -120,7 +120,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; vector 0 x 4": column 26: expected no second 'vector', got 'vector'}}
+  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; vector 0 x 4": column 26: a second 'vector'}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 4; vector 0 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -133,7 +133,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "epilogue of 0 now": column 15: expected the end, got 'now'}}
+  // expected-error @+1 {{tir.plan "epilogue of 0 now": column 1: expected one of order, carried, vector, tile, blocks, square, panel, rule, got 'epilogue'}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "epilogue of 0 now"} {
     ^bb0(%a: f32, %old: f32):
@@ -322,5 +322,13 @@ func.func @sum(%x: tensor<6x24xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attri
       %c = arith.addf %a, %old : f32
       linalg.yield %c : f32
   } -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @named(%x: tensor<6xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @named: tir.plan "order 0; vector 0 x 4" does not fit the operation: loops are made of 'linalg.generic', which linalg-generalize-named-ops makes of 'linalg.copy'}}
+  %0 = linalg.copy {tir.plan = "order 0; vector 0 x 4"} ins(%x : tensor<6xf32>) outs(%out : tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }

@@ -85,6 +85,34 @@ func.func @row_sums(%x: tensor<?x?xf32>, %out: tensor<?xf32>) -> tensor<?xf32>
 
 // -----
 
+// Two reductions that run as one loop keep their results in registers as one does.
+// CHECK-LABEL: func.func @mean(
+// CHECK: {tir.plan = "start"}
+// CHECK: {tir.plan = "order 0 (1 2); carried 1; vector 1 x 16; tile 1: 4; rule reduction"}
+// CHECK: {tir.plan = "epilogue of 0"}
+func.func @mean(%x: tensor<8x30x20xf32>, %out: tensor<8xf32>) -> tensor<8xf32> attributes {tir.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  %count = arith.constant 600.0 : f32
+  %empty = tensor.empty() : tensor<8xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>],
+                       iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%x : tensor<8x30x20xf32>) outs(%0 : tensor<8xf32>) {
+    ^bb0(%a: f32, %sofar: f32):
+      %c = arith.addf %a, %sofar : f32
+      linalg.yield %c : f32
+  } -> tensor<8xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%1 : tensor<8xf32>) outs(%out : tensor<8xf32>) {
+    ^bb0(%a: f32, %old: f32):
+      %c = arith.divf %a, %count : f32
+      linalg.yield %c : f32
+  } -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// -----
+
 // Rows are read, columns are written, in squares.
 // CHECK-LABEL: func.func @transpose(
 // CHECK: tir.plan = "order 1 0; vector 1 x 16; tile 0: 16; square 0; rule elementwise"

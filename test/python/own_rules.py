@@ -5,15 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from relax_mlir.passes.gradient import registry
+from relax_mlir.support.registry import Registry
+
+
+@contextmanager
+def without_new(registered: Registry[Any]) -> Iterator[None]:
+    before = {name: dict(of_name) for name, of_name in registered.entries.items()}
+    try:
+        yield
+    finally:
+        registered.entries.clear()
+        registered.entries.update(before)
 
 
 @contextmanager
 def without_new_gradients() -> Iterator[None]:
-    before = {rule.op: rule for rule in registry.all_gradients()}
-    try:
+    registry.all_gradients()
+    with without_new(registry._RULES):
         yield
-    finally:
-        registry._RULES.clear()
-        registry._RULES.update(before)

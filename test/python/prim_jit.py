@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+from relax_mlir.bindings.mlir import as_list
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
 from relax_mlir.runtime import Executable, tensor, to_numpy
 
@@ -67,7 +68,7 @@ def compiled(
         tensors = iter(f)
         operands = [next(tensors) if literal is None else literal[0] for literal in literals]
         made = rx.find_op(name)(*operands, **dict(attributes))
-        f.returns(*(made if isinstance(made, (list, tuple)) or type(made).__name__ == "OpResultList" else [made]))
+        f.returns(*as_list(made))
     module.verify()
     stages = rx.stages(target)
     if default_rules:

@@ -196,6 +196,38 @@ def test_slow_import_at_start_up(tree: Path, folder: str, code: str) -> None:
     assert lines[0].endswith("imported when the module is: import it inside the function that needs it")
 
 
+def test_files_that_import_one_another(tree: Path) -> None:
+    write(tree, "passes/c.py", "from .fuse import b\n")
+    write(tree, "passes/fuse/a.py", "import sys\nfrom .. import c\n")
+    write(tree, "passes/fuse/b.py", "from .a import x\n")
+    write(tree, "relax_mlir/one.py", "from .two import x\n")
+    write(tree, "relax_mlir/two.py", "from . import one\n")
+    assert check(tree) == (
+        1,
+        [
+            "passes/c.py:2:1: error: files import one another: "
+            "passes/c.py -> passes/fuse/b.py -> passes/fuse/a.py -> passes/c.py",
+            "relax_mlir/one.py:2:1: error: files import one another: "
+            "relax_mlir/one.py -> relax_mlir/two.py -> relax_mlir/one.py",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "def late():\n    from .a import x",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import x",
+        "from .a_helper import x",
+    ],
+)
+def test_what_is_imported_later_or_for_types_closes_no_circle(tree: Path, back: str) -> None:
+    write(tree, "passes/fuse/a.py", "from .b import x\n")
+    write(tree, "passes/fuse/b.py", back + "\n")
+    write(tree, "passes/fuse/a_helper.py", "")
+    assert check(tree) == (0, [])
+
+
 def test_file_that_cannot_be_read_as_python(tree: Path) -> None:
     write(tree, "passes/a.py", "def f(:\n")
     (tree / "passes" / "b.py").write_bytes(SPDX.encode() + b"# \xff\n")

@@ -435,6 +435,28 @@ def test_stages_in_another_order_are_verified() -> None:
     assert stages.insert_before("fuse", "look", "cse").names[1:4] == ["legalize", "look", "fuse"]
 
 
+@pytest.mark.parametrize(
+    ("format_", "shown"),
+    [
+        ("{} of {}: {}", "200 of ?: 7"),
+        ("{2}, not {0}; {{}}", "7, not 200; { }"),
+        ("{0} {0} {2} {2}", "200 200 7 ?"),
+        ("{3} at {1:.2f}", "1 at ?"),
+    ],
+)
+def test_an_assertion_shows_what_are_integers(format_: str, shown: str) -> None:
+    module = rx.Module()
+    infos = [rx.tensor((), "uint8"), rx.tensor((), "float32"), rx.tensor(("n",)), rx.tensor((), "bool")]
+    with module.function("main", infos) as f:
+        count, level, x, bad = f
+        relax.assert_op(relax.logical_not(bad), [count, level, relax.prim_value("n"), bad], format=format_)
+        f.returns(relax.exp(x))
+    arguments = (numpy.array(200, "uint8"), numpy.array(0.5, "float32"), numpy.zeros(7, "float32"), numpy.array(True))
+    with pytest.raises(AssertionError) as caught:
+        rx.compile(module)["main"](*arguments)
+    assert str(caught.value).endswith(f": {shown}")
+
+
 def test_printing_and_asserting(capfd: pytest.CaptureFixture[str]) -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",)), rx.tensor((), "bool")]) as f:

@@ -61,11 +61,9 @@ from typing import ClassVar
 
 import numpy
 import relax_mlir as rx
-import tvm_ffi
 from relax_mlir import relax
 
 
-@tvm_ffi.register_global_func("vpu.matmul", override=True)
 def matmul(a, b, out):
     numpy.matmul(numpy.from_dlpack(a), numpy.from_dlpack(b), out=numpy.from_dlpack(out))
 
@@ -93,6 +91,8 @@ import dataclasses
 
 import relax_mlir as rx
 
+from .programs import matmul
+
 
 class VpuBackend(rx.Backend):
     """The unit's own programs; what is around them is llvm's code."""
@@ -109,7 +109,8 @@ class VpuBackend(rx.Backend):
         programs = self.code(module, target)
         artifact = rx.find_backend("llvm").build(module, target, options)
         entries = tuple({**entry, "vpu": programs} for entry in artifact.entries)
-        return dataclasses.replace(artifact, entries=entries)
+        functions = {name: matmul for name in artifact.calls if name == "vpu.matmul"}
+        return dataclasses.replace(artifact, entries=entries, functions=functions)
 
     def assembly(self, module, target, options):
         return "".join(f"vpu {program}\\n" for program in self.code(module, target))
@@ -215,8 +216,9 @@ def test_an_outside_package_adds_a_target_with_all_that_it_has(folder: Path) -> 
         "<target vpu, rules after llvm, schedules after llvm, host llvm: A fictional unit beside a CPU.>\n"
     )
     load = (
-        "import numpy, tvm_ffi, vpu.programs, relax_mlir as rx\n"
-        "main = rx.runtime.load('vpu.rxa')['main']\n"
+        "import numpy, relax_mlir as rx\n"
+        "from vpu.programs import matmul\n"
+        "main = rx.runtime.load('vpu.rxa', functions={'vpu.matmul': matmul})['main']\n"
         "print(main(numpy.ones((1, 8), 'float32'), numpy.ones((8, 20), 'float32'))[0][0, 0])\n"
     )
     assert run(folder, "-c", load) == "8.0\n"

@@ -17,6 +17,7 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
+from ...support.registry import table
 from ...targets.core.chosen import parse_target
 from ...targets.core.code import build, find_backend
 from ...targets.core.code_options import code_options
@@ -278,6 +279,5 @@ def _operators_text() -> str:
     """A line for each converter, those of plug-ins included."""
     from ...frontends.onnx.registry import all_converters
 
-    rows = [(f"{each.domain}.{each.name}".lstrip("."), str(each.since), each.place) for each in all_converters()]
-    width = max(len(name) for name, _, _ in rows)
-    return "".join(f"{name:<{width}}  {since:>3}  {place}\n" for name, since, place in rows)
+    rows = [(f"{each.domain}.{each.name}".lstrip("."), f"{each.since:>3}", each.place) for each in all_converters()]
+    return table(*rows) + "\n"

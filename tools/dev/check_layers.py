@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "relax_mlir"
@@ -83,7 +84,9 @@ class Source:
 
 def check_repository(root: Path) -> list[Violation]:
     """Every violation in the Python files under `root`, in the order of files and lines."""
-    return sorted(violation for file in _python_files(root) for violation in _check_file(root, file))
+    checked = [_check_file(root, file) for file in _python_files(root)]
+    sources = [source for source, _ in checked if source is not None and source.folder is not None]
+    return sorted([*_check_circles(sources), *(violation for _, violations in checked for violation in violations)])
 
 
 def _python_files(root: Path) -> Iterator[Path]:
@@ -98,18 +101,18 @@ def _python_files(root: Path) -> Iterator[Path]:
                 yield (Path(folder) / name).relative_to(root)
 
 
-def _check_file(root: Path, file: Path) -> Iterator[Violation]:
+def _check_file(root: Path, file: Path) -> tuple[Source | None, list[Violation]]:
     try:
         text = (root / file).read_text(encoding="utf-8")
-        tree = ast.parse(text, filename=str(file))
+        source = Source(file, _package_folder(file), ast.parse(text, filename=str(file)))
     except UnicodeDecodeError as error:
-        yield Violation(file, 1, 1, f"not UTF-8: {error.reason} at byte {error.start}")
-        return
+        return None, [Violation(file, 1, 1, f"not UTF-8: {error.reason} at byte {error.start}")]
     except SyntaxError as error:
-        yield Violation(file, error.lineno or 1, error.offset or 1, f"not valid Python: {error.msg}")
-        return
-    source = Source(file, _package_folder(file), tree)
-    yield from _check_text(file, text.splitlines())
+        return None, [Violation(file, error.lineno or 1, error.offset or 1, f"not valid Python: {error.msg}")]
+    return source, [*_check_text(file, text.splitlines()), *_check_source(source)]
+
+
+def _check_source(source: Source) -> Iterator[Violation]:
     yield from _check_wheel_root(source)
     if source.folder is not None:
         yield from _check_layers(source, source.folder)
@@ -201,6 +204,40 @@ def _folder_of(inner: tuple[str, ...]) -> str:
     """The floor that a module is on: its folder in the package, or the folder's own floor in it."""
     floors = ("/".join(inner[:length]) for length in (2, 1) if len(inner) >= length)
     return next((floor for floor in floors if floor in MAY_IMPORT), PACKAGE)
+
+
+def _check_circles(sources: list[Source]) -> Iterator[Violation]:
+    """Files that import one another when they are imported themselves: such a circle is one file, or cut wrongly."""
+    by_module = {_module_of(source): source for source in sources}
+    imports = {source.file: dict(_imported_files(source, by_module)) for source in sources}
+    while True:
+        try:
+            TopologicalSorter(imports).prepare()
+            return
+        except CycleError as error:
+            # Each is imported by the next one; the circle is told from its first file on.
+            circle = error.args[1][:0:-1]
+            start = circle.index(min(circle))
+            circle = [*circle[start:], *circle[:start]]
+            node = imports[circle[0]].pop(circle[1])
+            shown = " -> ".join(map(str, [*circle, circle[0]]))
+            yield Violation(circle[0], node.lineno, node.col_offset + 1, f"files import one another: {shown}")
+
+
+def _module_of(source: Source) -> tuple[str, ...]:
+    parts = source.file.with_suffix("").parts
+    return (*source.package[1:], *(() if parts[-1] == "__init__" else parts[-1:]))
+
+
+def _imported_files(source: Source, by_module: dict[tuple[str, ...], Source]) -> Iterator[tuple[Path, ast.ImportFrom]]:
+    for node in _import_time_nodes(source.tree.body):
+        if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(source.package):
+            base = source.package[1 : len(source.package) - node.level + 1]
+            module = (*base, *(node.module.split(".") if node.module else ()))
+            for alias in node.names:
+                found = by_module.get((*module, alias.name)) or by_module.get(module)
+                if found is not None and found is not source:
+                    yield found.file, node
 
 
 def _check_slow_imports(source: Source) -> Iterator[Violation]:

@@ -6,6 +6,7 @@ The figures stand in docs/architecture.md. All is done once before, so that noth
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -82,14 +83,16 @@ MODEL = convolution()
 
 def main() -> int:
     model_to_call()
-    print("an ONNX Conv to its call:       %d files, %d calls from one into another" % walk(model_to_call))
-    for text, stage in (
-        ("a rule to its use:             ", "legalize"),
-        ("an argument to its kernel:     ", "entries"),
-    ):
+    tell("an ONNX Conv to its call", model_to_call)
+    for text, stage in (("a rule to its use", "legalize"), ("an argument to its kernel", "entries")):
         module, found = until(stage)
-        print(f"{text} %d files, %d calls from one into another" % walk(lambda: found.run(module, "llvm")))  # noqa: B023
+        tell(text, functools.partial(found.run, module, "llvm"))
     return 0
+
+
+def tell(text: str, work: Callable[[], Any]) -> None:
+    files, moves = walk(work)
+    print(f"{text + ':':<26} {files:>3} files, {moves:>5,} calls from one into another")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....bindings.mlir import ir
+from ....bindings.mlir import as_list, ir
 from ...core.attributes import AttributeProblem, Raw
 from ...core.infos import TensorInfo, is_float
 from ...core.opdef import Call
@@ -60,7 +60,7 @@ def _text_of_function(function: Callable[..., Any]) -> str:
         results = function(*map(sym, names))
     except (TypeError, SymbolError) as error:
         raise AttributeProblem(f"expects a function of indices with + - * // %: {error}") from None
-    items = list(results) if isinstance(results, (list, tuple)) else [results]
+    items = as_list(results)
     if not all(isinstance(item, (int, SymExpr)) for item in items):
         raise AttributeProblem(f"expects a function that gives indices, got {results!r}")
     # The same precedence in both languages, only the operators' names differ.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....dialects.core.groups import LIST, NOTHING, VALUE, Group
 from ....dialects.relax import dialect
+from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ..node import Node
 from ..values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
 from .run_time_sequences import as_run_time

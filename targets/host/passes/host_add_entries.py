@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import functions_in
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
-from ....dialects.core.function_attributes import RESULT_NAMES
 from ....dialects.core.infos import Info, ObjectInfo, TensorInfo
+from ....dialects.relax.function_attributes import RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.inline.call_graph import functions_in
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS, input_symbols, is_sized
 from ....passes.lower_calls.written import WRITTEN
-from ..entry import add_entry
+from ..entry import add_entry, is_entry
 from ..signature import Passed, Result, Signature, given_outputs, passed_inputs, single
 from ..support import Support
 from .host_name_functions import name_in_program
@@ -38,7 +38,7 @@ class AddEntries(Pass):
 
     def run(self, op: Any) -> None:
         _refuse_nested(op)
-        functions = [each for each in functions_in(op) if len(each.regions[0].blocks)]
+        functions = [each for each in functions_in(op) if len(each.regions[0].blocks) and not is_entry(each)]
         public = [each for each in functions if INPUTS in each.attributes and is_public(each)]
         signatures = [signature_of(function) for function in public]
         support = Support(op)

@@ -17,14 +17,13 @@ from ....bindings.mlir import ir, string_value
 from ....bindings.pass_manager import run_upstream
 from ....bindings.patterns import defining_op
 from ....bindings.rewriting import located_error
-from ....dialects.core.function_attributes import RESULT_NAMES
-from ....dialects.core.groups import INPUT_GROUPS, RESULT_GROUPS
+from ....dialects.relax.function_attributes import INPUT_GROUPS, RESULT_GROUPS, RESULT_NAMES
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.written import WRITTEN
-from ..abi import EXPORT_PREFIX
+from ..entry import is_entry
 from ..llvm_ops import PTR, constant
 from ..support import Support, cut
 from .host_name_functions import name_in_program
@@ -69,7 +68,7 @@ def _callee(op: Any) -> str:
 
 def _knows_place(function: Any) -> bool:
     """Whether it is a graph function, or what callers see of one: they say themselves where they are."""
-    return INPUTS in function.attributes or _name(function).startswith(EXPORT_PREFIX)
+    return INPUTS in function.attributes or is_entry(function)
 
 
 def _failing(functions: dict[str, Any]) -> dict[str, bool]:

@@ -19,8 +19,12 @@ from ....passes.lower_calls.scalars import passed, received
 from ....passes.lower_calls.sizes import Sizes
 from .. import abi
 from ..arguments import ArgumentChecks, Tensor
-from ..llvm_ops import PTR, address_of, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
-from ..support import Support
+from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
+from ..support import Support, table_text
+
+#: On the module: the names of the functions that it calls, in the order of its table of them.
+CALLS = "relax.calls"
+FUNCTION_TABLE, SET_FUNCTIONS = "__relax_functions", "__relax_set_functions"
 
 
 @register_pass
@@ -32,7 +36,7 @@ class LowerPacked(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Any) -> None:
-        support = Support(op)
+        support = _Program(op)
         for inside in operations_in(op):
             lower = _LOWERINGS.get(inside.name)
             if lower is not None:
@@ -41,23 +45,47 @@ class LowerPacked(Pass):
                 for result, value in zip(inside.results, results, strict=True):
                     result.replace_all_uses_with(value)
                 inside.erase()
+        with op.context, op.location:
+            support.add_table()
 
 
-def _packed(support: Support, op: Any) -> list[Any]:
+class _Program(Support):
+    """A module, and the functions that it calls. Those that come with it the loader puts into its table of them; the
+    others are found by name among those that are registered, when they are first called."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module)
+        self._functions: list[str] = []
+
+    def function(self, name: str) -> list[Any]:
+        """The place of a function in the table, its name, and the name's length."""
+        if name not in self._functions:
+            self._functions.append(name)
+        place = behind(address_of(FUNCTION_TABLE), 8 * self._functions.index(name))
+        return [place, self.text(name), constant(len(name))]
+
+    def add_table(self) -> None:
+        if self._functions:
+            self.define(table_text(FUNCTION_TABLE, SET_FUNCTIONS, len(self._functions)))
+            names = [ir.StringAttr.get(name) for name in self._functions]
+            self.module.attributes[CALLS] = ir.ArrayAttr.get(names)
+
+
+def _packed(support: _Program, op: Any) -> list[Any]:
     dtypes = [string_value(each) for each in op.attributes["tir.dtypes"]]
     infos = [_argument_info(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
     results = [decode(ir.TypeAttr(each).value) for each in op.attributes["tir.types"]]
     return _call(support, op, infos, results[0] if results else None)
 
 
-def _call_packed(support: Support, op: Any) -> list[Any]:
+def _call_packed(support: _Program, op: Any) -> list[Any]:
     """tir.call_packed, in PrimFuncs: there memrefs have no signs."""
     infos = [_argument_info(value, "") for value in op.operands]
     return _call(support, op, infos, decode(op.results[0].type) if len(op.results) else None)
 
 
-def _call(support: Support, op: Any, infos: list[Info], result: Info | None) -> list[Any]:
-    """Calls a registered function with the operands, after a text where the operation has one (__relax_call)."""
+def _call(support: _Program, op: Any, infos: list[Info], result: Info | None) -> list[Any]:
+    """Calls a function with the operands, after a text where the operation has one (__relax_call)."""
     name = string_value(op.attributes["func"])
     kinds, words = [], []
     if "tir.text" in op.attributes:
@@ -68,7 +96,7 @@ def _call(support: Support, op: Any, infos: list[Info], result: Info | None) -> 
         words += _words(value, info)
     any_ = stored([0, 0])
     numbers = [support.numbers([number for kind in kinds for number in kind]), constant(len(kinds), 32)]
-    support.require("call", *_function(support, name), *numbers, stored(words), any_)
+    support.require("call", *support.function(name), *numbers, stored(words), any_)
     # A value of its own: whoever gives back what is alive must not find the place before there is an object in it.
     given = view_of(any_)
     if isinstance(result, ObjectInfo):
@@ -76,18 +104,6 @@ def _call(support: Support, op: Any, infos: list[Info], result: Info | None) -> 
     taken = [] if result is None else [_take(support, op, name, result, given)]
     tir.ops["release"](given)
     return taken
-
-
-def _function(support: Support, name: str) -> list[Any]:
-    """Where the program keeps a registered function, its name, and the name's length."""
-    slot = f"__relax_function.{name}"
-    if slot not in support:
-        support.define(f"""
-llvm.mlir.global internal @"{slot}"() {{alignment = 8 : i64}} : {PTR} {{
-  %null = llvm.mlir.zero : {PTR}
-  llvm.return %null : {PTR}
-}}""")
-    return [address_of(slot), support.text(name), constant(len(name))]
 
 
 def _take(support: Support, op: Any, name: str, result: Info, any_: Any) -> Any:

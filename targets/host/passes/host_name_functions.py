@@ -10,6 +10,7 @@ from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ..abi import EXPORT_PREFIX
 
 #: Of all names that a program has given.
 PREFIX = "__relax_defined."
@@ -41,7 +42,7 @@ class NameFunctions(Pass):
 
 def _defined(module: Any) -> list[Any]:
     operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [op for op in operations if _is_defined(op) and not _name(op).startswith(PREFIX)]
+    return [op for op in operations if _is_defined(op) and not _name(op).startswith((PREFIX, EXPORT_PREFIX))]
 
 
 def _is_defined(op: Any) -> bool:

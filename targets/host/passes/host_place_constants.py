@@ -11,30 +11,13 @@ from ....bindings.mlir import ir, string_value
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..abi import EXPORT_PREFIX
 from ..entry import CONSTANT_TABLE, SET_CONSTANTS
 from ..llvm_ops import address_of, load, memref_at
-from ..support import Support
+from ..support import Support, table_text
 from .host_name_functions import name_in_program
 
 #: On the module: what the table's places hold, a list of dictionaries {name, value}.
 CONSTANTS = "relax.constants"
-
-# The loader calls the exported function once, before anything else runs (__relax_set_constants).
-_TABLE = f"""
-!ptr = !llvm.ptr
-llvm.mlir.global internal @{CONSTANT_TABLE}() {{alignment = 8 : i64}} : !llvm.array<COUNT x ptr> {{
-  %null = llvm.mlir.zero : !llvm.array<COUNT x ptr>
-  llvm.return %null : !llvm.array<COUNT x ptr>
-}}
-llvm.func hidden @{SET_CONSTANTS}(!ptr, i64, !ptr, i32) -> i32
-llvm.func @{EXPORT_PREFIX}{SET_CONSTANTS}(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
-  %table = llvm.mlir.addressof @{CONSTANT_TABLE} : !ptr
-  %wanted = llvm.mlir.constant(COUNT : i64) : i64
-  %status = llvm.call @{SET_CONSTANTS}(%table, %wanted, %args, %count) : (!ptr, i64, !ptr, i32) -> i32
-  llvm.return %status : i32
-}}
-"""
 
 
 @register_pass
@@ -64,7 +47,7 @@ class PlaceConstants(Pass):
 
 def constant_table(count: int) -> str:
     """The table, and the function that fills it."""
-    return _TABLE.replace("COUNT", str(count))
+    return table_text(CONSTANT_TABLE, SET_CONSTANTS, count)
 
 
 def is_large(op: Any) -> bool:

@@ -15,6 +15,7 @@ from ....support.errors import RelaxError
 from ...core.backend import ChosenTarget
 from ...core.code_options import CodeOptions
 from ...host.passes.host_add_entries import ENTRIES
+from ...host.passes.host_lower_packed import CALLS
 from ...host.passes.host_place_constants import CONSTANTS
 from ...host.support import define_support
 from .code_target import code_target
@@ -36,12 +37,13 @@ def build(module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
             "the module has no public graph function, so nothing in it could be called",
             notes=["or the stage 'entries' ran before the graph's functions were lowered"],
         )
-    constants = _constants(operation)
+    constants, calls = _constants(operation), _calls(operation)
     _drop_notes(operation)
     machine = code_target(target)
     with timed("code"):
         objects = native_code(module, machine, options)
-    return Artifact(tuple(entries), tuple(map(memoryview, objects)), constants, machine.triple, machine.required)
+    code = tuple(memoryview(each) for each in objects)
+    return Artifact(tuple(entries), code, constants, machine.triple, machine.required, calls=calls)
 
 
 def assembly(module: Any, target: ChosenTarget, options: CodeOptions) -> str:
@@ -58,9 +60,13 @@ def complete(module: Any) -> None:
 
 def _drop_notes(operation: Any) -> None:
     """Takes away what the stages have left for this step, which is not LLVM's."""
-    for name in (ENTRIES, CONSTANTS):
+    for name in (ENTRIES, CONSTANTS, CALLS):
         if name in operation.attributes:
             del operation.attributes[name]
+
+
+def _calls(operation: Any) -> tuple[str, ...]:
+    return tuple(map(string_value, operation.attributes[CALLS])) if CALLS in operation.attributes else ()
 
 
 def _constants(operation: Any) -> tuple[Constant, ...]:

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 
 from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
+from ....bindings.navigation import functions_in, is_private, symbol_name
 from ....bindings.patterns import defining_op
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.inline.call_graph import functions_in, is_private, references_of, symbol_name
+from ....passes.inline.call_graph import references_of
 from ....passes.lower_calls import memrefs
 from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of
 

@@ -172,6 +172,21 @@ def test_an_unused_operation_with_effects_can_be_erased() -> None:
     assert op_names(code) == ["func.return"]
 
 
+@pytest.mark.parametrize("apply", DRIVERS)
+def test_what_is_made_for_an_operation_without_results_stays(apply: Any) -> None:
+    """It has an effect, mostly; nobody has to use a value of it."""
+
+    def name(op: Any, rewriter: Any) -> Any:
+        if op.format == "seen":
+            return None
+        rx.relax.assert_op(op.condition, format="seen")
+        return ()
+
+    code = rx.Module.parse('func.func @f(%0: tensor<i1>) {\n"relax.assert_op"(%0) : (tensor<i1>) -> ()\nreturn\n}')
+    assert apply(code, [Pattern("relax.assert_op", name)])
+    assert 'format = "seen"' in str(code)
+
+
 def test_patterns_that_feed_themselves_come_to_an_end() -> None:
     code = module()
     with pytest.raises(

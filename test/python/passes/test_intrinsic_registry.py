@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir.targets  # noqa: F401  # makes this project's targets known
 from intrinsic_jit import compiled, loop_text
+from own_rules import without_new
 from relax_mlir.bindings.conversion import Decline
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects import tir
@@ -62,16 +63,31 @@ def lowered(text: str, target: str, **options: Any) -> str:
 @pytest.fixture
 def rules() -> Iterator[None]:
     """What a test registers is forgotten after it."""
-    before = {key: list(rules) for key, rules in registry._RULES.items()}
-    yield
-    registry._RULES.clear()
-    registry._RULES.update(before)
+    with without_new(registry._RULES):
+        yield
 
 
 def test_own_intrinsic_is_an_external_call_on_its_target() -> None:
     text = lowered(PROGRAM, "vta")
     assert '"tir.call_extern"' in text and 'func = "VTADepPop"' in text
     assert "vta.coproc_dep_pop" not in text
+
+
+def test_a_function_says_whose_rules_it_gets() -> None:
+    """One of another target than the module's, beside one that says nothing, and one whose target nobody knows."""
+    other = PROGRAM.replace("@f(", "@g(").replace("{llvm.emit_c_interface}", '{tir.prim_func, tir.target = "vta"}')
+    on_llvm, on_vta = lowered(PROGRAM + other, "llvm").split("func.func @g(")
+    assert "arith.muli" in on_llvm and "tir.call_extern" not in on_llvm
+    assert 'func = "VTADepPop"' in on_vta and "arith.muli" not in on_vta
+    with pytest.raises(RelaxError, match="unknown target 'vtb'"):
+        lowered(PROGRAM + other.replace('"vta"', '"vtb"'), "llvm")
+    with pytest.raises(RelaxError, match=r"tir-lower-intrinsics for vta cannot convert 'tir\.exp'"):
+        lowered(
+            loop_text("f", "tir.exp", ["f32"], ["f32"]).replace(
+                "{llvm.emit_c_interface}", '{tir.prim_func, tir.target = "vta"}'
+            ),
+            "llvm",
+        )
 
 
 def test_own_intrinsic_is_arithmetic_on_llvm_and_runs() -> None:

@@ -63,7 +63,7 @@ def rules_behind(target: str) -> dict[str, list[str]]:
 def test_default_rule_that_llvm_does_not_need(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another target may: here llvm goes without its own rule."""
     for kind in rules_behind("llvm")[f"tir.{name}"]:
-        monkeypatch.delitem(registry._RULES, (f"tir.{name}", "llvm", False, kind), raising=False)
+        monkeypatch.delitem(registry._RULES.entries[f"tir.{name}"], ("llvm", False, kind), raising=False)
     test_float_intrinsic_is_within_its_bound(name, "f32")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules for plans as a plug-in point: a target's own are tried first, for each operation, and are refused when unclear."""
+"""Rules for plans as a plug-in point: a target's own are tried first for each operation, and refused when unclear."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from compiling import array, floats, module_with
+from own_rules import without_new
 from relax_mlir.passes.schedule import rules
 from relax_mlir.passes.schedule.rules import plan_rules
 
@@ -16,12 +17,12 @@ from relax_mlir import relax
 
 
 @pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: Any) -> Iterator[None]:
+def _forgotten() -> Iterator[None]:
     """What a test registers is forgotten; llvm's own are there."""
     rx.register_target(rx.Target("plannpu", parents=("llvm",)))
     plan_rules("plannpu")
-    monkeypatch.setattr(rules, "_RULES", {target: dict(own) for target, own in rules._RULES.items()})
-    yield
+    with without_new(rules._RULES):
+        yield
 
 
 def _module() -> rx.Module:
@@ -70,7 +71,7 @@ def test_a_second_rule_of_a_name_is_refused() -> None:
     def plan_matmul(op: Any, machine: Any) -> rx.Plan:
         raise rx.Decline("never")
 
-    with pytest.raises(rx.RelaxError, match="target 'llvm' has a plan rule 'matmul' already: .*matmul.py"):
+    with pytest.raises(rx.RelaxError, match=r"target 'llvm' has a plan rule 'matmul' already: .*matmul\.py"):
         rx.register_plan("llvm")(plan_matmul)
     with pytest.raises(rx.RelaxError, match="unknown target 'lvm'"):
         rx.register_plan("lvm")(plan_matmul)

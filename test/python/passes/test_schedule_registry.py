@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import relax_mlir.targets  # noqa: F401  # makes this project's targets known
+from own_rules import without_new
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.tir.prim_func import OpPattern
@@ -27,10 +28,10 @@ FILL = "%z = arith.constant 0.0 : f32\n%r0 = linalg.fill ins(%z : f32) outs(%0 :
 def chain(monkeypatch: Any) -> Iterator[None]:
     """A target that falls back on llvm; what a test registers is forgotten."""
     all_schedules()
-    monkeypatch.setattr(registry, "_SCHEDULES", dict(registry._SCHEDULES))
     monkeypatch.setattr(targets, "_TARGETS", dict(targets._TARGETS))
     register_target(Target("schedulenpu", parents=("llvm",)))
-    yield
+    with without_new(registry._SCHEDULES):
+        yield
 
 
 def scheduled(target: str, pattern: str = "elemwise") -> str:

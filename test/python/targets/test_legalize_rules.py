@@ -168,7 +168,7 @@ def test_sizes_that_do_not_fit_are_found_at_run_time_at_the_latest(size: int, ra
 
     def checked(op: Any, operands: list[Any], builder: Any) -> Any:
         def body(x: Any, output: Any) -> Any:
-            loops.require_same(linalg.sizes_of(x)[0], size, "x")
+            loops.require_same(linalg.sizes(x)[0], size, "x")
             require_broadcast(x, [size])
             return output
 

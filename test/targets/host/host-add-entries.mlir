@@ -1,23 +1,31 @@
 // RUN: relax-opt %s --host-add-entries | FileCheck %s
+// RUN: relax-opt %s --host-add-entries --host-add-entries | FileCheck %s
 
 // Public functions of the graph get an entry; everything else is nobody's business outside.
 // CHECK: module attributes {relax.entries = ["{\22inputs\22: [{{.*}}\22name\22: \22x\22{{.*}}\22name\22: \22main\22{{.*}}"]}
-// CHECK: llvm.func internal @main_impl(
-// CHECK-NOT: relax.inputs
-// CHECK: llvm.func internal @helper_impl(
-// CHECK: llvm.func internal @exp()
+// CHECK: func.func private @main({{.*}}llvm.linkage = #llvm.linkage<internal>
+func.func @main(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.inputs = [tensor<?xf32, #relax.sym<["n"]>>],
+    relax.results = [tensor<?xf32, #relax.sym<["n + 1"]>>], relax.input_names = ["x"]} {
+  return
+}
+// The entry checks the number of arguments, each of them, and the sizes of results before it asks for memory.
+// CHECK: func.func @__tvm_ffi_main(%{{.*}}: !llvm.ptr, %[[ARGS:.*]]: !llvm.ptr, %{{.*}}: i32, %[[RESULT:.*]]: !llvm.ptr)
+// CHECK: "tir.assert"({{.*}}) {kind = "TypeError", message = "expected 1 argument (x), got {}"}
+// CHECK: %[[STATUS:.*]] = llvm.call @__relax_check_tensor(%[[ARGS]], {{.*}}, %[[OUT:.*]])
+// CHECK-NEXT: "tir.return_unless_ok"(%[[STATUS]])
+// CHECK: "tir.assert"({{.*}}) {kind = "ValueError", message = "the size 'n + 1' does not fit in 64 bits"}
+// CHECK: llvm.call @__relax_allocate(
+// CHECK: call @main(%{{.*}}, %{{.*}}) : (memref<?xf32>, memref<?xf32>) -> ()
+// CHECK: llvm.call @__relax_move(%[[SLOT:.*]], %[[RESULT]])
+// CHECK-NEXT: "tir.release"(%[[SLOT]])
+// CHECK-NEXT: return
+
+// CHECK: func.func private @helper() attributes {llvm.linkage = #llvm.linkage<internal>
 // CHECK-NOT: @__tvm_ffi_helper
-// CHECK: llvm.func @__tvm_ffi_main(
-llvm.func @main(%p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
-    attributes {relax.inputs = [tensor<?xf32, #relax.sym<["n"]>>], relax.results = [], relax.input_names = ["x"]} {
-  %0 = llvm.mlir.constant(0 : i32) : i32
-  llvm.return %0 : i32
+func.func private @helper() attributes {relax.inputs = [], relax.results = [], relax.input_names = []} {
+  return
 }
-llvm.func @helper() -> i32
-    attributes {sym_visibility = "private", relax.inputs = [], relax.results = [], relax.input_names = []} {
-  %0 = llvm.mlir.constant(0 : i32) : i32
-  llvm.return %0 : i32
-}
-llvm.func @exp() {
-  llvm.return
+// CHECK: func.func private @exp() attributes {llvm.linkage
+func.func @exp() {
+  return
 }

@@ -3,13 +3,13 @@
 // What programs share is declared in them; here it is defined, with all that it calls, and visible to nobody else.
 // CHECK-NOT: llvm.func hidden
 // CHECK-LABEL: llvm.func @main(
-// CHECK: llvm.call @__relax_fail_type(
-llvm.func hidden @__relax_fail_type(!llvm.ptr, i32) -> i32
-llvm.func @main(%format: !llvm.ptr, %index: i32) -> i32 {
-  %0 = llvm.call @__relax_fail_type(%format, %index) : (!llvm.ptr, i32) -> i32
+// CHECK: llvm.call @__relax_give_object(
+llvm.func hidden @__relax_give_object(!llvm.ptr, !llvm.ptr) -> i32
+llvm.func @main(%any: !llvm.ptr, %place: !llvm.ptr) -> i32 {
+  %0 = llvm.call @__relax_give_object(%any, %place) : (!llvm.ptr, !llvm.ptr) -> i32
   llvm.return %0 : i32
 }
-// CHECK-DAG: llvm.func @TVMFFIGetTypeInfo(i32) -> !llvm.ptr
+// CHECK-DAG: llvm.func @TVMFFIObjectIncRef(!llvm.ptr) -> i32
 // CHECK-DAG: llvm.func internal @__relax_fail(
-// CHECK: llvm.func internal @__relax_fail_type(
-// CHECK: llvm.call @__relax_fail(
+// CHECK: llvm.func internal @__relax_give_object(
+// CHECK: llvm.call @TVMFFIObjectIncRef(

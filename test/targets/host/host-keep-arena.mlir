@@ -17,5 +17,5 @@ func.func @f(%n: index) {
   memref.dealloc %other : memref<4xf32>
   return
 }
-// CHECK: llvm.func internal @__relax_take_arena
-// CHECK: llvm.mlir.global appending @llvm.used
+// CHECK-DAG: llvm.func hidden @__relax_take_arena(i64) -> !llvm.ptr
+// CHECK-DAG: llvm.func hidden @__relax_give_arena(!llvm.ptr)

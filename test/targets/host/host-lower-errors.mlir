@@ -13,7 +13,7 @@
 // CHECK: memref.dealloc %[[TEMP]]
 // CHECK: cf.br ^[[END]]
 // CHECK: ^[[FAIL]]:
-// CHECK: llvm.call @__relax_fail_at(%{{.*}}, %{{.*}}, %arg2, {{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32
+// CHECK: llvm.call @__relax_fail(%{{.*}}, %{{.*}}, %arg2, {{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64, i64) -> i32
 // CHECK: cf.br ^[[OUT]]
 func.func @take(%x: memref<?xf32>, %i: index) attributes {tir.prim_func, relax.operator = "relax.take"} {
   %c0 = arith.constant 0 : index
@@ -151,7 +151,7 @@ func.func @fine(%x: memref<4xf32>) {
 // CHECK-NOT: affine.
 // CHECK: cf.cond_br
 // CHECK: cf.cond_br
-// CHECK: call @__relax_fail_at
+// CHECK: call @__relax_fail
 func.func private @affine(%x: memref<8xf32>, %n: index) attributes {tir.prim_func} {
   %c0 = arith.constant 0 : index
   %ok = arith.cmpi sgt, %n, %c0 : index

@@ -9,16 +9,17 @@
 // CHECK-SAME: \22sites\22:[{\22bytes\22:32,\22inputs\22:[\22f32[4]\22],\22kernel\22:0,\22node_operators\22:[\22onnx.Conv\22,\22\22],\22nodes\22:[\22conv1\22,\22add1\22],\22outputs\22:[\22f32[4]\22],\22place\22:0},
 // CHECK-SAME: {\22inputs\22:[\22f32[n]\22],\22kernel\22:1,\22nodes\22:[\22-:7:1\22],\22outputs\22:[\22f32[n]\22],\22place\22:1},
 // CHECK-SAME: {\22bytes\22:32,\22inputs\22:[\22f32[4]\22],\22kernel\22:0,\22nodes\22:[\22conv2\22],\22outputs\22:[\22f32[4]\22],\22place\22:2}]}"
-// CHECK: %[[START:.*]] = llvm.call @__relax_profile_begin() : () -> i64
+// CHECK: %[[TABLE:.*]] = llvm.mlir.addressof @__relax_profile_table
+// CHECK-NEXT: %[[START:.*]] = llvm.call @__relax_profile_begin(%[[TABLE]]) : (!llvm.ptr) -> i64
 // CHECK-NEXT: call @__relax_defined.conv(%arg0, %arg1) : (memref<4xf32>, memref<4xf32>) -> ()
-// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : i64
-// CHECK-NEXT: llvm.call @__relax_profile_end(%[[ZERO]], %[[START]]) : (i64, i64) -> ()
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i64
+// CHECK-NEXT: llvm.call @__relax_profile_end(%{{.*}}, %[[ZERO]], %[[START]]) : (!llvm.ptr, i64, i64) -> ()
 // CHECK: scf.for
-// CHECK-NEXT: %[[AGAIN:.*]] = llvm.call @__relax_profile_begin()
+// CHECK: %[[AGAIN:.*]] = llvm.call @__relax_profile_begin(
 // CHECK-NEXT: "tir.packed"
 // CHECK-NOT: relax.site
-// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i64
-// CHECK-NEXT: llvm.call @__relax_profile_end(%[[ONE]], %[[AGAIN]])
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i64
+// CHECK-NEXT: llvm.call @__relax_profile_end(%{{.*}}, %[[ONE]], %[[AGAIN]])
 // CHECK-NEXT: }
 // CHECK-NEXT: call @__relax_defined.inner(%arg0, %arg1)
 func.func @main(%x: memref<4xf32>, %y: memref<4xf32>)
@@ -38,7 +39,7 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32>)
 // CHECK-LABEL: func.func private @__relax_defined.inner
 // CHECK-SAME: \22sites\22:[{\22bytes\22:32,\22inputs\22:[\22f32[4]\22],\22kernel\22:0,\22nodes\22:[\22conv2\22],\22outputs\22:[\22f32[4]\22],\22place\22:2}]}"
 // CHECK: %[[TWO:.*]] = arith.constant 2 : i64
-// CHECK-NEXT: llvm.call @__relax_profile_end(%[[TWO]],
+// CHECK-NEXT: llvm.call @__relax_profile_end(%{{.*}}, %[[TWO]],
 func.func private @inner(%x: memref<4xf32>, %y: memref<4xf32>)
     attributes {relax.inputs = [tensor<4xf32>], relax.results = [tensor<4xf32>], relax.input_names = ["x"]} {
   call @conv(%x, %y) {relax.site = {nodes = ["conv2"], node_operators = [""], operators = ["relax.nn.conv2d", "relax.add"], main = "relax.nn.conv2d", inputs = ["f32[4]"], outputs = ["f32[4]"], bytes = 32}} : (memref<4xf32>, memref<4xf32>) -> ()
@@ -67,13 +68,13 @@ func.func @outer(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.prim_func
   return
 }
 
-// CHECK: llvm.mlir.global internal @__relax_profile_table() {{.*}} : !llvm.array<7 x i64>
+// CHECK: llvm.mlir.global internal @__relax_profile_table() {{.*}} : !llvm.array<8 x i64>
 // CHECK: llvm.func @__tvm_ffi___relax_profile(
 
 // A kernel that fails leaves its function before the second look.
 // STATUS-LABEL: func.func @__relax_defined.main
 // STATUS: llvm.call @__relax_profile_begin
-// STATUS: %[[STATUS:.*]] = llvm.call @__relax_call.
+// STATUS: %[[STATUS:.*]] = llvm.call @__relax_call(
 // STATUS: cf.cond_br %{{.*}}, ^[[GO:bb[0-9]+]], ^[[FAIL:bb[0-9]+]]
 // STATUS: ^[[GO]]:
 // STATUS: llvm.call @__relax_profile_end

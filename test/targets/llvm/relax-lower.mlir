@@ -11,7 +11,7 @@
 // INTRINSICS: "relax.call_tir"
 // INTRINSICS-NOT: "tir.exp"
 // BUFFERIZE: call @exp(%arg0, %arg1)
-// LLVM: llvm.func internal @main_impl
+// LLVM: llvm.func internal @__relax_defined.main
 // LLVM-NOT: func.func
 // LLVM: llvm.func @__tvm_ffi_main(
 // UNKNOWN: target 'llvm' has no stage 'legalise'; did you mean 'legalize'? (it has fold, legalize,

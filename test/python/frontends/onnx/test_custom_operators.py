@@ -57,7 +57,7 @@ def mirror(x: Any, out: Any) -> None:
     rows, columns = rx.loops.sizes(x)
 
     def element(i: Any, j: Any) -> None:
-        rx.loops.store(rx.loops.load(x, i, rx.number(rx.loops.index(columns)) - 1 - rx.number(j)), out, i, j)
+        rx.loops.store(rx.loops.load(x, i, columns - 1 - j), out, i, j)
 
     rx.loops.nest([rows, columns], element)
 
@@ -65,8 +65,8 @@ def mirror(x: Any, out: Any) -> None:
 @pytest.fixture(autouse=True)
 def forget_what_was_taught() -> Iterator[None]:
     yield
-    for key in [key for key in registry._CONVERTERS if key[0] == DOMAIN]:
-        del registry._CONVERTERS[key]
+    for name in [name for name in registry.CONVERTERS.entries if name[0] == DOMAIN]:
+        del registry.CONVERTERS.entries[name]
 
 
 def taught(convert: Callable[[Any], Any], op: str = "MyOp") -> None:

@@ -259,7 +259,7 @@ def own_operator() -> Iterator[None]:
             return rx.relax.multiply(call.gradient, rx.relax.multiply(three, rx.relax.square(call.x)))
 
         yield
-    del converters._CONVERTERS["my.own", "Cube"]
+    del converters.CONVERTERS.entries["my.own", "Cube"]
 
 
 @pytest.mark.usefixtures("own_operator")

@@ -22,8 +22,8 @@ def _break(monkeypatch: pytest.MonkeyPatch, op: str, raised: type[BaseException]
     def broken(node: Any) -> Any:
         raise raised("surprise")
 
-    registry.load_families()
-    monkeypatch.setitem(registry._CONVERTERS, ("", op), {1: registry.Converter("", op, 1, broken, "here")})
+    registry.CONVERTERS.load()
+    monkeypatch.setitem(registry.CONVERTERS.entries, ("", op), {(1,): [registry.Converter("", op, 1, broken, "here")]})
 
 
 def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.MonkeyPatch) -> None:

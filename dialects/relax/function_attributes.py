@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What callers of a graph function see as one: a list is several of its arguments or results, nothing is none."""
+"""Attributes of graph functions: names, and what callers see as one, a list of several arguments or results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir, string_value
+
+#: On an argument: its name, in errors, for callers and in print-outs.
+ARGUMENT_NAME = "relax.name"
+#: On a function: the names of its results, where it comes from a model that has names for them.
+RESULT_NAMES = "relax.result_names"
+
+#: Who may see a function; upstream's, absent: everybody.
+VISIBILITY = "sym_visibility"
 
 #: On a function, where what callers pass or get is not its arguments or results one by one.
 INPUT_GROUPS, RESULT_GROUPS = "relax.input_groups", "relax.result_groups"

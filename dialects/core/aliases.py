@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whose memory a value is, and what an operation writes to, as the rows of operators tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...bindings.legality import operations_in
+from ...bindings.mlir import ir
+from .dialect import row_of
+
+
+def viewed(value: Any) -> Any:
+    """What a value is a view of, the same elements in the same order; None where it is none."""
+    row = None if isinstance(value.owner, ir.Block) else row_of(value.owner)
+    return getattr(value.owner.opview, row.view) if row is not None and row.is_plain_view else None
+
+
+def root_of(value: Any) -> Any:
+    """The value that a view, or a view of one, shows."""
+    while (source := viewed(value)) is not None:
+        value = source
+    return value
+
+
+def aliases(op: Any) -> list[Any]:
+    """For each result of an operation the operand whose memory it is; None for one of its own."""
+    row = row_of(op)
+    if row is not None and row.view:
+        return [getattr(op.opview, row.view)]
+    if row is not None and row.inplace:
+        return [op.operands[index] if index >= 0 else None for index in getattr(op.opview, row.inplace)]
+    return [None] * len(op.results)
+
+
+def written_by(op: Any) -> list[Any]:
+    """The operands that an operation may write to."""
+    row = row_of(op)
+    if row is None:
+        return []
+    held = [getattr(op.opview, name) for name in row.writes]
+    written = [value for each in held for value in (each if isinstance(each, list) else [each]) if value is not None]
+    return [*written, *(value for value in aliases(op) if value is not None)] if row.inplace else written
+
+
+def mutated_values(operations: Iterable[Any]) -> set[Any]:
+    """What is written over after it was made, by operations or in regions of theirs; of views what they show."""
+    found: set[Any] = set()
+    for op in operations:
+        for inside in (op, *(operations_in(op) if len(op.regions) else ())):
+            found.update(map(root_of, written_by(inside)))
+    return found
