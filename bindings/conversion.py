@@ -20,6 +20,7 @@ decided here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ..support.callbacks import Entrance, callback, enters, fragile
@@ -29,13 +30,13 @@ from .handles import erasing
 from .ir import Operation, OpView, Type
 from .legality import CAST, Legality, illegal_diagnostic, operations_in
 from .mlir import ir, rewrite
+from .navigation import ancestors
 from .rewriting import (
     UPDATED,
     Decline,
     PatternCall,
     function_name,
     op_name,
-    parent_of,
     replacement,
 )
 
@@ -194,12 +195,7 @@ class _Run:
         is_opaque = self.conversion.is_opaque
         if is_opaque is None:
             return False
-        around = parent_of(operation)
-        while around is not None and around != self.root:
-            if is_opaque(around):
-                return True
-            around = parent_of(around)
-        return False
+        return any(is_opaque(around) for around in takewhile(lambda each: each != self.root, ancestors(operation)))
 
     def _convert(self, candidates: list[_Pattern], op: OpView, adaptor: Any, mlir_rewriter: Any) -> bool:
         operation = self._rewriter.op = op.operation

@@ -20,6 +20,7 @@ from ..support.callbacks import fragile
 from ..support.errors import RelaxError
 from .ir import Context, Location, Operation, Type
 from .mlir import ir
+from .navigation import ancestors
 
 #: The handles of the module that is being built; None where nobody keeps what is made: in passes.
 building: ContextVar[Handles | None] = ContextVar("building", default=None)
@@ -147,7 +148,7 @@ class Handles:
         """Marks the handles of what is not in the module any more, after an operation was changed."""
         self._forget_those_gone()
         self._operations = [each for each in self._operations if each() is not None]
-        if not (self._values or self._operations) or not _is_inside(changed, self.owner.operation):
+        if not (self._values or self._operations) or self.owner.operation not in (changed, *ancestors(changed)):
             return
         values, without_results = _left(self.owner.operation)
         for each in self._values:
@@ -204,15 +205,6 @@ def _left(root: Any) -> tuple[dict[int, str], list[Any]]:
 
     root.walk(visit)
     return values, without_results
-
-
-def _is_inside(operation: Operation, root: Any) -> bool:
-    while operation != root:
-        around = operation.parent if operation.attached else None
-        if around is None:
-            return False
-        operation = around.operation
-    return True
 
 
 @contextmanager

@@ -60,6 +60,7 @@ class AffineMap:
 
 class Value:
     location: Location
+    def __init__(self, value: Any) -> None: ...
     @property
     def context(self) -> Context: ...
     @property

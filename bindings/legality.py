@@ -50,9 +50,9 @@ class Legality:
         return bool(rule(operation.opview)) if callable(rule) else rule is not False
 
 
-def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> list[Any]:
+def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> list[Operation]:
     """The operations in an operation, itself left out, outer ones first; nothing that lies in an opaque one."""
-    found: list[Any] = []
+    found: list[Operation] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
     def visit(operation: Operation) -> Any:

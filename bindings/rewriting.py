@@ -17,13 +17,14 @@ from ..support.callbacks import fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
-from .ir import Location, Operation, OperationBase
+from .ir import Context, Location, Operation, OperationBase, Type, Value
 from .mlir import ir, is_several
+from .navigation import ancestors, outermost
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
-before_rewriting: list[Callable[[Any], None]] = []
+before_rewriting: list[Callable[[Context], None]] = []
 # The outermost operations of the runs that are under way in this thread.
-_being_rewritten: ContextVar[tuple[Any, ...]] = ContextVar("being_rewritten", default=())
+_being_rewritten: ContextVar[tuple[Operation, ...]] = ContextVar("being_rewritten", default=())
 _at_block_begin = ir.InsertionPoint.at_block_begin
 
 
@@ -54,19 +55,19 @@ UPDATED = _Updated()
 class PatternCall:
     """Calls pattern functions; one object serves a whole run of a driver, `with` it."""
 
-    def __init__(self, root: Any, erase_other: Callable[[Any], None] | None = None):
+    def __init__(self, root: Operation, erase_other: Callable[[Operation], None] | None = None):
         """`erase_other` erases an operation that the pattern has not made and that nobody uses, if it does not wait."""
         if not is_rewriting():
             for prepare in before_rewriting:
                 prepare(root.context)
-        self._outermost = _outermost(root)
+        self._outermost = outermost(root)
         self._module = ir.Module.create(ir.Location.unknown(root.context))
         self._block = self._module.body
         self._insertion_point = ir.InsertionPoint(self._block)
         self._erase_other = erase_other or self._bury
         self._entered = ExitStack()
-        self._buried: set[Any] = set()
-        self._burials: list[Any] = []
+        self._buried: set[Operation] = set()
+        self._burials: list[Operation] = []
         #: What patterns are called for, its location, and the name of the pattern that runs.
         self.matched: Any = None
         self.location: Any = None
@@ -144,7 +145,7 @@ class PatternCall:
             raise pattern_error(self.pattern, operation, "erases it although its results are used")
         if self.is_around_match(operation):
             raise pattern_error(self.pattern, operation, "erases what it was called for: return the values instead")
-        if _outermost(operation) == self._module.operation:
+        if outermost(operation) == self._module.operation:
             self._bury(operation)
         else:
             self._erase_other(operation)
@@ -161,14 +162,11 @@ class PatternCall:
 
     def _is_used(self, operation: Operation) -> bool:
         users = (use.owner.operation for result in operation.results for use in result.uses)
-        return any(_outermost(user) not in self._buried for user in users)
+        return any(outermost(user) not in self._buried for user in users)
 
     def is_around_match(self, operation: Operation) -> bool:
         """Whether it is the matched operation or has it inside."""
-        around = self.matched
-        while around is not None and around != operation:
-            around = parent_of(around)
-        return around is not None
+        return self.matched is not None and operation in (self.matched, *ancestors(self.matched))
 
 
 def is_used(operation: Operation) -> bool:
@@ -178,7 +176,7 @@ def is_used(operation: Operation) -> bool:
 def _names_inside(operation: Operation) -> list[str]:
     names: list[str] = []
 
-    def visit(inside: Any) -> Any:
+    def visit(inside: Operation) -> Any:
         names.append(inside.name)
         return ir.WalkResult.ADVANCE
 
@@ -186,20 +184,7 @@ def _names_inside(operation: Operation) -> list[str]:
     return names
 
 
-def parent_of(operation: Operation) -> Any:
-    """The operation around an operation; None for the outermost one."""
-    # The handle that owns an outermost operation raises when it is asked for its parent.
-    parent = operation.parent if operation.attached else None
-    return None if parent is None else parent.operation
-
-
-def _outermost(operation: Operation) -> Any:
-    while (around := parent_of(operation)) is not None:
-        operation = around
-    return operation
-
-
-def replacement(outcome: Any, types: Sequence[Any], name: str, operation: Operation) -> list[Any]:
+def replacement(outcome: Any, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:
     """The values that a pattern returned for an operation's results, which must have these types.
 
     Raises RelaxError for anything else.
@@ -251,7 +236,7 @@ def op_name(op: Any) -> str:
     return name
 
 
-def _single_value(item: Any, name: str, operation: Operation) -> Any:
+def _single_value(item: Any, name: str, operation: Operation) -> Value:
     if isinstance(item, ir.Value):
         return item
     if isinstance(item, (ir.Operation, ir.OpView)) and len(item.operation.results) == 1:

@@ -12,8 +12,9 @@ types do not tell a Number keeps, and what is computed from it. Sizes are Python
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Union, overload
+from typing import Any, Union, overload
 
+from ..bindings.ir import Value
 from ..bindings.mlir import ir
 from ..dialects.core.infos import is_unsigned, signless
 from ..dialects.tir import dialect as tir
@@ -27,20 +28,7 @@ Operand = Union["Number", float, int]
 Size = Union["Number", int]
 
 
-if TYPE_CHECKING:  # the bindings' own class has no stubs
-
-    class _Value:
-        type: Any
-        context: Any
-        owner: Any
-
-        def __init__(self, value: Any) -> None: ...
-
-else:
-    _Value = ir.Value
-
-
-class Number(_Value):
+class Number(Value):
     """An SSA value that is a float, an integer, or a vector of them."""
 
     __slots__ = ("element", "is_float", "is_unsigned")

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
 from .bindings.handles import erased_error, erasing, is_foreign
+from .bindings.ir import Attribute, Block, Context, Operation, OperationBase, Type, Value
 from .bindings.mlir import ir, parse_type
 from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
@@ -26,21 +27,21 @@ class FunctionBuilder:
         self._names = list(inputs) if isinstance(inputs, Mapping) else []
         self._inputs = list(inputs.values()) if isinstance(inputs, Mapping) else list(inputs)
         self._private = private
-        self._returned: list[Any] | None = None
+        self._returned: list[Value] | None = None
         self._stack = ExitStack()
         self._operation: Any = None
         #: Why the operation is gone, if it is.
         self.what, self.identity, self.reason = "func.func", 0, ""
 
     @property
-    def operation(self) -> Any:
+    def operation(self) -> Operation:
         """The function. Raises RelaxError where something has erased it."""
         if self.reason:
             raise erased_error(self)
         return self._operation
 
     @property
-    def block(self) -> Any:
+    def block(self) -> Block:
         """Its body, where operators go."""
         return self.operation.regions[0].blocks[0]
 
@@ -76,7 +77,7 @@ class FunctionBuilder:
             hint = "call f.returns(...) in the `with`, f.returns() for nothing"
             raise RelaxError(f"@{self._name} does not say what it returns: {hint}")
 
-    def _finish(self, values: list[Any]) -> None:
+    def _finish(self, values: list[Value]) -> None:
         ir.Operation.create("func.return", operands=values)
         inputs = [argument.type for argument in self.block.arguments]
         attributes = self._attributes(inputs, [value.type for value in values])
@@ -87,12 +88,12 @@ class FunctionBuilder:
             return f"<function @{self._name}, {'erased by ' + self.reason if self.reason else 'not begun'}>"
         return f"<function {signature(self._operation)}>"
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Value]:
         """`x, w = f`: the arguments."""
         return iter(self.args)
 
     @property
-    def args(self) -> list[Any]:
+    def args(self) -> list[Value]:
         handles = self._module.handles
         return [handles.argument(argument) for argument in self.block.arguments]
 
@@ -108,7 +109,7 @@ class FunctionBuilder:
             raise RelaxError(f"@{self._name} must return values of its own, got a value of another module")
         self._returned = returned
 
-    def _attributes(self, inputs: list[Any], results: list[Any]) -> dict[str, Any]:
+    def _attributes(self, inputs: list[Type], results: list[Type]) -> dict[str, Attribute]:
         attributes = {
             "sym_name": ir.StringAttr.get(self._name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
@@ -121,7 +122,7 @@ class FunctionBuilder:
         return attributes
 
     @staticmethod
-    def _type(item: Any, context: Any) -> Any:
+    def _type(item: Any, context: Context) -> Type:
         if isinstance(item, (ir.Type, str)):
             try:
                 return canonical_type(parse_type(item, context) if isinstance(item, str) else item)
@@ -137,6 +138,6 @@ class FunctionBuilder:
         raise RelaxError(f"an argument's type is text, rx.tensor(...) or an MLIR type, got {type(item).__name__}")
 
 
-def _name_of(op: Any) -> str:
+def _name_of(op: OperationBase) -> str:
     attributes = op.operation.attributes
     return attributes["sym_name"].value if "sym_name" in attributes else ""

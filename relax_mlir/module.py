@@ -14,6 +14,8 @@ from typing import Any
 
 from .bindings.diagnostics import errors_as_relax_error
 from .bindings.handles import Handles, adopt, release
+from .bindings.ir import Block, Context, Operation
+from .bindings.ir import Module as MlirModule
 from .bindings.mlir import ir, print_asm
 from .dialects.context import create_context
 from .dialects.core.cache import drop
@@ -31,7 +33,7 @@ class Module:
     >>> module = Module.parse("func.func @f() { return }")
     """
 
-    def __init__(self, owner: Any = None):
+    def __init__(self, owner: MlirModule | None = None):
         if owner is None:
             context = create_context()
             with context, ir.Location.unknown():
@@ -100,7 +102,7 @@ class Module:
         )
 
     @property
-    def owner(self) -> Any:
+    def owner(self) -> MlirModule:
         """MLIR's module."""
         self._handed_out[:] = [True]
         return self._owner
@@ -112,15 +114,15 @@ class Module:
         return self._handles
 
     @property
-    def operation(self) -> Any:
+    def operation(self) -> Operation:
         return self.owner.operation
 
     @property
-    def context(self) -> Any:
+    def context(self) -> Context:
         return self._owner.context
 
     @property
-    def body(self) -> Any:
+    def body(self) -> Block:
         """The block that holds the module's functions."""
         return self.operation.regions[0].blocks[0]
 
@@ -194,5 +196,5 @@ def _unpickled(data: bytes, allow_unregistered: bool) -> Module:
     return Module.parse(data, "<pickle>", allow_unregistered=allow_unregistered)
 
 
-def _release(owner: Any, forget: Callable[[], None], handed_out: list[bool]) -> None:
+def _release(owner: MlirModule, forget: Callable[[], None], handed_out: list[bool]) -> None:
     release(owner, forget, bool(handed_out))

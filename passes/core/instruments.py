@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import print_asm
+from ...bindings.navigation import ancestors, outermost
 from ...support.errors import RelaxError
 
 
@@ -109,7 +110,7 @@ class PrintIR(Instrument):
     def _print(self, when: str, name: str, op: Operation, *, generic: bool = False) -> None:
         symbol = f": @{_symbol(op)}" if _symbol(op) else ""
         where = "" if op.name == "builtin.module" else f" ('{op.name}' operation{symbol})"
-        shown = _outermost(op) if self._module_scope else op
+        shown = outermost(op) if self._module_scope else op
         # A failed pass leaves IR that may not verify: only the generic form is safe to print.
         text = print_asm(shown, print_generic_op_form=True, assume_verified=True) if generic else self._show(shown)
         dump = f"// -----// IR Dump {when} {name}{where} //----- //\n" + text.rstrip("\n") + "\n\n"
@@ -120,7 +121,7 @@ class PrintIR(Instrument):
 
     def _write_file(self, folder: str, pass_name: str, op: Operation, dump: str) -> None:
         self._dumps[hash(op)] = self._dumps.get(hash(op), -1) + 1
-        around = [op, *_ancestors(op)][::-1]
+        around = [op, *ancestors(op)][::-1]
         # Upstream's numbers: an operation around takes the first one as if it had been dumped itself.
         numbers = [str(self._dumps.setdefault(hash(each), 0)) for each in around]
         path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{pass_name}.mlir")
@@ -139,18 +140,6 @@ def _symbol(op: Operation) -> str:
 def _folder_name(op: Operation) -> str:
     """`func_func_f` for `func.func @f`; a name may hold what a file's cannot."""
     return f"{op.name.replace('.', '_')}_{_symbol(op) or 'no-symbol-name'}".replace("/", "_").replace("\0", "_")
-
-
-def _ancestors(op: Operation) -> Iterator[Any]:
-    """The operations around one, from the inside out."""
-    # What was parsed as an outermost operation counts as detached, and has no parent to ask for.
-    while op.attached and op.parent is not None:
-        op = op.parent.operation
-        yield op
-
-
-def _outermost(op: Operation) -> Any:
-    return [op, *_ancestors(op)][-1]
 
 
 class Timing(Instrument):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...bindings.ir import Block, Operation, Type
 from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import enclosing, outermost
 
 _NUMBERS = (ir.IntegerAttr, ir.FloatAttr, ir.DenseElementsAttr)
 _FUNCTION, _RETURN, _CONSTANT = "func.func", "func.return", "arith.constant"
@@ -62,7 +63,7 @@ def _erase_for_argument(op: Operation) -> bool:
     """By an argument of the function around."""
 
     def argument(result: Any) -> Any:
-        function = _function_around(op)
+        function = enclosing(op, _FUNCTION)
         arguments = list(function.regions[0].blocks[0].arguments) if function is not None else []
         return next((each for each in arguments if each.type == result.type), None)
 
@@ -71,7 +72,7 @@ def _erase_for_argument(op: Operation) -> bool:
 
 def _erase_for_new_argument(op: Operation) -> bool:
     def argument(result: Any) -> Any:
-        function = _function_around(op)
+        function = enclosing(op, _FUNCTION)
         return None if function is None or _is_called(function) else add_argument(function, result.type)
 
     return _replace_results(op, argument)
@@ -135,25 +136,11 @@ def _drop_body(function: Any) -> bool:
     return True
 
 
-def _function_around(op: Operation) -> Any:
-    while op.parent is not None:
-        op = op.parent.operation
-        if op.name == _FUNCTION:
-            return op
-    return None
-
-
 def _is_called(function: Any) -> bool:
     """Whether anything names it; in doubt, it is."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
-    operations = operations_in(_outermost(function))
+    operations = operations_in(outermost(function))
     return any(f"@{name}" in str(op.attributes[each]) for op in operations for each in op.attributes.keys())  # noqa: SIM118
-
-
-def _outermost(op: Operation) -> Any:
-    while op.attached and op.parent is not None:
-        op = op.parent.operation
-    return op
 
 
 def _type_of(function: Any) -> Any:
@@ -222,7 +209,7 @@ def _drop_result(slot: _Slot) -> bool:
     if _is_called(function):
         return False
     before = _type_of(function)
-    for op in [op for op in operations_in(function) if op.name == _RETURN and _function_around(op) == function]:
+    for op in [op for op in operations_in(function) if op.name == _RETURN and enclosing(op, _FUNCTION) == function]:
         kept = [value for at, value in enumerate(op.operands) if at != index]
         ir.Operation.create(_RETURN, [], kept, loc=op.location, ip=ir.InsertionPoint(op))
         op.erase()

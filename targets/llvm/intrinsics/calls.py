@@ -9,7 +9,7 @@ from typing import Any
 from ....bindings.conversion import Decline
 from ....bindings.diagnostics import Diagnostic, locate
 from ....bindings.mlir import ir, string_value
-from ....bindings.rewriting import parent_of
+from ....bindings.navigation import parent_of
 from ....emit.numbers import Number, element_type, numbers, operation, to_float
 from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 from ....support.errors import RelaxError
