@@ -179,8 +179,8 @@ class Node:
     def choice(self, name: str, default: str, choices: Iterable[str]) -> str:
         """An attribute that is one of some words."""
         chosen: str = self.string(name, default)
-        words = list(choices)
-        if chosen not in words:
+        if chosen not in (words := list(choices)):
+            words = [word for word in words if word]
             listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
             raise self.fail(f"attribute '{name}' must be {listed}, got '{chosen}'", name)
         return chosen

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -71,6 +73,15 @@ class Source:
     file: Path
     folder: str | None
     tree: ast.Module
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def absolute_names(self) -> list[tuple[ast.AST, str]]:
+        """Modules named by import statements, by strings given to import functions and as keys of sys.modules."""
+        return [(node, name) for node in self.nodes for name in (*_names_of_import(node), *_names_in_strings(node))]
 
     def violation(self, node: ast.AST, text: str) -> Violation:
         return Violation(self.file, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1, text)
@@ -141,7 +152,7 @@ def _check_text(file: Path, lines: list[str]) -> Iterator[Violation]:
 def _check_wheel_root(source: Source) -> Iterator[Violation]:
     if source.file == WHEEL_SHIM:
         return
-    for node, name in _absolute_names(source.tree):
+    for node, name in source.absolute_names:
         if _top(name) in WHEEL_ROOTS:
             yield source.violation(
                 node,
@@ -155,12 +166,12 @@ def _check_layers(source: Source, folder: str) -> Iterator[Violation]:
             allowed = ", ".join(MAY_IMPORT[folder]) or "no other folder"
             shown = "the front door" if target == PACKAGE else f"`{target}`"
             yield source.violation(node, f"`{folder}` must not import {shown}; it may import: {allowed}")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and node.level > len(source.package):
             yield source.violation(node, f"the relative import leaves the package `{PACKAGE}`")
     if folder == PACKAGE:
         return
-    for node, name in _absolute_names(source.tree):
+    for node, name in source.absolute_names:
         if _top(name) == PACKAGE:
             yield source.violation(node, f"absolute import of `{name}`: imports inside the package are relative")
 
@@ -169,7 +180,7 @@ def _check_targets(source: Source) -> Iterator[Violation]:
     if source.folder != "targets" or len(source.package) < 3:
         return
     own, shared = source.package[2], ", ".join(f"`targets/{name}`" for name in sorted(SHARED_TARGETS))
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.ImportFrom) or not 0 < node.level <= len(source.package):
             continue
         base = (*source.package[: len(source.package) - node.level + 1], *(node.module or "").split("."))
@@ -182,17 +193,17 @@ def _check_targets(source: Source) -> Iterator[Violation]:
 
 def _imported_folders(source: Source) -> Iterator[tuple[ast.AST, str]]:
     """The package's folders that a file imports, `relax_mlir` itself standing for the front door."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.ImportFrom):
             yield from ((node, folder) for folder in sorted(_folders_of_from_import(source, node)))
-    for node, name in _absolute_names(source.tree):
+    for node, name in source.absolute_names:
         if _top(name) == PACKAGE:
             yield node, _folder_of(tuple(name.split(".")[1:]))
 
 
 def _folders_of_from_import(source: Source, node: ast.ImportFrom) -> set[str]:
     if node.level == 0 or node.level > len(source.package):
-        return set()  # absolute names are seen by _absolute_names, too many dots by _check_layers
+        return set()  # absolute names are seen by absolute_names, too many dots by _check_layers
     base = source.package[: len(source.package) - node.level + 1]
     inner = (*base, *(node.module.split(".") if node.module else ()))[1:]
     if inner:
@@ -261,13 +272,6 @@ def _import_time_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         yield from _import_time_nodes(inner)
 
 
-def _absolute_names(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Modules named by import statements, by strings given to import functions and as keys of sys.modules."""
-    for node in ast.walk(tree):
-        for name in (*_names_of_import(node), *_names_in_strings(node)):
-            yield node, name
-
-
 def _names_of_import(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
@@ -323,6 +327,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="check_layers.py", description=__doc__)
     parser.add_argument("repository", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
     root = parser.parse_args(arguments).repository
+    gc.disable()  # a million nodes that all stay: looking for garbage among them takes as long as all else
     if not root.is_dir():
         parser.error(f"{root} is not a folder")
     violations = check_repository(root)

@@ -38,6 +38,8 @@ def _square(op: StructuredOp, vector: int) -> int | None:
     across = [operand for operand in range(op.input_count) if is_lanewise(op, vector, operand)]
     dims = {op.last_dim(operand) for operand in across}
     square = dims.pop() if len(dims) == 1 else None
+    if square == vector:
+        return None  # a diagonal
     return square if square is not None and all(is_transposed(op, vector, each, square) for each in across) else None
 
 

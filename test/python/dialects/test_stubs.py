@@ -35,7 +35,7 @@ def layer(x: Value, op: Operation) -> None:
 ERRORS = [
     (6, 'Unexpected keyword argument "axs" for "sum"; did you mean "axis"?'),
     (7, 'Missing positional argument "weight" in call to "conv2d" of "_nn"'),
-    (8, '"_nn" has no attribute "relu7"'),
+    (8, '"_nn" has no attribute "relu7"; maybe "relu" or "prelu"?'),
     (9, '"Operation" has no attribute "operand"'),
 ]
 

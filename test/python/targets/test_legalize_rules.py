@@ -130,7 +130,8 @@ def test_the_table_names_the_rule_that_is_tried_first() -> None:
     first = {rule.op: rule for rule in rx.all_rules("test_npu_2")}
     assert (first["relax.exp"].target, first["relax.add"].target) == ("test_npu", "default")
     assert "test_legalize_rules.py" in first["relax.exp"].place
-    assert {rule.target for rule in rx.all_rules() if rule.op == "relax.exp"} == {"default", "test_npu"}
+    exp = [rule for rule in rx.all_rules() if rule.op == "relax.exp"]
+    assert {"default", "test_npu"} <= {rule.target for rule in exp}  # other tests register some as well
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("relax.abs", "uint8"), ("relax.round", "int32")])

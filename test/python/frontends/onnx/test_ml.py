@@ -177,7 +177,10 @@ def machine(counts: list[int], **attributes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("counts", [[2, 3], [2, 1, 3], [1, 2, 1, 3, 2]], ids=lambda counts: f"{len(counts)} classes")
 @pytest.mark.parametrize("transform", ["NONE", "PROBIT"])
 def test_probabilities_of_support_vectors(counts: list[int], transform: str) -> None:
-    compare("SVMClassifier", 2 * real(50, 2), 2, **machine(counts, post_transform=transform))
+    given = machine(counts, post_transform=transform)
+    if transform == "PROBIT":  # of what is almost 0 or 1 the last bit decides between 5 and infinity
+        given |= {"prob_a": [-0.5] * len(given["rho"])}
+    compare("SVMClassifier", 2 * real(50, 2), 2, **given)
 
 
 @pytest.mark.parametrize("steepness", [-0.02, -1e4, 50.0])
