@@ -151,9 +151,7 @@ def test_what_cannot_be_known() -> None:
     model = one_node("ConvTranspose", {"x": real(1, 4, 5), "w": real(4, 3, 3)}, kernel_shape=[3], output_shape=[20])
     with pytest.raises(rx.RelaxError, match="the input's sizes must be known for 'output_shape'"):
         rx.from_onnx(model)
-    with pytest.raises(
-        rx.RelaxError, match="must be one of NOTSET, VALID, SAME_UPPER, SAME_LOWER, got 'SAME'"
-    ):
+    with pytest.raises(rx.RelaxError, match="must be one of NOTSET, VALID, SAME_UPPER, SAME_LOWER, got 'SAME'"):
         rx.from_onnx(one_node("Conv", {"x": real(1, 4, 5), "w": real(4, 4, 3)}, kernel_shape=[3], auto_pad="SAME"))
     with pytest.raises(rx.RelaxError, match="over 1, 2 and 3 dimensions, not over 4"):
         rx.from_onnx(one_node("Conv", {"x": real(1, 1, 2, 2, 2, 2), "w": real(1, 1, 1, 1, 1, 1)}, symbolic=False))
