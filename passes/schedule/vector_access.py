@@ -253,7 +253,7 @@ def shuffle(left: Any, right: Any, picked: Sequence[int]) -> Any:
 
 
 def values(indices: Sequence[Index]) -> list[Any]:
-    return [as_index(each) if isinstance(each, int) else each for each in indices]
+    return [as_index(each).value if isinstance(each, int) else each for each in indices]
 
 
 def add(left: Index, right: Index) -> Index:

@@ -52,7 +52,7 @@ def test_one_sequence() -> None:
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ({"mode": "DF"}, "must be TF, IDF or TFIDF"),
+        ({"mode": "DF"}, "must be one of TF, IDF, TFIDF"),
         ({"mode": "TF", "ngram_indexes": [0, 1]}, "must be there once and have an index"),
         ({"mode": "TF", "ngram_counts": [0, 9, 3]}, "must rise, within the pool"),
         ({"mode": "TF", "max_skip_count": 10**9}, "needs 1 <= min_gram_length"),
