@@ -23,14 +23,14 @@ def passed(value: Any, info: ScalarInfo) -> Any:
     if value.type == type_:
         return value
     if is_float(info.dtype):
-        return to_float(number(value), "f64")
-    return number(value).of(info.dtype).to("i64")
+        return to_float(number(value), "f64").value
+    return number(value).of(info.dtype).to("i64").value
 
 
 def received(value: Any, info: ScalarInfo) -> Any:
     """The scalar that a parameter stands for; without a sign, as all scalars in code."""
     if is_float(info.dtype):
-        return to_float(number(value), info.dtype)
+        return to_float(number(value), info.dtype).value
     if info.dtype in ("i1", "index") or bit_width(info.dtype) == 64:
         return value
-    return number(value).to(info.dtype)
+    return number(value).to(info.dtype).value
