@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..bindings.navigation import functions_in
 from ..dialects.tir.prim_func import is_prim_func
 from ..emit.structured import structured_ops
 from ..targets.core.chosen import parse_target
@@ -33,8 +34,7 @@ class TirApplyPlan(Pass):
 
     def run(self, op: Any) -> None:
         machine, chosen = None, parse_target(self.target)
-        for view in op.operation.regions[0].blocks[0].operations:
-            function = view.operation
+        for function in functions_in(op.operation):
             if not is_prim_func(function) or not len(function.regions[0].blocks):
                 continue
             operations = structured_ops(function, named=True)
