@@ -107,7 +107,10 @@ class KeptDescription:
 
     def __init__(self, module: Any, names: Iterable[str]) -> None:
         """Of a module of operations `without_clashes`, built with `spell=irdl_name`; it gets its names."""
-        self._names = {irdl_name(name): name for name in names if irdl_name(name) != name}
+        spelled = {irdl_name(name): name for name in names if irdl_name(name) != name}
+        symbols = [string_value(op.attributes["sym_name"]) for op in _described(module)]
+        # By place in the module: to ask each of hundreds of operations for its name takes longer than to read them.
+        self._names = {place: spelled[name] for place, name in enumerate(symbols) if name in spelled}
         stream = io.BytesIO()
         module.operation.write_bytecode(stream)
         self._code = stream.getvalue()
@@ -121,11 +124,14 @@ class KeptDescription:
         return module
 
     def _name(self, module: Any) -> None:
-        for view in module.body.operations[0].regions[0].blocks[0]:
-            attributes = view.operation.attributes
-            name = self._names.get(string_value(attributes["sym_name"]))
-            if name is not None:
-                attributes["sym_name"] = ir.StringAttr.get(name, module.context)
+        described = _described(module)
+        for place, name in self._names.items():
+            described[place].attributes["sym_name"] = ir.StringAttr.get(name, module.context)
+
+
+def _described(module: Any) -> Any:
+    """What a dialect's IRDL module declares: its types, attributes and operations."""
+    return module.body.operations[0].regions[0].blocks[0].operations
 
 
 def is_verifiable(shapes: Iterable[OpShape | ParamShape]) -> bool:

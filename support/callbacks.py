@@ -191,7 +191,7 @@ def callback(failed: Any, clean_up: Callable[[], None] | None = None) -> Callabl
 
         _fragile.add(call.__code__)
         _caught.add(function.__code__)
-        return functools.update_wrapper(call, function)
+        return call
 
     return decorate
 

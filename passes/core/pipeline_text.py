@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from ...support.errors import RelaxError
@@ -28,6 +29,7 @@ class Element(NamedTuple):
         return text if self.children is None else f"{text}({','.join(map(str, self.children))})"
 
 
+@functools.lru_cache(maxsize=256)  # each program is lowered by the same texts
 def parse_pipeline(text: str) -> tuple[Element, ...]:
     """The elements of a pipeline. Raises RelaxError with the column and a caret for malformed text."""
     if not text.isprintable() and any(not (char.isprintable() or char.isspace()) for char in text):
