@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much runs of tests with many examples, or sets of arguments: all of it, or with RELAX_MLIR_DRAW a sixth.
+"""How much runs of tests with many examples, or sets of arguments: all of it, or with RELAX_MLIR_DRAW an eighth.
 
 `make test` sets it to another number each time, which tells what is drawn; `make test-all` and pytest alone do not.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Iterable
@@ -14,13 +15,12 @@ from typing import Any
 from hypothesis import settings
 
 DRAW = os.environ.get("RELAX_MLIR_DRAW", "")
-_SHARE = 6
-_FEWEST = 3
+_SHARE = 8
 
 
 def some(count: int) -> int:
     """So many where all run."""
-    return max(count // _SHARE, min(count, _FEWEST)) if DRAW else count
+    return math.ceil(count / _SHARE) if DRAW else count
 
 
 def draws(count: int, **options: Any) -> settings:
@@ -47,4 +47,7 @@ def drawn(names: Iterable[str]) -> set[str]:
 
 
 def _drawn(test: str, sets: list[str]) -> list[str]:
-    return random.Random(f"{DRAW} {test}").sample(sets, some(len(sets)))
+    """A share of the sets, and of tests with few of them every third one."""
+    chance = random.Random(f"{DRAW} {test}")
+    share = max(len(sets) / _SHARE, 1 / 3) if DRAW else len(sets)
+    return chance.sample(sets, int(share + chance.random()))

@@ -268,6 +268,7 @@ def test_threads_of_which_some_fail() -> None:
 # ---- stages that are missing, or in another order ----
 
 
+@pytest.mark.slow
 def test_any_stages_in_any_order_work_or_are_refused() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", 16)), rx.tensor(("k",), "int64")]) as f:

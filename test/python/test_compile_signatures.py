@@ -303,6 +303,7 @@ func.func @main(%x: {vector}, %k: i64) -> {vector} {{
 _NAMES = "exp malloc free aligned_alloc snprintf main_impl __tvm_ffi_main __relax_fail TVMFFIObjectDecRef constant_0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*_NAMES.split(), "a.b", "a b", "%s"])
 @pytest.mark.parametrize("kind", ["prim", "public"])
 def test_names_that_others_have(name: str, kind: str) -> None:

@@ -23,6 +23,7 @@ LOADER = str(tvm_ffi_orcjit._lib_path)
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler"),
     pytest.mark.skipif(shutil.which("make") is None, reason="there is no make"),
 ]

@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from example_counts import some
+
+pytestmark = pytest.mark.slow
 
 FUZZER = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
 CASES = some(900)

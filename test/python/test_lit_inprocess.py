@@ -200,6 +200,7 @@ def test_in_process(in_process, name):
     assert [words for words in CASES[name].log if words not in log] == [], log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.only_in_process])
 def test_real_processes_agree(in_process, as_processes, name):
     code, log = as_processes[name]

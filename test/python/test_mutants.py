@@ -86,6 +86,7 @@ def test_messages_and_annotations_stay(source: str) -> None:
     assert not {kind: texts for kind, texts in changed(source).items() if kind != "statement dropped"}
 
 
+@pytest.mark.slow
 def test_every_mutation_of_the_product_is_python() -> None:
     for file in ("passes/fuse/block.py", "dialects/core/symbols_expr.py", "passes/schedule/vector_nest.py"):
         source = (REPOSITORY / file).read_bytes()
@@ -128,6 +129,7 @@ def test_the_nearest_tests_come_first() -> None:
     assert function_around("x = 1\n\ndef f():\n    y = 2\n", 1) == "x = 1"
 
 
+@pytest.mark.slow
 def test_a_bug_that_is_noticed_and_one_that_is_not(tmp_path: Path) -> None:
     # A function that has no test of its own, and one that has: the second is what `suggest` is.
     code = f"""

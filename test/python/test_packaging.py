@@ -114,6 +114,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python.parent
 
 
+@pytest.mark.slow
 def test_installed_packages_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = "import importlib, sys\nfor name in sys.argv[1:]: print(importlib.import_module(name).__file__)"
     files = run(installed / "python", "-c", code, *PACKAGES, cwd=tmp_path).stdout.splitlines()

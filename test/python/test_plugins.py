@@ -121,6 +121,7 @@ def test_lists_name_plug_ins(folder: Path) -> None:
     assert "did you mean 'mynpu-tile'?" in relax_opt(folder, "--mynpu-tyle").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

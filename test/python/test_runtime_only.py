@@ -15,6 +15,8 @@ from installing import PROJECT, REPOSITORY, build_wheel, requirement_name, run
 import relax_mlir as rx
 from relax_mlir import relax
 
+pytestmark = pytest.mark.slow
+
 # What the compiler alone needs, and what the runtime's own dependencies need.
 COMPILER_ONLY = {"torch-mlir", "numpy"}
 SECOND_HAND = ["typing_extensions"]

@@ -370,6 +370,7 @@ def test_none_is_no_answer() -> None:
         conversion.run(chain("relax.exp"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS, ids=lambda item: item.__name__)
 def test_misbehaving_patterns_neither_crash_nor_go_unnoticed(misbehaviour: Any) -> None:
     code = rx.Module.parse(SOURCE, "in.mlir")

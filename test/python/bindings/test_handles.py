@@ -62,6 +62,7 @@ def shown(handle: Any) -> str:
     return str(handle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_handle_keeps_its_module_in_memory(way: str) -> None:
     module = rx.Module.parse(TEXT)
@@ -82,6 +83,7 @@ def test_values_of_a_builder_keep_their_module_in_memory() -> None:
     assert values[3].owner.operands[0].owner.name == "relax.exp"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [*WAYS, "nothing"])
 def test_what_nobody_holds_goes(way: str) -> None:
     module = rx.Module.parse(TEXT)

@@ -230,6 +230,7 @@ def test_an_operation_must_be_named(name: Any) -> None:
         apply_walk(module(), [Pattern(name, replace_by("relax.cos"))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apply", DRIVERS)
 @pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS, ids=lambda item: item.__name__)
 def test_misbehaving_patterns_neither_crash_nor_go_unnoticed(apply: Any, misbehaviour: Any) -> None:

@@ -48,6 +48,7 @@ def parsed(text: str) -> rx.Module | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_reads_back_as_the_same(path: Path) -> None:
     modules = [parsed(chunk.text) for chunk in split_input(path.read_text())]

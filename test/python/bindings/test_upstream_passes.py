@@ -73,6 +73,7 @@ def test_options_unknown_to_mlir_are_refused(context):
     assert not parses("any(canonicalize{max-iteration=3})")
 
 
+@pytest.mark.slow
 def test_the_file_is_current():
     if metadata.packages_distributions()[ROOT] != ["torch-mlir"]:
         pytest.skip("the inventory is generated from the pinned wheel, and this is another one")

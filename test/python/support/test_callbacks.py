@@ -70,6 +70,7 @@ def interrupt() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("work", "times"), [("small", 60), ("compiled", 6)])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_interrupts_at_random_steps_leave_the_process_whole(work: str, times: int, seed: int) -> None:

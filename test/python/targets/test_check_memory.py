@@ -122,6 +122,7 @@ def takes_memory(module: rx.Module) -> bool:
 _OPERATORS = sorted({rule.op for rule in rx.all_rules("llvm")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _OPERATORS)
 def test_no_memory_for_an_operator(name: str, no_stack: None) -> None:
     """Each allocation fails once: it is a MemoryError or the right result, and all memory is given back."""

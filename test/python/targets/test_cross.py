@@ -170,6 +170,7 @@ def test_lesser_cpus_give_right_results(cpu: str, tmp_path: Path) -> None:
         numpy.testing.assert_allclose(total, hidden.sum(0), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_lesser_cpu_does_without_this_ones_instructions() -> None:
     def called(cpu: str) -> set[str]:
         return set(compiled_object(f"llvm{{triple=x86_64-linux-gnu cpu={cpu}}}").undefined)
@@ -283,6 +284,7 @@ def test_a_cpu_that_can_do_more_is_needed(tmp_path: Path) -> None:
         rx.runtime.load(tmp_path / "model.rxa")
 
 
+@pytest.mark.slow
 def test_the_same_code_at_each_level() -> None:
     codes = [
         code_of(rx.compile(perceptron(), "llvm{triple=aarch64-linux-gnu}", opt_level=level)) for level in (0, 3, 3)

@@ -78,6 +78,7 @@ def simplified(module: rx.Module) -> str:
     return str(module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [pytest.param(path, id=str(path.relative_to(TESTS))) for path in FILES])
 def test_every_file_goes_through_upstream(path: Path, tmp_path: Path) -> None:
     module = parsed(path)

@@ -26,6 +26,8 @@ from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
 
+pytestmark = pytest.mark.slow
+
 onnx = pytest.importorskip("onnx")
 
 COMMAND = [sys.executable, "-m", "relax_mlir.tools.relax_compile"]

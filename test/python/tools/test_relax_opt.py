@@ -149,6 +149,7 @@ def test_bytecode_nested_deep() -> None:
     assert done.stderr.count(b"error: ") == done.returncode
 
 
+@pytest.mark.slow
 def test_truncations_of_bytecode() -> None:
     whole = rx.Module.parse(TEXT).bytecode()
     for length in range(4, len(whole), 23):
@@ -248,6 +249,7 @@ def test_a_reproducer_for_a_device_does_not_remove_it(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(device.stat().st_mode)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("where", ["python", "mlir"])
 @pytest.mark.parametrize("to_all", [False, True])

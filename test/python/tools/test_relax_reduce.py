@@ -18,6 +18,8 @@ from relax_mlir.tools.relax_reduce import run
 
 import relax_mlir as rx
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-m", "relax_mlir.tools.relax_reduce"]
 OPT = shlex.join([sys.executable, "-m", "relax_mlir.tools.relax_opt"])
 F = "tensor<4xf32>"

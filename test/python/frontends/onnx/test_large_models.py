@@ -68,6 +68,7 @@ def _saved(model: Any, path: Path, external: bool) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system does not tell a process's peak memory")
 @pytest.mark.parametrize("external, most", [(False, 1.3), (True, 0.3)], ids=["inside", "external"])
 def test_memory_grows_by_the_models_size_once(tmp_path: Path, external: bool, most: float) -> None:

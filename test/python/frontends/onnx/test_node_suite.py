@@ -21,6 +21,7 @@ def _sample() -> list[Case]:
     return [case for case in list(node_suite.cases(all=True))[::_EVERY] if case.name not in listed]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _sample(), ids=lambda case: case.name)
 def test_sample(case: Case) -> None:
     check(case)

@@ -71,6 +71,7 @@ def test_moved_taps_in_groups() -> None:
     compare("DeformConv", {}, 19, False, x=inputs, **settings)
 
 
+@pytest.mark.slow
 def test_blocks_added_up() -> None:
     for image, block in (([6, 5], [2, 2]), ([5, 5], [2, 2])):
         constants = {"i": numpy.array(image), "b": numpy.array(block)}
