@@ -84,6 +84,10 @@ def _is_infinite(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     return not bool(numpy.isfinite(arrays[1].astype("float64")).all())
 
 
+def _has_infinite_weight(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    return any(each is not None and not numpy.isfinite(each.astype("float64")).all() for each in arrays[1:])
+
+
 def _adds_up_to_too_much(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     x = arrays[0]
     return x.dtype.kind in "iu" and bool(numpy.abs(x.astype("float64")).sum() > numpy.iinfo(x.dtype).max)
@@ -165,6 +169,7 @@ UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("ReduceLogSum ReduceLogSumExp ReduceL2", _is_integer, "onnxruntime rounds integers after each step"),
     ("GlobalMaxPool", _is_no_image, "the reference evaluator gives another shape"),
     ("Conv ConvTranspose", _is_infinite, "0 times infinity where the padding lies: some kernels leave it out"),
+    ("BatchNormalization", _has_infinite_weight, "onnxruntime makes scale and shift one first: infinity less infinity"),
     ("Conv ConvTranspose", _has_nan, "the reference evaluator multiplies by zeros between dilated taps"),
     ("Conv MaxPool AveragePool", _is_empty, "a convolution of nothing: onnxruntime refuses or gives garbage"),
 )
