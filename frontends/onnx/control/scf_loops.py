@@ -12,13 +12,9 @@ from typing import Any, NamedTuple
 
 from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
-from ....dialects.relax import const, dialect
 from ....emit.numbers import number
-from ..node import Node
-from ..values import Value
+from ..prelude import Node, Value, const, relax
 from .scf_regions import as_info, common_info, info_of, integer, scalar_of, tensor_of, truth, type_of
-
-relax = dialect.ops
 
 #: Fewer turns than these copy what they gather in less time than it takes to do so in blocks.
 _FEW, _BLOCK = 100, 32

@@ -7,14 +7,9 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor, Value
 from .random_numbers import random_state
-
-relax = dialect.ops
 
 # What relax.nn.selu multiplies exp(x) - 1 by.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772

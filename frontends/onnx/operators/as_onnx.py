@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import dialect
-from ..node import Node
+from ..prelude import Node, Value, relax
 from ..registry import find_converter
-from ..values import Value
 
 #: Of the operators whose versions do not differ in what is used of them.
 _VERSION = 21
@@ -39,4 +37,4 @@ def channels_last(node: Node, tensor: Any) -> Any:
 
 
 def _permuted(tensor: Any, axes: list[int]) -> Any:
-    return dialect.ops["permute_dims"](tensor, axes=axes)
+    return relax["permute_dims"](tensor, axes=axes)

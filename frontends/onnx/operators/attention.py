@@ -8,17 +8,11 @@ from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..control.scf_regions import scalar_of
-from ..graph_tensors import cast, joined, part
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_onnx, relax
 from ..shapes.sizes import as_tensor, is_known, reshaped, size_of, times
-from ..values import Outputs, Tensor, Value
 from .activations import softmax_along
-
-relax = dialect.ops
 
 
 class Attended(NamedTuple):

@@ -7,12 +7,7 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
 
 
 @register_onnx("", "Constant")

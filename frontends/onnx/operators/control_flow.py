@@ -7,7 +7,6 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.relax import dialect
 from ....support.errors import RelaxError
 from ....support.suggest import counted
 from ..control.flattening import build_any_loop
@@ -22,15 +21,11 @@ from ..control.scf_branches import build_branches
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..dtypes import dtype_of
-from ..graph_tensors import with_first_at
 from ..importer import add_graph
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import element, shape_tensor
 from ..tensors import array_of
-from ..values import Outputs, RunTimeSequence, SequenceValue, Tensor, Value, known
-
-relax = dialect.ops
+from ..values import RunTimeSequence, SequenceValue
 
 # Loops whose turns have more nodes than this in all are not unrolled.
 _MOST_NODES = 256

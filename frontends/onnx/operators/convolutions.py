@@ -7,16 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
-from ....dialects.relax import dialect
 from ....support.suggest import counted
-from ..graph_tensors import info_of
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, info_of, register_onnx, relax
 from .products import as_f32, requantized, shifted
 from .sliding_windows import auto_pad, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
-
-relax = dialect.ops
 
 
 @register_onnx("", "Conv")

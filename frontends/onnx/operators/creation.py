@@ -6,14 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
 
 
 @register_onnx("", "ConstantOfShape")

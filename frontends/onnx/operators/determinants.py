@@ -5,12 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 
 # Each row is a step of its own in the program.
 _MOST_ROWS = 16

@@ -6,12 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, const, register_onnx, relax
 
 _UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",

@@ -10,11 +10,9 @@ from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
 from ....support.suggest import counted, suggest
 from ..importer import GraphImporter
-from ..node import Node
 from ..order import makers_of, names_used
+from ..prelude import Node, Outputs, Value, register_onnx
 from ..problems import Problems, shown
-from ..registry import register_onnx
-from ..values import Outputs, Value
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of, wide_float
+from ..prelude import Tensor, cast, const, info_of, relax, wide_float
 from ..shapes import sizes
-from ..values import Tensor
 from .image_resizing import Along, Real, Settings, coordinates, far_weight, near_weight, real
-
-relax = dialect.ops
 
 _MOST_WEIGHTS = 2**24
 

@@ -10,12 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import along_axis, cast, info_of, wide_float
+from ..prelude import Tensor, along_axis, cast, const, info_of, relax, wide_float
 from ..shapes.sizes import Size, as_tensor, count_up, stated
-from ..values import Tensor
-
-relax = dialect.ops
 
 
 class Along(NamedTuple):

@@ -8,16 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import SymExpr, equal
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, const, register_onnx, relax
 from ..shapes.sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
-from ..values import Outputs
 from .image_antialiasing import smoothed
 from .image_resizing import Along, Real, Settings, real, resized
-
-relax = dialect.ops
 
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "cubic": "cubic"}
 _COORDINATES = (

@@ -3,15 +3,9 @@
 
 from __future__ import annotations
 
-from ....dialects.relax import dialect
-from ..graph_tensors import along_axis
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, along_axis, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs
-
-relax = dialect.ops
 
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
 

@@ -8,16 +8,10 @@ from itertools import accumulate
 from typing import Any
 
 from ....dialects.core.symbols import equal
-from ....dialects.relax import dialect
 from ....support.suggest import counted
-from ..graph_tensors import joined
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, joined, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
 
 
 @register_onnx("", "Concat")

@@ -5,12 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, Tensor, register_onnx, relax
 
 
 @register_onnx("", "NegativeLogLikelihoodLoss")

@@ -5,19 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, relax
 from ..shapes.sizes import size_of, zeros
-from ..values import Outputs, Tensor
 from .activations import scaled_silu
 from .as_onnx import as_onnx, channels_first, channels_last
 from .attention import positions
 from .named_activations import activated
 from .norms import layer_norm, normalized_by_squares, normalized_layers, rms_norm, wanted
-
-relax = dialect.ops
 
 _DOMAIN = "com.microsoft"
 

@@ -3,13 +3,8 @@
 
 from __future__ import annotations
 
-from ....dialects.relax import dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs
+from ..prelude import Node, Outputs, register_onnx, relax
 from .as_onnx import as_onnx
-
-relax = dialect.ops
 
 _DOMAIN = "com.microsoft"
 

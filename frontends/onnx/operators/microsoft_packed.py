@@ -10,14 +10,8 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes.sizes import reshaped, size_of
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
 
 _DOMAIN = "com.microsoft"
 _WIDTHS = (2, 4, 8)

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 from .as_onnx import as_onnx, channels_first, channels_last
 from .products import as_f32, shifted
 from .quantization import dynamic_quantize
-
-relax = dialect.ops
 
 _DOMAIN = "com.microsoft"
 

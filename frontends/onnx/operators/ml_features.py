@@ -7,17 +7,11 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..control.run_time_items import require
-from ..graph_tensors import joined
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, const, joined, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor
 from .products import as_f32
-
-relax = dialect.ops
 
 _ML = "ai.onnx.ml"
 

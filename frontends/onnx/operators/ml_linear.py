@@ -7,15 +7,10 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 from .ml_pairwise_coupling import class_shares
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from .products import as_f32
-
-relax = dialect.ops
 
 _ML = "ai.onnx.ml"
 

@@ -10,15 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.infos import TensorInfo
-from ....dialects.relax import const, dialect
 from ....emit import loops
 from ....emit.numbers import Number, constant, number, select
 from ..control.scf_regions import truth
-from ..graph_tensors import info_of
-from ..node import Node
-from ..values import Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Tensor, const, info_of, relax
 
 _LEAST_TURNS = 100
 _PRECISION = 0.005

@@ -7,12 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import info_of
-from ..node import Node
-from ..values import Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Tensor, const, info_of, relax
 
 
 def post_transform(node: Node) -> str:

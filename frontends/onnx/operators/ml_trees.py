@@ -7,14 +7,8 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of, wide_float
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, relax, wide_float
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
-
-relax = dialect.ops
 
 _ML = "ai.onnx.ml"
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")

@@ -6,11 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..values import Tensor, Value
-
-relax = dialect.ops
+from ..prelude import Node, Tensor, Value, const, relax
 
 Activation = Callable[[Any], Any]
 

@@ -6,15 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.symbols import equal
-from ....dialects.relax import const, dialect
 from ....support.errors import RelaxError
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
 
 _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
 

@@ -9,14 +9,8 @@ from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
-from ....dialects.relax import const, dialect
-from ..graph_tensors import info_of
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
 from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
-
-relax = dialect.ops
 
 
 def _pool_windows(node: Node) -> Windows:

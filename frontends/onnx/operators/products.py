@@ -7,13 +7,7 @@ from typing import Any
 
 from ....bindings.patterns import defining_op
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
 
 @register_onnx("", "MatMul")

@@ -6,13 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
-relax = dialect.ops
 # Since this version the division is as precise as the scale, or as an attribute asks.
 _PRECISE_SINCE = 23
 

@@ -8,13 +8,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
 # More are no constants of a model any more.
 _MOST_NUMBERS = 1 << 26

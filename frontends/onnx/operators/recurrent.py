@@ -9,17 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....dialects.relax import const, dialect
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
 from ..control.scf_regions import as_info, scalar_of
-from ..graph_tensors import part
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, const, known, part, register_onnx, relax
 from ..shapes.sizes import as_tensor, is_known, size_of, zeros
-from ..values import Outputs, Tensor, Value, known
 from .named_activations import Activation, activations_of
-
-relax = dialect.ops
 
 _MOST_UNROLLED = 8
 

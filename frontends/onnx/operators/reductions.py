@@ -7,14 +7,8 @@ from typing import Any
 
 from ....dialects.core.infos import is_bool, is_float
 from ....dialects.core.symbols import SymExpr
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, known, register_onnx, relax
 from ..shapes.sizes import shape_tensor
-from ..values import Outputs, Tensor, Value, known
-
-relax = dialect.ops
 
 _REDUCTIONS = [
     "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",

@@ -7,17 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import equal
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..control.run_time_items import require
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
-
 
 # ---- reshape ----
 

@@ -5,14 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import dialect
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Value, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Value
-
-relax = dialect.ops
 
 
 @register_onnx("", "NonZero")

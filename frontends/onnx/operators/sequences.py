@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 from ....dialects.core.infos import TensorInfo
-from ....dialects.relax import const, dialect
 from ..control.flattening import build_any_loop
 from ..control.run_time_items import erased, inserted, item_at, place_of, require
 from ..control.run_time_sequences import (
@@ -21,9 +20,7 @@ from ..control.run_time_sequences import (
 )
 from ..control.scf_loops import Loop, Turn, build_loop
 from ..control.scf_regions import as_info, scalar_of
-from ..graph_tensors import with_first_at
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, const, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import (
     as_tensor,
     divided,
@@ -39,9 +36,7 @@ from ..shapes.sizes import (
     smaller,
     times,
 )
-from ..values import EmptyOptional, Outputs, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor, Value, known
-
-relax = dialect.ops
+from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue
 
 
 @register_onnx("", "SequenceConstruct")

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.symbols import equal
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of, part, wide_float
+from ..prelude import Tensor, Value, cast, const, info_of, part, relax, wide_float
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Tensor, Value
-
-relax = dialect.ops
 
 
 class Transform(NamedTuple):

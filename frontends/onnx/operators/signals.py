@@ -8,16 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
 from ..control.scf_branches import build_branches
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor, Value
 from .signal_fourier import Transform, along_run_time_axis, transformed
-
-relax = dialect.ops
 
 
 @register_onnx("", "DFT")

@@ -6,17 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN
 from ....support.suggest import counted
-from ..graph_tensors import along_axis
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, along_axis, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
 
 # Exporters write either for "to the end".
 _LEAST_OPEN = 2**31 - 1

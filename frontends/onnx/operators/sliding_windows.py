@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.symbols import Dim, ceildiv
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from ..graph_tensors import info_of
-from ..node import Node
+from ..prelude import Node, Tensor, Value, const, info_of, relax
 from ..shapes.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
-from ..values import Tensor, Value
 
-relax = dialect.ops
 _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 

@@ -6,13 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
 _DOMAIN = "ai.onnx.preview.training"
 

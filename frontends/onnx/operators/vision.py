@@ -8,17 +8,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from ..graph_tensors import cast, joined
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor, Value
 from .sliding_windows import kernel_of, per_dimension
-
-relax = dialect.ops
 
 
 @register_onnx("", "NonMaxSuppression")

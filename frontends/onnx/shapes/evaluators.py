@@ -16,8 +16,8 @@ from typing import Any
 from ....dialects.core.infos import is_bool, is_float, is_int
 from ....dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
 from ....dialects.relax.infer.order import at_least, exceeds
-from ..node import Node, Unsupported
-from ..values import Value, known
+from ..node import Unsupported
+from ..prelude import Node, Value, known
 from . import movement_evaluators as movement
 from .known_elements import NotKnown, by_numpy, elements, has_elements, objects, result, sizes_in_part
 from .ratios import NotExact, Ratio

@@ -10,8 +10,7 @@ from ....bindings.patterns import defining_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
 from ....dialects.core.symbols import SymExpr
-from ..node import Node
-from ..values import Value, known
+from ..prelude import Node, Value, known
 from .ratios import Ratio, RatioValue
 
 # Larger tensors are data, not shapes.

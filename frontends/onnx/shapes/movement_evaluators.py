@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..node import Node
-from ..values import Value
+from ..prelude import Node, Value
 from .known_elements import MOST_ELEMENTS, NotKnown, by_numpy, elements, objects, result
 
 

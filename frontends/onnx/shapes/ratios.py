@@ -12,10 +12,7 @@ from typing import Any
 
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import SymExpr, ceildiv
-from ....dialects.relax import const, dialect
-from ..values import Value, known
-
-relax = dialect.ops
+from ..prelude import Value, const, known, relax
 
 _MOST_DIVISOR = 4096
 

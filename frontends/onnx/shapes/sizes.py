@@ -13,14 +13,9 @@ from typing import Any
 
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import SymExpr, dim_max, dim_min
-from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN, slice_length
-from ..graph_tensors import along_axis, cast, info_of, joined
-from ..node import Node
-from ..values import Tensor, Value
+from ..prelude import Node, Tensor, Value, along_axis, cast, const, info_of, joined, relax
 from .known_elements import objects
-
-relax = dialect.ops
 
 #: An integer, an expression over symbols, or a tensor.
 Size = Any

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What many operators do with tensors of the graph: cast them, take parts, join them, put dimensions behind."""
+"""What converters are written with: relax's operators, nodes, values, and what is often done with tensors of the graph.
+
+`from ..prelude import Node, Outputs, register_onnx, relax` in place of a line for each of them in each file.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,17 @@ from collections.abc import Sequence
 
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import dialect
-from .values import Tensor
+from ...dialects.relax import const, dialect
+from .node import Node
+from .registry import register_onnx
+from .values import Outputs, Tensor, Value, known
 
+__all__ = [
+    "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "info_of", "joined", "known", "part",
+    "register_onnx", "relax", "wide_float", "with_first_at",
+]  # fmt: skip
+
+#: relax's operators by name: `relax["nn.relu"](x)`.
 relax = dialect.ops
 
 
