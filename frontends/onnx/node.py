@@ -90,6 +90,10 @@ class Node:
         """An input as a tensor of the graph."""
         return self.value(index).ssa
 
+    def tensors(self, count: int | None = None) -> list[Tensor]:
+        """The first inputs, all without a number."""
+        return [self.tensor(index) for index in range(len(self.inputs) if count is None else count)]
+
     def optional(self, index: int) -> Tensor | None:
         """An input as a tensor of the graph, or None."""
         return self.tensor(index) if self.has(index) else None

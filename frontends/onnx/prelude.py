@@ -6,22 +6,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax import const, dialect
 from .node import Node
-from .registry import register_onnx
+from .registry import Convert, register_onnx
 from .values import Outputs, Tensor, Value, known
 
 __all__ = [
-    "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "info_of", "joined", "known", "part",
-    "register_onnx", "relax", "wide_float", "with_first_at",
+    "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "info_of", "joined", "known", "like",
+    "part",     "register_onnx", "register_rows", "relax", "wide_float", "with_first_at",
 ]  # fmt: skip
 
 #: relax's operators by name: `relax["nn.relu"](x)`.
 relax = dialect.ops
+
+
+def register_rows(domain: str, rows: Mapping[str, Convert]) -> None:
+    """Teaches the operators of a domain that take a line each: names with what converts them."""
+    for name, convert in rows.items():
+        register_onnx(domain, name)(convert)
 
 
 def info_of(tensor: Tensor) -> TensorInfo:
@@ -29,6 +35,11 @@ def info_of(tensor: Tensor) -> TensorInfo:
     info = decode(tensor.type)
     assert isinstance(info, TensorInfo)
     return info
+
+
+def like(tensor: Tensor, number: float) -> Tensor:
+    """A number in the element type of a tensor."""
+    return const(number, info_of(tensor).dtype)
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:

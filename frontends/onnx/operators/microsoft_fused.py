@@ -7,10 +7,9 @@ from typing import Any
 
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, relax
 from ..shapes.sizes import size_of, zeros
-from .activations import scaled_silu
+from .activations import activated, scaled_silu
 from .as_onnx import as_onnx, channels_first, channels_last
 from .attention import positions
-from .named_activations import activated
 from .norms import layer_norm, normalized_by_squares, normalized_layers, rms_norm, wanted
 
 _DOMAIN = "com.microsoft"

@@ -13,7 +13,7 @@ from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
 from ..control.scf_regions import as_info, scalar_of
 from ..prelude import Node, Outputs, Tensor, Value, const, known, part, register_onnx, relax
 from ..shapes.sizes import as_tensor, is_known, size_of, zeros
-from .named_activations import Activation, activations_of
+from .activations import Activation, activations_of
 
 _MOST_UNROLLED = 8
 
