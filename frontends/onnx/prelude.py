@@ -16,8 +16,8 @@ from .registry import Convert, register_onnx
 from .values import Outputs, Tensor, Value, known
 
 __all__ = [
-    "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "info_of", "joined", "known", "like",
-    "part",     "register_onnx", "register_rows", "relax", "wide_float", "with_first_at",
+    "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "from_front", "info_of", "joined", "known",
+    "like", "part",     "register_onnx", "register_rows", "relax", "wide_float", "with_first_at",
 ]  # fmt: skip
 
 #: relax's operators by name: `relax["nn.relu"](x)`.
@@ -50,6 +50,11 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
 def wide_float(dtype: str) -> str:
     """What numbers of a type are computed in where their own rounds too much, or is no float."""
     return "f64" if dtype == "f64" else "f32"
+
+
+def from_front(places: Tensor, length: Tensor) -> Tensor:
+    """Positions counted from the front, of which negative ones count from behind."""
+    return relax["where"](relax["less"](places, like(places, 0)), relax["add"](places, length), places)
 
 
 def part(tensor: Tensor, axis: int, begin: int, end: int, drop: bool = False) -> Tensor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Steps of optimizers (ai.onnx.preview.training): new values of tensors from their gradients and histories."""
+"""Losses, and steps of optimizers (ai.onnx.preview.training): new tensors from their gradients and histories."""
 
 from __future__ import annotations
 
@@ -9,6 +9,29 @@ from typing import Any
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
 _DOMAIN = "ai.onnx.preview.training"
+
+
+# ---- losses ----
+
+
+@register_onnx("", "SoftmaxCrossEntropyLoss")
+def softmax_cross_entropy_loss(node: Node) -> Outputs:
+    """The loss, and the logarithms of the probabilities."""
+    log_probabilities = relax["nn.log_softmax"](node.tensor(0), axis=1)
+    return [_nll_loss(node, log_probabilities), log_probabilities][: node.output_count]
+
+
+def _nll_loss(node: Node, log_probabilities: Tensor) -> Tensor:
+    reduction = node.choice("reduction", "mean", ("none", "sum", "mean"))
+    operands = [log_probabilities, node.tensor(1), *([node.tensor(2)] if node.has(2) else [])]
+    # Relax's default for the target that is left out is no class either.
+    return relax["nn.nll_loss"](*operands, reduction=reduction, ignore_index=node.int("ignore_index", -100))
+
+
+register_onnx("", "NegativeLogLikelihoodLoss")(lambda node: _nll_loss(node, node.tensor(0)))
+
+
+# ---- steps ----
 
 
 class _Step:

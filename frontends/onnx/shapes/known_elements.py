@@ -8,8 +8,9 @@ from typing import Any
 
 from ....bindings.patterns import defining_op
 from ....dialects.core.codec import decode
-from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
+from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int
 from ....dialects.core.symbols import SymExpr
+from ....emit.reduction import highest, lowest
 from ..prelude import Node, Value, known
 from .ratios import Ratio, RatioValue
 
@@ -86,16 +87,10 @@ def result(found: Any, dtype: str) -> Value:
         return known(found, dtype)
     if not is_int(dtype) or bit_width(dtype) not in (8, 16, 32, 64):
         raise NotKnown
-    low, high = _limits(dtype)
     plain = [int(each) for each in found.ravel() if not isinstance(each, SymExpr)]
-    if any(not low <= each <= high for each in plain):
+    if any(not lowest(dtype) <= each <= highest(dtype) for each in plain):
         raise NotKnown  # it would wrap around
     return known(found, dtype)
-
-
-def _limits(dtype: str) -> tuple[int, int]:
-    bits = bit_width(dtype)
-    return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def _floats(ratios: Any, dtype: str) -> Value:
