@@ -8,7 +8,7 @@ import re
 import textwrap
 import traceback
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
@@ -39,6 +39,12 @@ class Problem(NamedTuple):
 def shown(name: str) -> str:
     """A name as it may stand in a line: what cannot be printed, an end of line above all, by its escapes."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+
+
+def shown_node(proto: Any) -> str:
+    """A node by its name, or its first output's, and its operator."""
+    name = proto.name or next((each for each in proto.output if each), "")
+    return f"'{shown(name)}' ({shown(proto.op_type)})"
 
 
 _HEAD = ["operator", "opset", "nodes", "first node", "attribute", "reason"]

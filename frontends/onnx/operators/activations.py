@@ -53,14 +53,6 @@ def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
     return relax["clip"](_scaled(x, alpha, beta), 0.0, 1.0)
 
 
-def _elu(x: Tensor, alpha: float, *_: Any) -> Tensor:
-    return relax["where"](_is_positive(x), x, _exp_minus_one(x, alpha))
-
-
-def _thresholded(x: Tensor, alpha: float, *_: Any) -> Tensor:
-    return relax["where"](relax["greater"](x, like(x, alpha)), x, like(x, 0))
-
-
 def _softplus(x: Tensor, *_: Any) -> Tensor:
     return relax["nn.softplus"](x, threshold=_SOFTPLUS_THRESHOLD)
 
@@ -73,10 +65,12 @@ _KINDS: dict[str, Activation] = {
     "softplus": Activation(_softplus),
     "affine": Activation(_scaled, 1.0, 0.0),
     "leakyrelu": Activation(lambda x, alpha, _: relax["nn.leakyrelu"](x, alpha=alpha), 0.01),
-    "thresholdedrelu": Activation(_thresholded, 1.0),
+    "thresholdedrelu": Activation(
+        lambda x, alpha, _: relax["where"](relax["greater"](x, like(x, alpha)), x, like(x, 0)), 1.0
+    ),
     "scaledtanh": Activation(_scaled_tanh, 1.0, 1.0),
     "hardsigmoid": Activation(_hard_sigmoid, 0.2, 0.5),
-    "elu": Activation(_elu, 1.0),
+    "elu": Activation(lambda x, alpha, _: relax["where"](_is_positive(x), x, _exp_minus_one(x, alpha)), 1.0),
 }
 
 

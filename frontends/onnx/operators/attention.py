@@ -157,14 +157,10 @@ def attention(node: Node) -> Outputs:
     visible = _visible(node, query, key)
     made = attend(query, key, value, scale, visible, node.float("softcap", 0.0), precision)
     result = join_heads(made.result) if rank == 3 else made.result
-    return [result, key, value, _inner(node, made)][: node.output_count]
-
-
-def _inner(node: Node, made: Attended) -> Any:
     mode = node.int("qk_matmul_output_mode", 0)
     if mode not in range(4):
         raise node.fail("must be 0, 1, 2 or 3", "qk_matmul_output_mode")
-    return (made.products, made.capped, made.masked, made.probabilities)[mode]
+    return [result, key, value, made[1 + mode]][: node.output_count]
 
 
 def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:

@@ -40,14 +40,8 @@ def qlinear_conv(node: Node) -> Outputs:
 
 def _shifted_weight(node: Node, index: int, zero_point: int) -> Any:
     """The weight less its zero point, or less that of each output channel."""
-    if not node.has(zero_point) or node.rank(zero_point) == 0:
-        return shifted(node, index, zero_point)
-    known = node.constant(zero_point)
-    if known is not None and not known.any():
-        return node.tensor(index)
-    offset = relax["astype"](node.tensor(zero_point), dtype="i32")
-    offset = relax["expand_dims"](offset, axis=list(range(1, node.rank(index))))
-    return relax["subtract"](relax["astype"](node.tensor(index), dtype="i32"), offset)
+    several = node.has(zero_point) and node.rank(zero_point) > 0
+    return shifted(node, index, zero_point, node.rank(index) - 1 if several else 0)
 
 
 def _convolved(

@@ -129,17 +129,13 @@ def _skipped(node: Node, index: int) -> Any:
 def embed_layer_norm(node: Node) -> Outputs:
     """The sum of a word's, a place's and a segment's embedding, normalized; and how many words the mask shows."""
     words = node.tensor(0)
-    total = relax["add"](relax["take"](node.tensor(2), words, axis=0), _embedded_places(node))
+    places = node.tensor(8) if node.has(8) else positions(node, words, 1)
+    total = relax["add"](relax["take"](node.tensor(2), words, axis=0), relax["take"](node.tensor(3), places, axis=0))
     if node.has(1) and node.has(4):
         total = relax["add"](total, relax["take"](node.tensor(4), node.tensor(1), axis=0))
     result = normalized_layers(node, total, 5, 6, -1, node.float("epsilon", 1e-12))[0]
     counts = _shown_words(node) if wanted(node, 1) else None
     return [result, counts, total][: node.output_count]
-
-
-def _embedded_places(node: Node) -> Tensor:
-    places = node.tensor(8) if node.has(8) else positions(node, node.tensor(0), 1)
-    return relax["take"](node.tensor(3), places, axis=0)
 
 
 def _shown_words(node: Node) -> Any:

@@ -138,4 +138,4 @@ def _integer_product(
 def _without_zero_points(node: Node, index: int, zero_point: int, in_rows: bool) -> Any:
     """As `shifted`; in a matrix that is to be transposed the zero points are those of rows."""
     several = node.has(zero_point) and node.rank(zero_point) == 1 and node.value(zero_point).shape != (1,)
-    return shifted(node, index, zero_point, is_column=several and in_rows)
+    return shifted(node, index, zero_point, behind=int(several and in_rows))

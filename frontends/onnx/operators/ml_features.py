@@ -127,7 +127,7 @@ def label_encoder(node: Node) -> Outputs:
     """Each key's value, found by its place among the sorted keys; else the default."""
     import numpy
 
-    keys, values, default = _keys(node), _values(node), None
+    keys, values = _keys(node), _listed(node, "values")
     if len(keys) != len(values) or not len(keys):
         raise node.fail(f"there are {len(keys)} keys for {counted(len(values), 'value')}")
     default = _default(node, values.dtype)
@@ -154,10 +154,6 @@ def _keys(node: Node) -> Any:
     if node.value(0).dtype != expected:
         raise node.fail(f"the keys are {expected}, but the input is {node.value(0).dtype}")
     return keys
-
-
-def _values(node: Node) -> Any:
-    return _listed(node, "values")
 
 
 def _listed(node: Node, kind: str) -> Any:

@@ -25,11 +25,9 @@ _LETTERS = "abcdefgh"
 def _matrix_before_transposition(value: Any) -> Any:
     """What is transposed, where that is how a matrix was made; None where it was not."""
     owner = defining_op(value, "relax.permute_dims")
-    return owner.operands[0] if owner is not None and value.type.rank == 2 and _is_turned(owner) else None
-
-
-def _is_turned(op: Any) -> bool:
-    return op.axes is None or [axis % 2 for axis in op.axes] == [1, 0]
+    if owner is None or value.type.rank != 2 or not (owner.axes is None or [axis % 2 for axis in owner.axes] == [1, 0]):
+        return None
+    return owner.operands[0]
 
 
 @register_onnx("", "Gemm")
@@ -89,13 +87,16 @@ def _is_rows(node: Node, index: int, side: int) -> bool:
     return side == 0 and node.rank(index) == 1 and node.value(index).shape != (1,)
 
 
-def _beside_matrix(node: Node, index: int, side: int) -> Any:
-    """Whether an optional zero point holds for rows, so that it needs a dimension for columns."""
-    return node.has(index) and _is_rows(node, index, side)
+def _beside_matrix(node: Node, index: int, side: int) -> int:
+    """How many dimensions stand behind that of an optional zero point: columns where it holds for rows."""
+    return int(node.has(index) and _is_rows(node, index, side))
 
 
-def shifted(node: Node, index: int, zero_point: int, is_column: bool = False) -> Any:
-    """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0."""
+def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Any:
+    """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0.
+
+    Several zero points are for a dimension with so many behind it.
+    """
     data = node.tensor(index)
     if not node.has(zero_point):
         return data
@@ -103,8 +104,8 @@ def shifted(node: Node, index: int, zero_point: int, is_column: bool = False) ->
     if known is not None and not known.any():
         return data
     offset = relax["astype"](node.tensor(zero_point), dtype="i32")
-    if is_column:
-        offset = relax["expand_dims"](offset, axis=[1])
+    if behind:
+        offset = relax["expand_dims"](offset, axis=list(range(1, 1 + behind)))
     return relax["subtract"](relax["astype"](data, dtype="i32"), offset)
 
 

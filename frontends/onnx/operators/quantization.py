@@ -14,7 +14,7 @@ _PRECISE_SINCE = 23
 
 @register_onnx("", "QuantizeLinear")
 def quantize(node: Node) -> Outputs:
-    target = _quantized_dtype(node)
+    target = node.value(2).dtype if node.has(2) else _attribute_dtype(node, "output_dtype") or "ui8"
     data, scale = node.tensor(0), node.tensor(1)
     zero_point = node.tensor(2) if node.has(2) else const(0, target)
     keeps_infinities = target.startswith("f8") and not node.int("saturate", 1)
@@ -31,12 +31,6 @@ def quantize(node: Node) -> Outputs:
         return relax["astype"](total, dtype=target)
     # What is left is to round and to limit.
     return relax["quantize"](total, const(1.0, "f32"), const(0, target), axis=0, out_dtype=target)
-
-
-def _quantized_dtype(node: Node) -> str:
-    if node.has(2):
-        return node.value(2).dtype
-    return _attribute_dtype(node, "output_dtype") or "ui8"
 
 
 def _attribute_dtype(node: Node, name: str) -> str | None:

@@ -196,7 +196,8 @@ class RunTimeAxes:
         wide = "f32" if dtype in ("f16", "bf16") else "ui8" if is_bool(dtype) else dtype
         name = {"sum": "max", "prod": "min"}.get(name, name) if is_bool(dtype) else name
         flat = relax["flatten"](cast(x, wide))
-        start = relax["full"](relax["tensor_to_shape"](self._count), _start(name, wide))
+        neutral = {"sum": 0, "prod": 1, "max": lowest(wide), "min": highest(wide)}[name]
+        start = relax["full"](relax["tensor_to_shape"](self._count), const(neutral, wide))
         folded = relax["scatter_elements"](start, self._places, flat, axis=0, reduction=_SCATTER[name])
         return cast(folded, dtype)
 
@@ -206,8 +207,3 @@ class RunTimeAxes:
             return relax["divide"](self._folded("sum", x), relax["astype"](count, dtype=dtype))
         total = self._folded("sum", relax["astype"](x, dtype="f32"))
         return relax["astype"](relax["divide"](total, relax["astype"](count, dtype="f32")), dtype=dtype)
-
-
-def _start(name: str, dtype: str) -> Tensor:
-    """What changes no other number."""
-    return const({"sum": 0, "prod": 1, "max": lowest(dtype), "min": highest(dtype)}[name], dtype)

@@ -115,7 +115,10 @@ def deform_conv(node: Node) -> Outputs:
     """Samples the data at each tap's moved position; then it is a product of matrices."""
     shape, weight = node.value(0).shape, node.value(1).shape
     offsets = node.value(2).shape
-    if any(each is None or len(each) != 4 or not _all_known(each[1:]) for each in (shape, weight, offsets)):
+    if any(
+        each is None or len(each) != 4 or not all(isinstance(size, int) for size in each[1:])
+        for each in (shape, weight, offsets)
+    ):
         raise node.fail("there are such convolutions of images, whose sizes are known before the model runs")
     assert shape is not None and weight is not None and offsets is not None
     if not is_float(node.value(0).dtype):
@@ -133,10 +136,6 @@ def deform_conv(node: Node) -> Outputs:
     if not node.has(3):
         return result
     return relax["add"](result, relax["expand_dims"](cast(node.tensor(3), dtype), axis=[1, 2]))
-
-
-def _all_known(sizes: Sequence[Any]) -> bool:
-    return all(isinstance(size, int) for size in sizes)
 
 
 def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Any:

@@ -56,12 +56,7 @@ def _shape(node: Node) -> Value:
     if shape is None or None in shape:
         raise NotKnown
     rank = len(shape)
-    start, end = (_clamped(node.int(name, default), rank) for name, default in (("start", 0), ("end", rank)))
-    return known(objects(shape[start:end]))
-
-
-def _clamped(place: int, rank: int) -> int:
-    return min(max(place + rank if place < 0 else place, 0), rank)
+    return known(objects(shape[slice(node.int("start", 0), node.int("end", rank))]))
 
 
 def _size(node: Node) -> Value:
@@ -174,10 +169,6 @@ def _greater(left: Any, right: Any) -> bool:
     return _decided(True if exceeds(left, right) else False if at_least(right, left) else None)
 
 
-def _greater_or_equal(left: Any, right: Any) -> bool:
-    return not _greater(right, left)
-
-
 def _decided(answer: bool | None) -> bool:
     if answer is None:
         raise NotKnown
@@ -188,19 +179,7 @@ def _truth(function: Callable[[Any, Any], Any]) -> _Evaluator:
     return lambda node: result(_applied(function, *_operands(node)), "i1")
 
 
-def _not(node: Node) -> Value:
-    return result(_applied(operator.not_, elements(node, 0)), "i1")
-
-
 # ---- conversions ----
-
-
-def _cast(node: Node) -> Value:
-    return _converted(node, node.dtype("to"))
-
-
-def _cast_like(node: Node) -> Value:
-    return _converted(node, node.value(1).dtype)
 
 
 def _converted(node: Node, dtype: str) -> Value:
@@ -249,10 +228,6 @@ def _reduced(function: Callable[[Sequence[Any]], Any]) -> _Evaluator:
     return evaluate
 
 
-def _same(node: Node) -> Value:
-    return node.value(0)
-
-
 # Of a shape that is known in part they may take that part.
 _PICKS = frozenset(("Gather", "Slice"))
 # How many inputs have to be known where it is not all of them: of the others the types are looked at.
@@ -283,10 +258,10 @@ _EVALUATORS: dict[str, _Evaluator] = {
     "And": _truth(lambda left, right: left and right),
     "Equal": _truth(_equal),
     "Greater": _truth(_greater),
-    "GreaterOrEqual": _truth(_greater_or_equal),
+    "GreaterOrEqual": _truth(lambda left, right: not _greater(right, left)),
     "Less": _truth(lambda left, right: _greater(right, left)),
-    "LessOrEqual": _truth(lambda left, right: _greater_or_equal(right, left)),
-    "Not": _not,
+    "LessOrEqual": _truth(lambda left, right: not _greater(left, right)),
+    "Not": lambda node: result(_applied(operator.not_, elements(node, 0)), "i1"),
     "Or": _truth(lambda left, right: left or right),
     "Where": movement.where,
     # movement
@@ -307,7 +282,7 @@ _EVALUATORS: dict[str, _Evaluator] = {
     "Transpose": movement.transpose,
     "Unsqueeze": movement.unsqueeze,
     # types
-    "Cast": _cast,
-    "CastLike": _cast_like,
-    "Identity": _same,
+    "Cast": lambda node: _converted(node, node.dtype("to")),
+    "CastLike": lambda node: _converted(node, node.value(1).dtype),
+    "Identity": lambda node: node.value(0),
 }
