@@ -20,11 +20,10 @@ from ..control.run_time_sequences import (
 from ..control.scf_branches import build_branches
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
-from ..dtypes import dtype_of
 from ..importer import add_graph
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import element, shape_tensor
-from ..tensors import array_of
+from ..tensors import array_of, dtype_of
 from ..values import RunTimeSequence, SequenceValue
 
 # Loops whose turns have more nodes than this in all are not unrolled.

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes.sizes import reshaped, size_of
 
 _DOMAIN = "com.microsoft"
@@ -46,7 +46,7 @@ def _unpacked(packed: Tensor, bits: int) -> Any:
     """Bytes as codes, in bytes of their own; the last dimension becomes longer."""
     if bits == 8:
         return packed
-    shape = info_of(packed).shape or ()
+    shape = Value(ssa=packed).shape or ()
     return relax["reshape"](_codes(packed, bits, len(shape)), (*shape[:-1], shape[-1] * 8 // bits))
 
 

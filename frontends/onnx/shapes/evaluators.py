@@ -19,8 +19,7 @@ from ....dialects.relax.infer.order import at_least, exceeds
 from ..node import Unsupported
 from ..prelude import Node, Value, known
 from . import movement_evaluators as movement
-from .known_elements import NotKnown, by_numpy, elements, has_elements, objects, result, sizes_in_part
-from .ratios import NotExact, Ratio
+from .known_elements import NotExact, NotKnown, Ratio, by_numpy, elements, has_elements, objects, result, sizes_in_part
 
 _Evaluator = Callable[[Node], "Value | list[Value]"]
 
