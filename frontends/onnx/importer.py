@@ -16,7 +16,7 @@ from .model import DEFAULT_DOMAINS, Model, versions_of
 from .node import Node, Unsupported
 from .notes import noting
 from .order import in_order
-from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, problem_of, shown, unknown
+from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, problem_of, shown, shown_node, unknown
 from .registry import find_converter
 from .shapes.evaluators import evaluate_known
 from .tensors import array_of, is_absurd
@@ -230,8 +230,7 @@ def _errors_of(proto: Any, where: str = "") -> Iterator[None]:
     try:
         yield
     except RelaxError as error:
-        name = proto.name or next((each for each in proto.output if each), "")
-        raise RelaxError(f"node '{shown(name)}' ({shown(proto.op_type)}){where}: {error.message}") from None
+        raise RelaxError(f"node {shown_node(proto)}{where}: {error.message}") from None
 
 
 def _check_sizes(outputs: Sequence[Any]) -> None:

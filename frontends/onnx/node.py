@@ -16,8 +16,7 @@ from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .dtypes import dtype_of
-from .tensors import TensorData, array_of
+from .tensors import TensorData, array_of, dtype_of
 from .values import Held, RunTimeSequence, SequenceValue, Tensor, Value
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
@@ -89,6 +88,10 @@ class Node:
     def tensor(self, index: int) -> Tensor:
         """An input as a tensor of the graph."""
         return self.value(index).ssa
+
+    def tensors(self, count: int | None = None) -> list[Tensor]:
+        """The first inputs, all without a number."""
+        return [self.tensor(index) for index in range(len(self.inputs) if count is None else count)]
 
     def optional(self, index: int) -> Tensor | None:
         """An input as a tensor of the graph, or None."""

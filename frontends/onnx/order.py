@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from ...support.errors import RelaxError
-from .problems import shown
+from .problems import shown_node
 
 _MOST_SHOWN = 8
 
@@ -74,14 +74,9 @@ def _names_from_around(graph: Any, differentiated: bool) -> Iterator[str]:
 
 def _circle(nodes: Sequence[Any], places: Sequence[int]) -> str:
     first, *others = places
-    named = [_named(nodes[place]) for place in (first, *reversed(others))]
+    named = [shown_node(nodes[place]) for place in (first, *reversed(others))]
     if len(named) == 1:
         return f"the graph has a cycle: node {named[0]} needs what it makes itself"
     if len(named) > _MOST_SHOWN:
         named[_MOST_SHOWN - 1 : -1] = [f"{len(named) - _MOST_SHOWN} more"]
     return f"the graph has a cycle, of nodes of which each needs what the one before it makes: {', '.join(named)}"
-
-
-def _named(proto: Any) -> str:
-    name = proto.name or next((each for each in proto.output if each), "")
-    return f"'{shown(name)}' ({shown(proto.op_type)})"

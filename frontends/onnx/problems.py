@@ -8,9 +8,10 @@ import re
 import textwrap
 import traceback
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...support.errors import RelaxError
+from ...support.registry import table
 from ...support.suggest import suggest
 from .node import Node, Unsupported
 from .registry import known_names
@@ -41,14 +42,13 @@ def shown(name: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
 
 
+def shown_node(proto: Any) -> str:
+    """A node by its name, or its first output's, and its operator."""
+    name = proto.name or next((each for each in proto.output if each), "")
+    return f"'{shown(name)}' ({shown(proto.op_type)})"
+
+
 _HEAD = ["operator", "opset", "nodes", "first node", "attribute", "reason"]
-
-
-def _lines(rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True)), row[5]]) for row in rows
-    ]
 
 
 def _paragraph(row: list[str], width: int) -> str:
@@ -81,7 +81,7 @@ class Problems:
         for (operator, version, attribute, reason), nodes in sorted(groups.items(), key=lambda item: -len(item[1])):
             cells = (operator, str(version), str(len(nodes)), nodes[0], attribute or "-", reason)
             rows.append([shown(cell) for cell in cells])
-        lines = _lines([_HEAD, *rows])
+        lines = table(_HEAD, *rows).splitlines()
         if width is None or max(map(len, lines)) <= width:
             return "\n".join(lines)
         return "\n".join(_paragraph(row, width) for row in rows)

@@ -44,7 +44,7 @@ class Value:
                 raise RelaxError("a sequence or an optional stands where a tensor is expected")
             return info
         held = self.array if self.array is not None else self._elements
-        dtype = _dtype_name(held.dtype) if self.array is not None else self._dtype
+        dtype = tensor((), held.dtype.name).dtype if self.array is not None else self._dtype
         return TensorInfo(tuple(held.shape), dtype)
 
     @property
@@ -89,7 +89,7 @@ class Value:
 
     def _sizes_as_tensor(self) -> Tensor:
         """Sizes that only the run tells, as a tensor of 64-bit integers, or of the type that it was cast to."""
-        flat = [_as_size(size) for size in self._elements.ravel()]
+        flat = [size if isinstance(size, SymExpr) else int(size) for size in self._elements.ravel()]
         # A shape's literal sizes are not negative.
         literal = [size if isinstance(size, SymExpr) or size >= 0 else 0 for size in flat]
         made = relax["shape_to_tensor"](tuple(literal))
@@ -200,11 +200,3 @@ def known(elements: Any, dtype: str = "i64") -> Value:
 def _numpy_name(dtype: str) -> str:
     """Of an integer's type, as numpy calls it."""
     return "bool" if is_bool(dtype) else f"{'u' if is_unsigned(dtype) else ''}int{bit_width(dtype)}"
-
-
-def _as_size(size: Any) -> Any:
-    return size if isinstance(size, SymExpr) else int(size)
-
-
-def _dtype_name(dtype: Any) -> str:
-    return tensor((), dtype.name).dtype

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....dialects.relax import dialect
 from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
-from ..node import Node
-from ..values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue, Value, known
+from ..prelude import Node, Value, known, relax
+from ..values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue
 from .run_time_sequences import as_run_time
 from .scf_loops import Loop, Turn, build_loop
-
-relax = dialect.ops
 
 #: The kind of a tensor that is one of several; no caller of a function can get one.
 ONE_OF = "one of"

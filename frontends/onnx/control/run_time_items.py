@@ -6,14 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..values import Tensor, Value
+from ..prelude import Node, Tensor, Value, cast, const, relax
 from .scf_branches import build_branches
 from .scf_regions import common_info, info_of
-
-relax = dialect.ops
 
 
 def pick(node: Node, condition: Any, one: Value, other: Value) -> Value:

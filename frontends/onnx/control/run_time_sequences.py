@@ -7,15 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.infos import TensorInfo
-from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN
-from ..graph_tensors import joined, part
-from ..node import Node
+from ..prelude import Node, Tensor, Value, const, joined, part, relax
 from ..shapes.sizes import Size, element, plus, shape_tensor, sliced
-from ..values import RunTimeSequence, SequenceValue, Tensor, Value
+from ..values import RunTimeSequence, SequenceValue
 from .scf_regions import as_info
-
-relax = dialect.ops
 
 
 def as_run_time(sequence: SequenceValue | RunTimeSequence, items: int, rank: int, dtype: str) -> RunTimeSequence:

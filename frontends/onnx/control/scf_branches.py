@@ -11,13 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....bindings.mlir import ir
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..values import OneOf, Value, known
+from ..prelude import Node, Value, const, known, relax
+from ..values import OneOf
 from .flattening import all_tensors, common_form, form_of, of_all
 from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
-
-relax = dialect.ops
 
 #: `make(operation)`: what a branch gives, built in a region of the operation.
 Make = Callable[[Any], Sequence[Any]]

@@ -12,13 +12,9 @@ from typing import Any, NamedTuple
 
 from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
-from ....dialects.relax import const, dialect
 from ....emit.numbers import number
-from ..node import Node
-from ..values import Value
-from .scf_regions import as_info, common_info, info_of, integer, scalar_of, tensor_of, truth, type_of
-
-relax = dialect.ops
+from ..prelude import Node, Value, const, known, relax
+from .scf_regions import as_info, common_info, info_of, integer, known_truth, scalar_of, tensor_of, truth, type_of
 
 #: Fewer turns than these copy what they gather in less time than it takes to do so in blocks.
 _FEW, _BLOCK = 100, 32
@@ -35,7 +31,7 @@ class Turn(NamedTuple):
     goes_on: Value | None = None
 
 
-#: `step(operation, index, states)`: builds a turn in a region of the operation.
+#: `step(operation, index, states)`: builds a turn in a region of the operation, or without one where it stands.
 Step = Callable[[Any, Value, list[Any]], Turn]
 
 
@@ -77,6 +73,23 @@ def build_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Value], list[Val
             return attempt.finish(rows or [])
         attempt.operation.erase()
         carried, rows = joined, gathered
+
+
+def unrolled(loop: Loop, count: int, states: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]] | None:
+    """The states after so many turns without an operation around, and the rows of each output.
+
+    None where only the run tells whether there is another turn.
+    """
+    turns = []
+    for index in range(count):
+        states, rows, goes_on = loop.step(None, known(index), list(states))
+        turns.append(rows)
+        decided = goes_on is None or known_truth(goes_on)
+        if decided is None:
+            return None
+        if not decided:
+            break
+    return states, [list(rows) for rows in zip(*turns, strict=True)]
 
 
 def is_few(turns: Any) -> bool:

@@ -9,12 +9,9 @@ from ....bindings.mlir import ir
 from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import equal
-from ....dialects.relax import dialect
 from ....emit.numbers import constant
-from ..node import Node
-from ..values import OneOf, Tensor, Value
-
-relax = dialect.ops
+from ..prelude import Node, Tensor, Value, relax
+from ..values import OneOf
 
 
 def info_of(node: Node, held: Any) -> TensorInfo:

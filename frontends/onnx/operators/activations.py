@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activation functions, softmax and its kin, dropout."""
+"""Activation functions, those that other operators name in attributes too, softmax and its kin, dropout."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor, Value
-from .random_numbers import random_state
-
-relax = dialect.ops
+from .creation import random_state
 
 # What relax.nn.selu multiplies exp(x) - 1 by.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -22,29 +18,107 @@ _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 _SOFTPLUS_THRESHOLD = 40.0
 
 
-def like(node: Node, number: float) -> Tensor:
-    """A number in the element type of the first input."""
-    return const(number, node.value(0).dtype)
+def _is_positive(x: Tensor) -> Tensor:
+    return relax["greater"](x, like(x, 0))
 
 
-def _is_positive(node: Node) -> Tensor:
-    return relax["greater"](node.tensor(0), like(node, 0))
-
-
-def _exp_minus_one(node: Node, x: Tensor, factor: float) -> Tensor:
+def _exp_minus_one(x: Tensor, factor: float) -> Tensor:
     """factor * (exp(x) - 1) for x <= 0: selu keeps the digits that the subtraction loses near 0."""
-    return relax["multiply"](relax["nn.selu"](x), like(node, factor / (_SELU_SCALE * _SELU_ALPHA)))
+    return relax["multiply"](relax["nn.selu"](x), like(x, factor / (_SELU_SCALE * _SELU_ALPHA)))
+
+
+# ---- of one element, which recurrent and fused operators name too ----
+
+
+class Activation(NamedTuple):
+    """A function of a tensor and two numbers, with the numbers that it uses (by default, in the table)."""
+
+    build: Callable[[Tensor, Any, Any], Tensor]
+    alpha: float | None = None
+    beta: float | None = None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.build(x, self.alpha, self.beta)
+
+
+def _scaled(x: Tensor, alpha: float, beta: float) -> Tensor:
+    return relax["add"](relax["multiply"](x, like(x, alpha)), like(x, beta))
+
+
+def _scaled_tanh(x: Tensor, alpha: float, beta: float) -> Tensor:
+    return relax["multiply"](relax["tanh"](relax["multiply"](x, like(x, beta))), like(x, alpha))
+
+
+def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
+    return relax["clip"](_scaled(x, alpha, beta), 0.0, 1.0)
+
+
+def _softplus(x: Tensor, *_: Any) -> Tensor:
+    return relax["nn.softplus"](x, threshold=_SOFTPLUS_THRESHOLD)
+
+
+_KINDS: dict[str, Activation] = {
+    "relu": Activation(lambda x, *_: relax["nn.relu"](x)),
+    "tanh": Activation(lambda x, *_: relax["tanh"](x)),
+    "sigmoid": Activation(lambda x, *_: relax["sigmoid"](x)),
+    "softsign": Activation(lambda x, *_: relax["divide"](x, relax["add"](relax["abs"](x), like(x, 1)))),
+    "softplus": Activation(_softplus),
+    "affine": Activation(_scaled, 1.0, 0.0),
+    "leakyrelu": Activation(lambda x, alpha, _: relax["nn.leakyrelu"](x, alpha=alpha), 0.01),
+    "thresholdedrelu": Activation(
+        lambda x, alpha, _: relax["where"](relax["greater"](x, like(x, alpha)), x, like(x, 0)), 1.0
+    ),
+    "scaledtanh": Activation(_scaled_tanh, 1.0, 1.0),
+    "hardsigmoid": Activation(_hard_sigmoid, 0.2, 0.5),
+    "elu": Activation(lambda x, alpha, _: relax["where"](_is_positive(x), x, _exp_minus_one(x, alpha)), 1.0),
+}
+
+
+@register_onnx("", ["Elu", "HardSigmoid", "LeakyRelu", "Relu", "Softplus", "Softsign", "ThresholdedRelu"])
+def named(node: Node) -> Outputs:
+    build, alpha, beta = _KINDS[node.op.lower()]
+    return build(node.tensor(0), node.float("alpha", alpha), node.float("beta", beta))
+
+
+def activations_of(node: Node, defaults: Sequence[str], directions: int) -> list[Activation]:
+    """The functions of all directions, one after the other."""
+    names = node.strings("activations", None) or [*defaults] * directions
+    if len(names) != len(defaults) * directions:
+        raise node.fail(f"must name {len(defaults) * directions} functions, got {len(names)}", "activations")
+    alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
+    functions = []
+    for index, name in enumerate(names):
+        kind = _KINDS.get(name.lower())
+        if kind is None:
+            raise node.fail(f"'{name}' is no activation function (they are {', '.join(sorted(_KINDS))})", "activations")
+        alpha = _argument(kind.alpha, alphas, index, len(names))
+        beta = _argument(kind.beta, betas, index, len(names))
+        functions.append(Activation(kind.build, alpha, beta))
+    return functions
+
+
+def activated(node: Node, tensor: Tensor, parameters: Sequence[float]) -> Tensor:
+    """A result after the activation that com.microsoft's attribute names, with its parameters in their order."""
+    name = node.string("activation", "")
+    if not name:
+        return tensor
+    if name == "Clip" and len(parameters) == 2:
+        return relax["clip"](tensor, *parameters)
+    if name not in ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid"):
+        raise node.fail(f"the activation '{name}' with {len(parameters)} parameters is not known", "activation")
+    kind = _KINDS[name.lower()]
+    alpha = parameters[0] if parameters else kind.alpha
+    return kind.build(tensor, alpha, parameters[1] if len(parameters) > 1 else kind.beta)
+
+
+def _argument(default: float | None, given: list[float], index: int, count: int) -> float | None:
+    """A function's number: the one at its place where every function has one, else the next for those that use it."""
+    if len(given) == count:
+        return given[index]
+    return default if default is None or not given else given.pop(0)
 
 
 # ---- of one element ----
-@register_onnx("", "Relu")
-def relu(node: Node) -> Outputs:
-    return relax["nn.relu"](node.tensor(0))
-
-
-@register_onnx("", "LeakyRelu")
-def leaky_relu(node: Node) -> Outputs:
-    return relax["nn.leakyrelu"](node.tensor(0), alpha=node.float("alpha", 0.01))
 
 
 @register_onnx("", "PRelu")
@@ -52,20 +126,14 @@ def prelu_of_channels(node: Node) -> Outputs:
     """At first slopes were one number, or one for each channel."""
     if node.rank(0) < 2 or node.rank(1) != 1:
         return prelu(node)
-    return relax["nn.prelu"](node.tensor(0), node.tensor(1), axis=1)
+    return relax["nn.prelu"](*node.tensors(2), axis=1)
 
 
 @register_onnx("", "PRelu", since=7)
 def prelu(node: Node) -> Outputs:
     """Slopes are broadcast as operands are."""
-    x = node.tensor(0)
-    return relax["where"](_is_positive(node), x, relax["multiply"](x, node.tensor(1)))
-
-
-@register_onnx("", "Elu")
-def elu(node: Node) -> Outputs:
-    x = node.tensor(0)
-    return relax["where"](_is_positive(node), x, _exp_minus_one(node, x, node.float("alpha", 1.0)))
+    x, slopes = node.tensors(2)
+    return relax["where"](_is_positive(x), x, relax["multiply"](x, slopes))
 
 
 @register_onnx("", "Selu")
@@ -83,8 +151,7 @@ def selu(node: Node) -> Outputs:
 
 def _selu(node: Node, default_alpha: float, default_gamma: float) -> Tensor:
     x, alpha, gamma = node.tensor(0), node.float("alpha", default_alpha), node.float("gamma", default_gamma)
-    above = relax["multiply"](x, like(node, gamma))
-    return relax["where"](_is_positive(node), above, _exp_minus_one(node, x, alpha * gamma))
+    return relax["where"](_is_positive(x), relax["multiply"](x, like(x, gamma)), _exp_minus_one(x, alpha * gamma))
 
 
 @register_onnx("", "Celu")
@@ -92,46 +159,19 @@ def celu(node: Node) -> Outputs:
     x, alpha = node.tensor(0), node.float("alpha", 1.0)
     if alpha <= 0:
         raise node.fail(f"attribute 'alpha' must be above 0, got {alpha}", "alpha")
-    below = _exp_minus_one(node, relax["divide"](x, like(node, alpha)), alpha)
-    return relax["where"](_is_positive(node), x, below)
+    below = _exp_minus_one(relax["divide"](x, like(x, alpha)), alpha)
+    return relax["where"](_is_positive(x), x, below)
 
 
-@register_onnx("", "ThresholdedRelu")
-def thresholded_relu(node: Node) -> Outputs:
-    x = node.tensor(0)
-    return relax["where"](relax["greater"](x, like(node, node.float("alpha", 1.0))), x, like(node, 0))
-
-
-@register_onnx("", "Softplus")
-def softplus(node: Node) -> Outputs:
-    return relax["nn.softplus"](node.tensor(0), threshold=_SOFTPLUS_THRESHOLD)
-
-
-@register_onnx("", "Softsign")
-def softsign(node: Node) -> Outputs:
-    x = node.tensor(0)
-    return relax["divide"](x, relax["add"](relax["abs"](x), like(node, 1)))
-
-
-@register_onnx("", "HardSigmoid")
-def hard_sigmoid(node: Node) -> Outputs:
-    return _line_to_one(node, node.float("alpha", 0.2), node.float("beta", 0.5))
-
-
-@register_onnx("", "HardSwish")
-def hard_swish(node: Node) -> Outputs:
-    return relax["multiply"](node.tensor(0), _line_to_one(node, 1 / 6, 0.5))
-
-
-def _line_to_one(node: Node, slope: float, offset: float) -> Tensor:
-    """slope * x + offset, from 0 to 1."""
-    line = relax["add"](relax["multiply"](node.tensor(0), like(node, slope)), like(node, offset))
-    return relax["clip"](line, 0.0, 1.0)
-
-
-@register_onnx("", "Mish")
-def mish(node: Node) -> Outputs:
-    return relax["multiply"](node.tensor(0), relax["tanh"](softplus(node)))
+register_rows(
+    "",
+    {
+        "HardSwish": lambda node: relax["multiply"](node.tensor(0), _hard_sigmoid(node.tensor(0), 1 / 6, 0.5)),
+        "Mish": lambda node: relax["multiply"](node.tensor(0), relax["tanh"](_softplus(node.tensor(0)))),
+        "SwiGLU": lambda node: relax["multiply"](scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1)),
+        "Swish": lambda node: scaled_silu(node, node.float("alpha", 1.0)),
+    },
+)
 
 
 @register_onnx("", "Gelu")
@@ -140,22 +180,12 @@ def gelu(node: Node) -> Outputs:
     return relax[name](node.tensor(0))
 
 
-@register_onnx("", "Swish")
-def swish(node: Node) -> Outputs:
-    return scaled_silu(node, node.float("alpha", 1.0))
-
-
-@register_onnx("", "SwiGLU")
-def swiglu(node: Node) -> Outputs:
-    return relax["multiply"](scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1))
-
-
 def scaled_silu(node: Node, alpha: float) -> Tensor:
     """x * sigmoid(alpha * x)."""
     x = node.tensor(0)
     if alpha == 1:
         return relax["nn.silu"](x)
-    return relax["multiply"](x, relax["sigmoid"](relax["multiply"](x, like(node, alpha))))
+    return relax["multiply"](x, relax["sigmoid"](relax["multiply"](x, like(x, alpha))))
 
 
 @register_onnx("", "Shrink")
@@ -165,11 +195,11 @@ def shrink(node: Node) -> Outputs:
     bias, limit = node.float("bias", 0.0), node.float("lambd", 0.5)
     if not is_float(dtype):
         bias, limit = int(bias), int(limit)
-    above = relax["subtract"](x, like(node, bias))
-    result = relax["where"](relax["greater"](x, like(node, limit)), above, like(node, 0))
+    above = relax["subtract"](x, like(x, bias))
+    result = relax["where"](relax["greater"](x, like(x, limit)), above, like(x, 0))
     if is_unsigned(dtype):
         return result  # nothing is below -limit
-    return relax["where"](relax["less"](x, like(node, -limit)), relax["add"](x, like(node, bias)), result)
+    return relax["where"](relax["less"](x, like(x, -limit)), relax["add"](x, like(x, bias)), result)
 
 
 # ---- clip ----
@@ -197,14 +227,14 @@ def _clipped(node: Node, low: float | None, high: float | None) -> Tensor:
     if low is not None and high is not None and (high < 2**63 or isinstance(high, float)):
         return relax["clip"](x, low, high)
     if low is not None:
-        x = relax["maximum"](x, like(node, low))
-    return x if high is None else relax["minimum"](x, like(node, high))
+        x = relax["maximum"](x, like(x, low))
+    return x if high is None else relax["minimum"](x, like(x, high))
 
 
 # ---- along an axis ----
 def softmax_along(x: Tensor, axis: int) -> Tensor:
     """Of a narrow type each step is rounded to it, as ONNX defines the operator: the result is the reference's."""
-    if bit_width(Value(ssa=x).dtype) >= 32:
+    if bit_width(info_of(x).dtype) >= 32:
         return relax["nn.softmax"](x, axis=axis)
     powers = relax["exp"](relax["subtract"](x, relax["max"](x, axis=[axis], keepdims=True)))
     return relax["divide"](powers, relax["sum"](powers, axis=[axis], keepdims=True))
@@ -281,4 +311,4 @@ def _dropped(node: Node) -> list[Any]:
     is_kept = relax["logical_or"](is_kept, relax["logical_not"](is_training))
     scale = relax["where"](is_training, relax["divide"](one, relax["subtract"](one, ratio)), one)
     scaled = relax["multiply"](node.tensor(0), relax["astype"](scale, dtype=node.value(0).dtype))
-    return [relax["where"](is_kept, scaled, like(node, 0)), is_kept][: node.output_count]
+    return [relax["where"](is_kept, scaled, like(node.tensor(0), 0)), is_kept][: node.output_count]

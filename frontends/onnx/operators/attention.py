@@ -8,17 +8,11 @@ from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_bool
 from ....dialects.core.symbols import dim_sub, equal
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..control.scf_regions import scalar_of
-from ..graph_tensors import cast, joined, part
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_onnx, relax
 from ..shapes.sizes import as_tensor, is_known, reshaped, size_of, times
-from ..values import Outputs, Tensor, Value
 from .activations import softmax_along
-
-relax = dialect.ops
 
 
 class Attended(NamedTuple):
@@ -163,14 +157,10 @@ def attention(node: Node) -> Outputs:
     visible = _visible(node, query, key)
     made = attend(query, key, value, scale, visible, node.float("softcap", 0.0), precision)
     result = join_heads(made.result) if rank == 3 else made.result
-    return [result, key, value, _inner(node, made)][: node.output_count]
-
-
-def _inner(node: Node, made: Attended) -> Any:
     mode = node.int("qk_matmul_output_mode", 0)
     if mode not in range(4):
         raise node.fail("must be 0, 1, 2 or 3", "qk_matmul_output_mode")
-    return (made.products, made.capped, made.masked, made.probabilities)[mode]
+    return [result, key, value, made[1 + mode]][: node.output_count]
 
 
 def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:

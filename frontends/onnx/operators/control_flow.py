@@ -7,7 +7,6 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.relax import dialect
 from ....support.errors import RelaxError
 from ....support.suggest import counted
 from ..control.flattening import build_any_loop
@@ -19,18 +18,13 @@ from ..control.run_time_sequences import (
     joined_length,
 )
 from ..control.scf_branches import build_branches
-from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
-from ..dtypes import dtype_of
-from ..graph_tensors import with_first_at
 from ..importer import add_graph
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import element, shape_tensor
-from ..tensors import array_of
-from ..values import Outputs, RunTimeSequence, SequenceValue, Tensor, Value, known
-
-relax = dialect.ops
+from ..tensors import array_of, dtype_of
+from ..values import RunTimeSequence, SequenceValue
 
 # Loops whose turns have more nodes than this in all are not unrolled.
 _MOST_NODES = 256
@@ -63,60 +57,36 @@ def loop(node: Node) -> Outputs:
     if body is None or len(body.input) != 2 + len(states) or len(body.output) < 1 + len(states):
         raise node.fail(f"must have a body with {2 + len(states)} inputs and at least {1 + len(states)} outputs")
     starts = known_truth(node.value(1)) if node.has(1) else True
-    count = _most_turns(node)
-    has_sequences = any(not isinstance(state, Value) for state in states)
+    most = node.number(0) if node.has(0) else None
+    count = None if most is None else max(most, 0)
     if starts is False or count == 0:
         return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
-    if starts and count is not None and _can_unroll(node, body, count, has_sequences):
-        unrolled = _unrolled(node, body, count, states)
-        if unrolled is not None:
-            return unrolled
-    return _built(node, body, states, bool(starts))
-
-
-def _most_turns(node: Node) -> int | None:
-    turns = node.number(0) if node.has(0) else None
-    return None if turns is None else max(turns, 0)
-
-
-def _can_unroll(node: Node, body: Any, count: int, has_sequences: bool) -> bool:
-    if has_sequences:
-        return count <= _MOST_TURNS
-    return count * len(body.node) <= _MOST_NODES and _always_goes_on(node, body)
-
-
-def _built(node: Node, body: Any, states: Sequence[Any], starts: bool) -> list[Any]:
     always = _always_goes_on(node, body)
-    if always and starts and not node.has(0):
-        raise node.fail("would never end: it has no number of turns, and its condition is always true")
 
     def step(operation: Any, index: Value, held: list[Any]) -> Turn:
         # A turn is made only where the condition holds.
         goes_on, *outputs = add_graph(node, body, [index, known(True, "i1"), *held], operation)
         return Turn(outputs[: len(held)], outputs[len(held) :], None if always else goes_on)
 
-    count = scalar_of(node, node.value(0)) if node.has(0) else None
-    condition = None if starts else scalar_of(node, node.value(1))
-    most = _most_turns(node)
-    made = Loop(node, step, count, condition, is_open=not always, is_short=is_few(most))
-    after, rows = build_any_loop(made, states)
-    return [*after, *of_length(rows, most if made.is_counted else None)]
+    turns = Loop(node, step, None, is_open=not always, is_short=is_few(count))
+    if starts and count is not None and _can_unroll(body, count, states, always):
+        made = unrolled(turns, count, states)
+        if made is not None:
+            return [*made[0], *(_stacked(node, rows) for rows in made[1])]
+    if always and starts and not node.has(0):
+        raise node.fail("would never end: it has no number of turns, and its condition is always true")
+    turns = turns._replace(
+        count=scalar_of(node, node.value(0)) if node.has(0) else None,
+        starts=None if starts else scalar_of(node, node.value(1)),
+    )
+    after, gathered = build_any_loop(turns, states)
+    return [*after, *of_length(gathered, count if turns.is_counted else None)]
 
 
-def _unrolled(node: Node, body: Any, count: int, states: Sequence[Any]) -> list[Any] | None:
-    """None where only the run tells whether there is another turn."""
-    rows: list[list[Any]] = [[] for _ in body.output[1 + len(states) :]]
-    for index in range(count):
-        goes_on, *outputs = add_graph(node, body, [known(index), known(True, "i1"), *states])
-        states, made = outputs[: len(states)], outputs[len(states) :]
-        for row, held in zip(rows, made, strict=True):
-            row.append(held)
-        decided = known_truth(goes_on)
-        if decided is None:
-            return None
-        if not decided:
-            break
-    return [*states, *(_stacked(node, row) for row in rows)]
+def _can_unroll(body: Any, count: int, states: Sequence[Any], always: bool) -> bool:
+    if any(not isinstance(state, Value) for state in states):
+        return count <= _MOST_TURNS
+    return count * len(body.node) <= _MOST_NODES and always
 
 
 def _stacked(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
@@ -137,28 +107,24 @@ def _no_rows(node: Node, output: Any) -> Tensor:
 
 def _always_goes_on(node: Node, body: Any) -> bool:
     """Whether the condition that a turn makes for the next is its own, or constant."""
-    import numpy
-
     makers = {name: maker for maker in body.node for name in maker.output}
     name = body.output[0].name
     passed: set[str] = set()  # of a body that breaks the rules, which may go round in a circle
     while name in makers and makers[name].op_type in ("Identity", "Cast") and name not in passed:
         passed.add(name)
         name = next(iter(makers[name].input), "")
+    tensors = {each.name: each for each in body.initializer}
     if name in makers:
         constants = [each.t for each in makers[name].attribute if each.name == "value"]
-        return makers[name].op_type == "Constant" and bool(constants) and _is_true(node, constants[0])
-    if name in [each.name for each in body.input]:
+        if makers[name].op_type != "Constant" or not constants:
+            return False
+        tensors[name] = constants[0]
+    elif name in [each.name for each in body.input]:
         return bool(name == body.input[1].name)
-    for initializer in body.initializer:
-        if initializer.name == name:
-            return _is_true(node, initializer)
-    array = getattr(node.graph.lookup(name), "array", None)
-    return array is not None and bool(numpy.all(array))
-
-
-def _is_true(node: Node, tensor: Any) -> bool:
-    return bool(array_of(tensor, node.graph.model.data).all())
+    array = array_of(tensors[name], node.graph.model.data) if name in tensors else None
+    if array is None:
+        array = getattr(node.graph.lookup(name), "array", None)
+    return array is not None and bool(array.all())
 
 
 # ---- Scan ----
@@ -168,7 +134,7 @@ def _is_true(node: Node, tensor: Any) -> bool:
 def scan(node: Node) -> Outputs:
     body, number = _scanned(node, len(node.inputs))
     states = [node.value(index) for index in range(len(node.inputs) - number)]
-    return _Scan(node, body, len(states)).run(states, node.inputs[len(states) :])
+    return _scan(node, body, states, node.inputs[len(states) :])
 
 
 @register_onnx("", "Scan")
@@ -183,9 +149,9 @@ def scan_of_batches(node: Node) -> Outputs:
         raise node.fail("the number of batches must be known")
     results = []
     for batch in range(batches):
-        own = [Value(ssa=_element(value.ssa, known(batch), 0)) for value in inputs]
+        own = [Value(ssa=relax["take"](value.ssa, known(batch).ssa, axis=0)) for value in inputs]
         states = len(inputs) - number
-        results.append(_Scan(node, body, states).run(own[:states], own[states:]))
+        results.append(_scan(node, body, own[:states], own[states:]))
     return [_stacked(node, each) for each in zip(*results, strict=True)]
 
 
@@ -201,77 +167,49 @@ def _scanned(node: Node, inputs: int) -> tuple[Any, int]:
     return body, number
 
 
-class _Scan:
+def _scan(node: Node, body: Any, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
     """A loop over the elements of inputs along their axes."""
+    places, rows = [0] * len(inputs), [0] * (len(body.output) - len(states))
+    axes = node.ints("scan_input_axes", places)
+    directions = node.ints("scan_input_directions" if node.version >= 9 else "directions", places)
+    output_axes, output_directions = (node.ints(f"scan_output_{name}", rows) for name in ("axes", "directions"))
+    shape = inputs[0].shape
+    if shape is None:
+        raise node.fail("the ranks of scan inputs must be known")
+    count = shape[axes[0]]
+    is_short = isinstance(count, int) and count > 0 and count * len(body.node) <= _MOST_NODES
+    sources = [
+        relax["flip"](value.ssa, axis=axis) if backwards and not is_short else value.ssa
+        for value, axis, backwards in zip(inputs, axes, directions, strict=True)
+    ]
 
-    def __init__(self, node: Node, body: Any, states: int):
-        self.node, self.body, self.states = node, body, states
-        self.rows = len(body.output) - states
-        inputs = len(body.input) - states
-        name = "scan_input_directions" if node.version >= 9 else "directions"
-        self.input_axes = node.ints("scan_input_axes", [0] * inputs)
-        self.input_directions = node.ints(name, [0] * inputs)
-        self.output_axes = node.ints("scan_output_axes", [0] * self.rows)
-        self.output_directions = node.ints("scan_output_directions", [0] * self.rows)
+    def step(operation: Any, index: Value, held: list[Value]) -> Turn:
+        from_behind = known(count - 1 - int(index.array)) if is_short else index  # what is long is flipped as a whole
+        elements = [
+            Value(ssa=relax["take"](source, (from_behind if backwards else index).ssa, axis=axis))
+            for source, axis, backwards in zip(sources, axes, directions, strict=True)
+        ]
+        outputs = add_graph(node, body, [*held, *elements], operation)
+        return Turn(outputs[: len(states)], outputs[len(states) :])
 
-    def run(self, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
-        shape = inputs[0].shape
-        if shape is None:
-            raise self.node.fail("the ranks of scan inputs must be known")
-        count = shape[self.input_axes[0]]
-        if isinstance(count, int) and count > 0 and count * len(self.body.node) <= _MOST_NODES:
-            return self._unrolled(count, states, inputs)
-        return self._built(count, states, inputs)
-
-    def _unrolled(self, count: int, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
-        rows: list[list[Value]] = [[] for _ in range(self.rows)]
-        for turn in range(count):
-            elements = [
-                Value(ssa=_element(value.ssa, known(count - 1 - turn if backwards else turn), axis))
-                for value, axis, backwards in zip(inputs, self.input_axes, self.input_directions, strict=True)
-            ]
-            outputs = add_graph(self.node, self.body, [*states, *elements])
-            states = outputs[: self.states]
-            for row, made in zip(rows, outputs[self.states :], strict=True):
-                row.append(made)
+    turns = Loop(node, step, None, is_short=is_few(count))
+    made = unrolled(turns, count, states) if is_short else None
+    if made is not None:
+        after, stacked = (
+            made[0],
+            [
+                _stacked(node, row[::-1] if backwards else row, axis)
+                for row, axis, backwards in zip(made[1], output_axes, output_directions, strict=True)
+            ],
+        )
+    else:
+        size = element(shape_tensor(sources[0]), axes[0] % sources[0].type.rank)
+        after, gathered = build_loop(turns._replace(count=scalar_of(node, Value(ssa=size))), states)
         stacked = [
-            _stacked(self.node, row[::-1] if backwards else row, axis)
-            for row, axis, backwards in zip(rows, self.output_axes, self.output_directions, strict=True)
+            with_first_at(relax["flip"](row.ssa, axis=0) if backwards else row.ssa, axis)
+            for row, axis, backwards in zip(of_length(gathered, count), output_axes, output_directions, strict=True)
         ]
-        return [*states, *(Value(ssa=each) for each in stacked)]
-
-    def _built(self, turns: Any, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
-        node = self.node
-        sources = [value.ssa for value in inputs]
-        directed = [
-            relax["flip"](source, axis=axis) if backwards else source
-            for source, axis, backwards in zip(sources, self.input_axes, self.input_directions, strict=True)
-        ]
-
-        def step(operation: Any, index: Value, held: list[Value]) -> Turn:
-            pairs = zip(directed, self.input_axes, strict=True)
-            elements = [Value(ssa=_element(source, index, axis)) for source, axis in pairs]
-            outputs = add_graph(node, self.body, [*held, *elements], operation)
-            return Turn(outputs[: self.states], outputs[self.states :])
-
-        count = scalar_of(node, Value(ssa=element(shape_tensor(sources[0]), self.input_axes[0] % sources[0].type.rank)))
-        after, rows = build_loop(Loop(node, step, count, is_short=is_few(turns)), states)
-        moved = [
-            _moved(row.ssa, axis, bool(backwards))
-            for row, axis, backwards in zip(
-                of_length(rows, turns), self.output_axes, self.output_directions, strict=True
-            )
-        ]
-        return [*after, *(Value(ssa=each) for each in moved)]
-
-
-def _moved(rows: Tensor, axis: int, backwards: bool) -> Tensor:
-    """Rows that were gathered along the first axis, along another one."""
-    return with_first_at(relax["flip"](rows, axis=0) if backwards else rows, axis)
-
-
-def _element(source: Any, index: Value, axis: int) -> Tensor:
-    return relax["take"](source, index.ssa, axis=axis)
+    return [*after, *(Value(ssa=each) for each in stacked)]
 
 
 # ---- SequenceMap ----

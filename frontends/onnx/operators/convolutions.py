@@ -7,16 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
-from ....dialects.relax import dialect
 from ....support.suggest import counted
-from ..graph_tensors import info_of
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, info_of, register_onnx, relax
 from .products import as_f32, requantized, shifted
 from .sliding_windows import auto_pad, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
-
-relax = dialect.ops
 
 
 @register_onnx("", "Conv")
@@ -46,14 +40,8 @@ def qlinear_conv(node: Node) -> Outputs:
 
 def _shifted_weight(node: Node, index: int, zero_point: int) -> Any:
     """The weight less its zero point, or less that of each output channel."""
-    if not node.has(zero_point) or node.rank(zero_point) == 0:
-        return shifted(node, index, zero_point)
-    known = node.constant(zero_point)
-    if known is not None and not known.any():
-        return node.tensor(index)
-    offset = relax["astype"](node.tensor(zero_point), dtype="i32")
-    offset = relax["expand_dims"](offset, axis=list(range(1, node.rank(index))))
-    return relax["subtract"](relax["astype"](node.tensor(index), dtype="i32"), offset)
+    several = node.has(zero_point) and node.rank(zero_point) > 0
+    return shifted(node, index, zero_point, node.rank(index) - 1 if several else 0)
 
 
 def _convolved(

@@ -1,19 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that make tensors from shapes and numbers, and masks."""
+"""Operators that make tensors: constants, ranges, masks, random numbers."""
 
 from __future__ import annotations
 
+import math
+import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor, Value
 
-relax = dialect.ops
+# More are no constants of a model any more.
+_MOST_NUMBERS = 1 << 26
+
+
+@register_onnx("", "Constant")
+def constant(node: Node) -> Outputs:
+    import numpy
+
+    if node.has_attribute("value"):
+        return Value(array=node.array("value"))
+    for name, read, dtype in (
+        ("value_int", node.int, "int64"),
+        ("value_ints", node.ints, "int64"),
+        ("value_float", node.float, "float32"),
+        ("value_floats", node.floats, "float32"),
+    ):
+        if node.has_attribute(name):
+            return Value(array=numpy.array(read(name), dtype))
+    found = next((each for each in ("sparse_value", "value_string", "value_strings") if node.has_attribute(each)), "")
+    raise node.fail("gives no tensor of numbers" if found else "has no value", found)
 
 
 @register_onnx("", "ConstantOfShape")
@@ -24,11 +42,6 @@ def constant_of_shape(node: Node) -> Outputs:
     if value.size != 1:
         raise node.fail(f"attribute 'value' must have one element, got {value.size}", "value")
     return sizes.full(sizes.input_sizes(node, 0), Value(array=value.reshape(())).ssa)
-
-
-@register_onnx("", "EyeLike")
-def eye_like(node: Node) -> Outputs:
-    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=node.dtype("dtype", node.value(0).dtype))
 
 
 # ---- ranges ----
@@ -45,8 +58,11 @@ def range_(node: Node) -> Outputs:
         return relax["arange"](*numbers, dtype=dtype)
     start, limit, delta = (_scalar(node.value(index), wide) for index in range(3))
     span = relax["subtract"](limit, start)
-    count = _quotient(span, delta) if is_float(wide) else _steps(span, delta)
-    count = relax["maximum"](count, const([0], "i64"))
+    if is_float(wide):
+        quotient = relax["ceil"](relax["divide"](span, delta))
+    else:
+        quotient = relax["negative"](relax["floor_divide"](relax["negative"](span), delta))  # rounded up, too
+    count = relax["maximum"](relax["astype"](quotient, dtype="i64"), const([0], "i64"))
     steps = relax["astype"](sizes.count_up(count), dtype=wide)
     counted = relax["add"](relax["multiply"](steps, delta), start)
     return cast(counted, dtype)
@@ -62,17 +78,12 @@ def _scalar(value: Value, dtype: str) -> Tensor:
     return cast(relax["reshape"](value.ssa, (1,)), dtype)
 
 
-def _quotient(span: Tensor, delta: Tensor) -> Tensor:
-    return relax["astype"](relax["ceil"](relax["divide"](span, delta)), dtype="i64")
-
-
-def _steps(span: Tensor, delta: Tensor) -> Tensor:
-    """The quotient, rounded up."""
-    down = relax["floor_divide"](relax["negative"](span), delta)
-    return relax["astype"](relax["negative"](down), dtype="i64")
-
-
 # ---- masks ----
+
+
+@register_onnx("", "EyeLike")
+def eye_like(node: Node) -> Outputs:
+    return relax["eye_like"](node.tensor(0), node.int("k", 0), dtype=node.dtype("dtype", node.value(0).dtype))
 
 
 @register_onnx("", "Trilu")
@@ -108,3 +119,63 @@ def _depth(node: Node) -> Any:
     if held is not None:
         return int(held)
     return sizes.integers(node, 1) if node.sizes(1) is None else sizes.input_size(node, 1)
+
+
+# ---- random numbers, drawn while a model is imported, so that a compiled program is a function of its inputs ----
+
+
+def random_state(node: Node, shape: Sequence[Any] | None) -> tuple[Any, tuple[int, ...]]:
+    """A generator for a node's seed, and the shape, whose sizes must be known."""
+    import numpy
+
+    if shape is None or not all(isinstance(size, int) for size in shape):
+        raise node.fail("random numbers are drawn at import, where their shape must be known: give shapes=")
+    if math.prod(shape) > _MOST_NUMBERS:
+        raise node.fail(f"draws more than {_MOST_NUMBERS} random numbers at import: pass them as an input")
+    # Without a seed one that differs from node to node, but not from import to import.
+    read = node.int if node.op == "Dropout" else node.float
+    seed = int(_finite(node, "seed", read("seed", zlib.crc32(node.name.encode()))))
+    return numpy.random.RandomState(seed % 2**32), tuple(shape)
+
+
+def _finite(node: Node, name: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise node.fail(f"attribute '{name}' must be a finite number, got {value}", name)
+    return value
+
+
+@register_onnx("", ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"])
+def random(node: Node) -> Outputs:
+    like = node.value(0) if node.op.endswith("Like") else None
+    state, shape = random_state(node, like.shape if like else node.ints("shape"))
+    names = {"mean": 0.0, "scale": 1.0} if "Normal" in node.op else {"low": 0.0, "high": 1.0}
+    first, second = (_finite(node, name, node.float(name, default)) for name, default in names.items())
+    if "Normal" in node.op and second < 0:
+        raise node.fail(f"attribute 'scale' must be 0 or more, got {second}", "scale")
+    numbers = (state.normal if "Normal" in node.op else state.uniform)(first, second, shape)
+    return const(numbers, node.dtype("dtype", like.dtype if like else "f32"))
+
+
+@register_onnx("", "Bernoulli")
+def bernoulli(node: Node) -> Outputs:
+    """1 with the probability that the input gives, else 0."""
+    dtype = node.value(0).dtype
+    state, shape = random_state(node, node.value(0).shape)
+    is_one = relax["less"](const(state.uniform(0.0, 1.0, shape), dtype), node.tensor(0))
+    return cast(is_one, node.dtype("dtype", dtype))
+
+
+@register_onnx("", "Multinomial")
+def multinomial(node: Node) -> Outputs:
+    """Classes by the logarithms of their probabilities, which need not add up to 1."""
+    import numpy
+
+    shape, count = node.value(0).shape, node.int("sample_size", 1)
+    if node.rank(0) != 2 or count < 0:
+        raise node.fail(f"must draw 0 or more samples (not {count}) for each row of a matrix", "sample_size")
+    state, (batch, _) = random_state(node, shape)
+    uniform = const(state.uniform(0.0, 1.0, (batch * count, 1)), "f32")
+    rows = const(numpy.repeat(numpy.arange(batch), count).reshape(-1, 1), "i64")
+    probabilities = relax["nn.softmax"](relax["astype"](node.tensor(0), dtype="f32"), axis=1)
+    drawn = relax["multinomial_from_uniform"](probabilities, uniform, rows, dtype=node.dtype("dtype", "i32"))
+    return relax["reshape"](drawn, (batch, count))

@@ -10,11 +10,9 @@ from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
 from ....support.suggest import counted, suggest
 from ..importer import GraphImporter
-from ..node import Node
 from ..order import makers_of, names_used
+from ..prelude import Node, Outputs, Value, register_onnx
 from ..problems import Problems, shown
-from ..registry import register_onnx
-from ..values import Outputs, Value
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")
@@ -77,9 +75,11 @@ def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:
     """
     if name in values:
         return values[name]
-    makers = _makers(node.graph)
+    nodes = list(node.graph.nodes_around())
+    makers = makers_of(nodes, nodes)
     for given in (name, *values):
-        _check_known(node, given, makers)
+        if given not in makers and not node.graph.knows(given):
+            raise node.fail(f"the graph has no tensor '{shown(given)}'{suggest(given, makers)}")
     importer = GraphImporter(node.graph.model, problems := Problems(), node.graph)
     for given, value in values.items():
         importer.define(given, value)
@@ -89,17 +89,6 @@ def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:
         why = f": {problems.found[0].reason}" if problems.found else ""
         raise node.fail(f"what computes '{shown(name)}' cannot be imported{why}")
     return found
-
-
-def _makers(graph: GraphImporter) -> dict[str, Any]:
-    """The node that defines each name, in the graph and those around."""
-    nodes = list(graph.nodes_around())
-    return makers_of(nodes, nodes)
-
-
-def _check_known(node: Node, name: str, makers: Mapping[str, Any]) -> None:
-    if name not in makers and not node.graph.knows(name):
-        raise node.fail(f"the graph has no tensor '{shown(name)}'{suggest(name, makers)}")
 
 
 def _part(node: Node, name: str, values: Mapping[str, Any], makers: Mapping[str, Any]) -> list[Any]:

@@ -6,16 +6,15 @@ Calculates in f32 as runtimes do, so that halves that decide about an element fa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import along_axis, cast, info_of, wide_float
-from ..shapes.sizes import Size, as_tensor, count_up, stated
-from ..values import Tensor
+from ..prelude import Tensor, along_axis, cast, const, info_of, relax, wide_float
+from ..shapes.sizes import Size, as_tensor, count_up, full, minus, plus, stated, times
 
-relax = dialect.ops
+_MOST_WEIGHTS = 2**24
 
 
 class Along(NamedTuple):
@@ -92,6 +91,10 @@ def real(value: Any) -> Any:
     return Real(relax["astype"](as_tensor([value]), dtype="f32"))
 
 
+def _tensor(value: Any) -> Tensor:
+    return value.tensor if isinstance(value, Real) else const(value, "f32")
+
+
 def coordinates(x: Any, along: Along, mode: str) -> Any:
     """Where in the data the places `x` of the result are."""
     size, count = real(along.size), real(along.count)
@@ -116,6 +119,11 @@ def coordinates(x: Any, along: Along, mode: str) -> Any:
     return moved
 
 
+def _coordinates(along: Along, settings: Settings) -> Real:
+    """Of all places, as f32."""
+    return coordinates(Real(relax["astype"](count_up(along.count), dtype="f32")), along, settings.coordinates)
+
+
 def _unless_single(count: Any, value: Any, otherwise: Any) -> Any:
     """`value()` where the result has several places along the axis."""
     if not isinstance(count, Real):
@@ -136,25 +144,21 @@ def resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor
     rank = len(info.shape)
     masks = []
     for along in alongs:
-        x = coordinates(Real(relax["astype"](count_up(along.count), dtype="f32")), along, settings.coordinates)
+        x = _coordinates(along, settings)
         result = _resampled(result, x, along, settings, rank, wide)
         if settings.coordinates == "tf_crop_and_resize":
             masks.append(_is_inside(x, along, rank))
+    fill = settings.extrapolated if is_float(wide) else int(settings.extrapolated)
     for mask in masks:
-        result = relax["where"](mask, result, const(_fitting(settings.extrapolated, wide), wide))
+        result = relax["where"](mask, result, const(fill, wide))
     sizes = list(info.shape)
     for along in alongs:
         sizes[along.axis] = along.count
     return stated(cast(result, info.dtype), sizes)
 
 
-def _fitting(value: float, dtype: str) -> float | int:
-    return value if is_float(dtype) else int(value)
-
-
 def _is_inside(x: Real, along: Along, rank: int) -> Tensor:
-    last = real(along.size) - 1.0
-    last = last.tensor if isinstance(last, Real) else const(last, "f32")
+    last = _tensor(real(along.size) - 1.0)
     inside = relax["logical_and"](
         relax["greater_equal"](x.tensor, const(0.0, "f32")), relax["less_equal"](x.tensor, last)
     )
@@ -225,7 +229,112 @@ def _rounded(x: Real, along: Along, rounding: str) -> Real:
 
 def _taken(data: Tensor, place: Real, along: Along) -> Tensor:
     """The elements at a coordinate; what is outside is the last one there is."""
-    last = real(along.size) - 1.0
-    last = last.tensor if isinstance(last, Real) else const(last, "f32")
+    last = _tensor(real(along.size) - 1.0)
     limited = relax["minimum"](relax["maximum"](place.tensor, const(0.0, "f32")), last)
     return relax["take"](data, relax["astype"](limited, dtype="i64"), axis=along.axis)
+
+
+# ---- with antialiasing: weights of all elements that a place of a smaller result covers, as a product ----
+
+
+def smoothed(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
+    """As `resized` with weights of all elements that a place of a smaller result covers."""
+    info = info_of(data)
+    assert info.shape is not None
+    wide = wide_float(info.dtype)
+    result = cast(data, wide)
+    axes = list(range(len(info.shape)))
+    for along in alongs:
+        order = [axis for axis in axes if axis != along.axis] + [along.axis]
+        table = (
+            _run_time_table(along, settings, wide)
+            if _is_open(along, settings)
+            else const(_table(along, settings), wide)
+        )
+        product = relax["matmul"](relax["permute_dims"](result, axes=order), table)
+        result = relax["permute_dims"](product, axes=[order.index(axis) for axis in axes])
+    return cast(result if is_float(info.dtype) else relax["round"](result), info.dtype)
+
+
+def _is_open(along: Along, settings: Settings) -> bool:
+    """Whether weights are for the run to make: something of them is not known before, or they are too many to keep."""
+    if not all(isinstance(each, int) for each in (along.size, along.count)):
+        return True
+    if any(isinstance(each, Real) for each in (along.scale, along.start, along.end)):
+        return True
+    return along.count * max(along.size, 2 * _radius(along, settings) + 1) > _MOST_WEIGHTS
+
+
+def _radius(along: Along, settings: Settings) -> int:
+    """How many elements count on each side of a place; all of `along` are numbers."""
+    return math.ceil((1 if settings.mode == "linear" else 2) / _narrowing(along))
+
+
+def _narrowing(along: Along) -> float:
+    scale = along.count / along.size if along.scale is None else along.scale
+    return min(float(scale), 1.0)
+
+
+def _table(along: Along, settings: Settings) -> Any:
+    """The weight of each element (rows) for each place of the result (columns); all of `along` are numbers."""
+    import numpy
+
+    narrow, radius = _narrowing(along), _radius(along, settings)
+    columns = numpy.arange(along.count, dtype="float64")
+    x = coordinates(columns, along, settings.coordinates)
+    taps = numpy.floor(x)[:, None] + numpy.arange(-radius, radius + 1)
+    distance = numpy.abs(taps - x[:, None]) * narrow
+    weights = _kernel(distance, settings)
+    if settings.excludes_outside:
+        weights = numpy.where((taps >= 0) & (taps < along.size), weights, 0.0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    table = numpy.zeros((along.size, along.count))
+    rows = numpy.clip(taps, 0, along.size - 1).astype(int)
+    numpy.add.at(table, (rows, numpy.broadcast_to(columns.astype(int)[:, None], rows.shape)), weights)
+    return table
+
+
+def _kernel(distance: Any, settings: Settings) -> Any:
+    import numpy
+
+    if settings.mode == "linear":
+        return numpy.clip(1.0 - distance, 0.0, 1.0)
+    near, far = (weight(distance, settings.cubic) for weight in (near_weight, far_weight))
+    return numpy.where(distance <= 1, near, numpy.where(distance < 2, far, 0.0))
+
+
+def _run_time_table(along: Along, settings: Settings, dtype: str) -> Tensor:
+    """As `_table`: weights of elements that go on beyond both ends, each added to that of the one it stands for."""
+    scale = real(along.count) / real(along.size) if along.scale is None else real(along.scale)
+    narrow = relax["minimum"](scale.tensor if isinstance(scale, Real) else const([scale], "f32"), const(1.0, "f32"))
+    support = const(1.0 if settings.mode == "linear" else 2.0, "f32")
+    reach = relax["ceil"](relax["divide"](support, narrow))
+    beyond = times(relax["reshape"](relax["astype"](reach, dtype="i64"), (1,)), 2)
+    taps = relax["subtract"](count_up(plus(along.size, times(beyond, 2))), beyond)
+    x = relax["expand_dims"](_limited(_coordinates(along, settings).tensor, along, reach), axis=[1])
+    last = as_tensor([minus(along.size, 1)])
+    own = relax["maximum"](relax["minimum"](taps, last), const(0, "i64"))
+    distance = relax["subtract"](relax["astype"](taps, dtype="f32"), x)
+    weights = _run_time_kernel(Real(relax["multiply"](relax["abs"](distance), narrow)), settings)
+    if settings.excludes_outside:
+        weights = relax["where"](relax["equal"](own, taps), weights, const(0.0, "f32"))
+    weights = relax["divide"](weights, relax["sum"](weights, axis=[1], keepdims=True))
+    start = full([along.count, along.size], const(0.0, "f32"))
+    places = relax["broadcast_to"](relax["expand_dims"](own, axis=[0]), relax["shape_of"](weights))
+    table = relax["scatter_elements"](start, places, weights, axis=1, reduction="add")
+    return relax["permute_dims"](cast(table, dtype), axes=[1, 0])
+
+
+def _limited(x: Tensor, along: Along, reach: Any) -> Tensor:
+    """Further outside all elements that count are the last one there is."""
+    last = relax["astype"](as_tensor([minus(along.size, 1)]), dtype="f32")
+    return relax["maximum"](relax["minimum"](x, relax["add"](last, reach)), relax["negative"](reach))
+
+
+def _run_time_kernel(distance: Real, settings: Settings) -> Tensor:
+    zero = const(0.0, "f32")
+    if settings.mode == "linear":
+        return relax["maximum"]((1.0 - distance).tensor, zero)
+    near, far = (weight(distance, settings.cubic) for weight in (near_weight, far_weight))
+    is_near, is_far = (relax["less_equal"](distance.tensor, const(limit, "f32")) for limit in (1.0, 2.0))
+    return relax["where"](is_near, near.tensor, relax["where"](is_far, far.tensor, zero))

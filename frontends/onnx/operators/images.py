@@ -5,19 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from ....dialects.core.symbols import SymExpr, equal
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, const, register_onnx, relax
 from ..shapes.sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
-from ..values import Outputs
-from .image_antialiasing import smoothed
-from .image_resizing import Along, Real, Settings, real, resized
-
-relax = dialect.ops
+from .image_resizing import Along, Real, Settings, real, resized, smoothed
 
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "cubic": "cubic"}
 _COORDINATES = (
@@ -146,19 +141,15 @@ def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Seque
         return [Along(*each, scale) for each in zip(axes, sizes, counts, strict=True)]
     name = "minimum" if policy == "not_larger" else "maximum"
     pairs = [(real(count), real(size)) for size, count in zip(sizes, wanted, strict=True)]
-    tensors = [_one_element(count / size) for count, size in pairs]
-    smallest = tensors[0]
-    for other in tensors[1:]:
-        smallest = relax[name](smallest, other)
-    chosen = Real(smallest)
+    ratios = [
+        each.tensor if isinstance(each, Real) else const([each], "f32")
+        for each in (count / size for count, size in pairs)
+    ]
+    chosen = Real(reduce(relax[name], ratios))
     return [
         Along(axis, size, (chosen * real(size) + 0.5).floor().as_size(), chosen)
         for axis, size in zip(axes, sizes, strict=True)
     ]
-
-
-def _one_element(value: Any) -> Any:
-    return value.tensor if isinstance(value, Real) else const([value], "f32")
 
 
 def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Any:

@@ -1,61 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that read or write elements at indices."""
+"""Operators that read or write elements at indices, or find these: searching, sorting, selecting."""
 
 from __future__ import annotations
 
-from ....dialects.relax import dialect
-from ..graph_tensors import along_axis
-from ..node import Node
-from ..registry import register_onnx
+from typing import Any
+
+from ..prelude import Node, Outputs, Value, along_axis, register_onnx, register_rows, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs
-
-relax = dialect.ops
 
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
 
 
-# ---- read ----
-
-
-@register_onnx("", "Gather")
-def gather(node: Node) -> Outputs:
-    return relax["take"](node.tensor(0), node.tensor(1), axis=node.int("axis", 0))
-
-
-@register_onnx("", "GatherElements")
-def gather_elements(node: Node) -> Outputs:
-    return relax["gather_elements"](node.tensor(0), node.tensor(1), axis=node.int("axis", 0))
-
-
-@register_onnx("", "GatherND")
-def gather_nd(node: Node) -> Outputs:
-    return relax["gather_nd"](node.tensor(0), node.tensor(1), batch_dims=node.int("batch_dims", 0))
-
-
-@register_onnx("", "ReverseSequence")
-def reverse_sequence(node: Node) -> Outputs:
-    axes = {"seq_axis": node.int("time_axis", 0), "batch_axis": node.int("batch_axis", 1)}
-    return relax["reverse_sequence"](node.tensor(0), node.tensor(1), **axes)
-
-
-# ---- write ----
-
-
-@register_onnx("", ["Scatter", "ScatterElements"])
-def scatter_elements(node: Node) -> Outputs:
-    operands = [node.tensor(index) for index in range(3)]
-    return relax["scatter_elements"](*operands, axis=node.int("axis", 0), reduction=_reduction(node))
-
-
-@register_onnx("", "ScatterND")
-def scatter_nd(node: Node) -> Outputs:
-    return relax["scatter_nd"](*(node.tensor(index) for index in range(3)), reduction=_reduction(node))
-
-
 def _reduction(node: Node) -> str:
     return _REDUCTIONS[node.choice("reduction", "none", _REDUCTIONS)]
+
+
+def _scatter_elements(node: Node) -> Outputs:
+    return relax["scatter_elements"](*node.tensors(3), axis=node.int("axis", 0), reduction=_reduction(node))
+
+
+register_rows(
+    "",
+    {
+        "Gather": lambda node: relax["take"](*node.tensors(2), axis=node.int("axis", 0)),
+        "GatherElements": lambda node: relax["gather_elements"](*node.tensors(2), axis=node.int("axis", 0)),
+        "GatherND": lambda node: relax["gather_nd"](*node.tensors(2), batch_dims=node.int("batch_dims", 0)),
+        "NonZero": lambda node: relax["nonzero"](node.tensor(0)),
+        "ReverseSequence": lambda node: relax["reverse_sequence"](
+            *node.tensors(2), seq_axis=node.int("time_axis", 0), batch_axis=node.int("batch_axis", 1)
+        ),
+        "Scatter": _scatter_elements,
+        "ScatterElements": _scatter_elements,
+        "ScatterND": lambda node: relax["scatter_nd"](*node.tensors(3), reduction=_reduction(node)),
+    },
+)
 
 
 @register_onnx("", "TensorScatter")
@@ -74,3 +53,49 @@ def tensor_scatter(node: Node) -> Outputs:
         limit: Size = sizes.sizes_of(node.value(0))[axis]
         places = relax["floor_mod"](places, sizes.as_tensor([limit]))
     return relax["scatter_elements"](node.tensor(0), sizes.broadcast(places, updates), node.tensor(1), axis=axis)
+
+
+# ---- which elements there are ----
+
+
+@register_onnx("", "Compress")
+def compress(node: Node) -> Outputs:
+    """The slices along an axis, or the elements, for which a condition is true; it may be too short."""
+    chosen = relax["squeeze"](relax["nonzero"](node.tensor(1)), axis=0)
+    if node.has_attribute("axis"):
+        return relax["take"](node.tensor(0), chosen, axis=node.int("axis"))
+    return relax["take"](relax["flatten"](node.tensor(0)), chosen, axis=0)
+
+
+@register_onnx("", "Unique")
+def unique(node: Node) -> Outputs:
+    names = [*node.proto.output, "", "", ""]
+    asked = [bool(name) for name in names[1:4]]
+    axis = {"axis": node.int("axis")} if node.has_attribute("axis") else {}
+    found = relax["unique"](node.tensor(0), bool(node.int("sorted", 1)), *asked, **axis)
+    values, *others = found if isinstance(found, tuple) else (found,)
+    rest = iter(others)
+    return [values, *(next(rest) if each else None for each in asked)][: node.output_count]
+
+
+# ---- the largest or smallest elements ----
+
+
+@register_onnx("", "TopK")
+def top_k_of_attribute(node: Node) -> Outputs:
+    return _top_k(node, node.int("k", 0))
+
+
+@register_onnx("", "TopK", since=10)
+def top_k(node: Node) -> Outputs:
+    return _top_k(node, sizes.input_size(node, 1))
+
+
+def _top_k(node: Node, k: Size) -> Any:
+    """Always in order, which an attribute of newer versions need not ask for."""
+    axis = node.axis(node.rank(0), -1)
+    order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}
+    if isinstance(k, int) and k > 0:
+        return list(relax["topk"](node.tensor(0), k=k, **order))
+    # All of them in order, then the first ones.
+    return [sizes.sliced(Value(ssa=each), {axis: (0, k, 1)}) for each in relax["topk"](node.tensor(0), k=0, **order)]

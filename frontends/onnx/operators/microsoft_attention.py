@@ -7,17 +7,11 @@ import math
 from typing import Any
 
 from ....dialects.core.symbols import equal
-from ....dialects.relax import const, dialect
 from ..control.scf_regions import scalar_of
-from ..graph_tensors import part
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, const, part, register_onnx, relax
 from ..shapes.sizes import as_tensor, size_of
-from ..values import Outputs, Tensor, Value
 from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
 from .products import shifted
-
-relax = dialect.ops
 
 # What onnxruntime computes softmax in; these operators are its own.
 _PRECISION = {"f16": "f32", "bf16": "f32"}

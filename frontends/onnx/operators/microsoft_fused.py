@@ -5,19 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, register_rows, relax
 from ..shapes.sizes import size_of, zeros
-from ..values import Outputs, Tensor
-from .activations import scaled_silu
-from .as_onnx import as_onnx, channels_first, channels_last
+from .activations import activated, scaled_silu
 from .attention import positions
-from .named_activations import activated
-from .norms import layer_norm, normalized_by_squares, normalized_layers, rms_norm, wanted
-
-relax = dialect.ops
+from .microsoft_as_onnx import as_onnx, as_onnx_of_images, channels_first, channels_last
+from .norms import normalized_by_squares, normalized_layers, wanted
 
 _DOMAIN = "com.microsoft"
 
@@ -25,28 +18,17 @@ _DOMAIN = "com.microsoft"
 # ---- convolutions ----
 
 
-@register_onnx(_DOMAIN, "FusedConv")
+@register_onnx(_DOMAIN, ["FusedConv", "NhwcConv", "NhwcFusedConv"])
 def fused_conv(node: Node) -> Outputs:
-    """The convolution, what is added to it, and an activation."""
-    result = as_onnx(node, "Conv", *node.inputs[:3])
-    if node.has(3):
-        result = relax["add"](result, node.tensor(3))
-    return activated(node, result, node.floats("activation_params", []))
-
-
-@register_onnx(_DOMAIN, ["NhwcConv", "NhwcFusedConv"])
-def conv_with_channels_last(node: Node) -> Outputs:
-    """Only the data has its channels last, not the weights."""
-    data = channels_first(node, node.tensor(0))
-    result = channels_last(node, as_onnx(node, "Conv", data, *node.inputs[1:3]))
-    if node.has(3):
-        result = relax["add"](result, node.tensor(3))
-    return activated(node, result, node.floats("activation_params", []))
+    """The convolution, what is added to it, and an activation. Only data can have its channels last, not weights."""
+    are_last = node.op.startswith("Nhwc")
+    result = as_onnx_of_images(node, "Conv", *node.inputs[:3], are_last=are_last)
+    return activated(node, _plus(node, result, 3), node.floats("activation_params", []))
 
 
 @register_onnx(_DOMAIN, "NhwcMaxPool")
 def max_pool_with_channels_last(node: Node) -> Outputs:
-    return channels_last(node, as_onnx(node, "MaxPool", channels_first(node, node.tensor(0))))
+    return as_onnx_of_images(node, "MaxPool", node.value(0), are_last=True)
 
 
 # ---- products ----
@@ -78,18 +60,29 @@ def _transposed(node: Node, index: int, letter: str) -> Tensor:
     return tensor if axes == list(range(rank)) else relax["permute_dims"](tensor, axes=axes)
 
 
-@register_onnx(_DOMAIN, "GemmFastGelu")
-def product_with_fast_gelu(node: Node) -> Outputs:
-    product = relax["matmul"](node.tensor(0), node.tensor(1))
-    return relax["nn.gelu_tanh"](relax["add"](product, node.tensor(2)) if node.has(2) else product)
+# ---- sums and activations ----
 
 
-# ---- sums ----
+def _plus(node: Node, left: Tensor, index: int) -> Tensor:
+    """With what may be added."""
+    return relax["add"](left, node.tensor(index)) if node.has(index) else left
 
 
-@register_onnx(_DOMAIN, "BiasAdd")
-def bias_add(node: Node) -> Outputs:
-    return relax["add"](relax["add"](node.tensor(0), node.tensor(1)), node.tensor(2))
+def _with_bias(node: Node) -> Tensor:
+    return _plus(node, node.tensor(0), 1)
+
+
+register_rows(
+    _DOMAIN,
+    {
+        "BiasAdd": lambda node: relax["add"](relax["add"](*node.tensors(2)), node.tensor(2)),
+        "BiasGelu": lambda node: relax["nn.gelu"](_with_bias(node)),
+        "FastGelu": lambda node: relax["nn.gelu_tanh"](_with_bias(node)),
+        "Gelu": lambda node: relax["nn.gelu"](_with_bias(node)),
+        "GemmFastGelu": lambda node: relax["nn.gelu_tanh"](_plus(node, relax["matmul"](*node.tensors(2)), 2)),
+        "QuickGelu": lambda node: scaled_silu(node, node.float("alpha", 1.702)),
+    },
+)
 
 
 @register_onnx(_DOMAIN, "BiasSplitGelu")
@@ -136,17 +129,13 @@ def _skipped(node: Node, index: int) -> Any:
 def embed_layer_norm(node: Node) -> Outputs:
     """The sum of a word's, a place's and a segment's embedding, normalized; and how many words the mask shows."""
     words = node.tensor(0)
-    total = relax["add"](relax["take"](node.tensor(2), words, axis=0), _embedded_places(node))
+    places = node.tensor(8) if node.has(8) else positions(node, words, 1)
+    total = relax["add"](relax["take"](node.tensor(2), words, axis=0), relax["take"](node.tensor(3), places, axis=0))
     if node.has(1) and node.has(4):
         total = relax["add"](total, relax["take"](node.tensor(4), node.tensor(1), axis=0))
     result = normalized_layers(node, total, 5, 6, -1, node.float("epsilon", 1e-12))[0]
     counts = _shown_words(node) if wanted(node, 1) else None
     return [result, counts, total][: node.output_count]
-
-
-def _embedded_places(node: Node) -> Tensor:
-    places = node.tensor(8) if node.has(8) else positions(node, node.tensor(0), 1)
-    return relax["take"](node.tensor(3), places, axis=0)
 
 
 def _shown_words(node: Node) -> Any:
@@ -156,59 +145,15 @@ def _shown_words(node: Node) -> Any:
     return zeros([size_of(node.tensor(0), 0)], "i32")
 
 
-# ---- activations and normalizations ----
-
-
-register_onnx(_DOMAIN, "LayerNormalization")(layer_norm)
-register_onnx(_DOMAIN, "SimplifiedLayerNormalization")(rms_norm)
-
-
-# ---- activations ----
-@register_onnx(_DOMAIN, ["Gelu", "BiasGelu"])
-def gelu(node: Node) -> Outputs:
-    return relax["nn.gelu"](_with_bias(node))
-
-
-@register_onnx(_DOMAIN, "FastGelu")
-def fast_gelu(node: Node) -> Outputs:
-    return relax["nn.gelu_tanh"](_with_bias(node))
-
-
-def _with_bias(node: Node) -> Any:
-    return relax["add"](node.tensor(0), node.tensor(1)) if node.has(1) else node.tensor(0)
-
-
-@register_onnx(_DOMAIN, "QuickGelu")
-def quick_gelu(node: Node) -> Outputs:
-    return scaled_silu(node, node.float("alpha", 1.702))
-
-
 # ---- normalizations of a sum ----
-@register_onnx(_DOMAIN, "SkipLayerNormalization")
-def skip_layer_norm(node: Node) -> Outputs:
-    total = _sum(node, bias=4)
-    return _with_sum(node, normalized_layers(node, total, 2, 3, -1, _epsilon(node)), total)
-
-
-@register_onnx(_DOMAIN, "SkipSimplifiedLayerNormalization")
-def skip_simplified_layer_norm(node: Node) -> Outputs:
-    total = _sum(node, bias=3)
-    normalized, *inverse = normalized_by_squares(node, total, 2, -1, _epsilon(node), inverse=2)
-    return _with_sum(node, [normalized, None, *inverse], total)
-
-
-def _epsilon(node: Node) -> float:
-    return node.float("epsilon", 1e-12)
-
-
-def _sum(node: Node, bias: int) -> Tensor:
-    """The input, what skipped layers and a bias."""
-    total = relax["add"](node.tensor(0), node.tensor(1))
-    return relax["add"](total, node.tensor(bias)) if node.has(bias) else total
-
-
-def _with_sum(node: Node, outputs: list[Any], total: Any) -> list[Any]:
-    """The fourth output is what was normalized."""
-    if not wanted(node, 3):
-        return outputs
-    return [*outputs, *[None] * (3 - len(outputs)), total]
+@register_onnx(_DOMAIN, ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"])
+def skip_norm(node: Node) -> Outputs:
+    """Of the input, what skipped layers and a bias; the fourth output is their sum."""
+    epsilon, is_simplified = node.float("epsilon", 1e-12), "Simplified" in node.op
+    total = _plus(node, relax["add"](*node.tensors(2)), 3 if is_simplified else 4)
+    if is_simplified:
+        normalized, *inverse = normalized_by_squares(node, total, 2, -1, epsilon, inverse=2)
+        outputs = [normalized, None, *inverse]
+    else:
+        outputs = normalized_layers(node, total, 2, 3, -1, epsilon)
+    return [*outputs, *[None] * (3 - len(outputs)), total] if wanted(node, 3) else outputs

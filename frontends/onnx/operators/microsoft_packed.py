@@ -10,14 +10,8 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes.sizes import reshaped, size_of
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
 
 _DOMAIN = "com.microsoft"
 _WIDTHS = (2, 4, 8)
@@ -38,18 +32,22 @@ def _block_size(node: Node, default: int) -> int:
     return size
 
 
+def _codes(packed: Tensor, bits: int, axis: int) -> Tensor:
+    """The codes of bytes, in bytes of their own: those from the lowest bits first along a new axis."""
+    import numpy
+
+    behind = packed.type.rank - axis
+    shifts = const((numpy.arange(8 // bits, dtype="uint8") * bits).reshape(-1, *[1] * behind))
+    spread = relax["right_shift"](relax["expand_dims"](packed, axis=[axis]), shifts)
+    return relax["bitwise_and"](spread, const(2**bits - 1, "ui8"))
+
+
 def _unpacked(packed: Tensor, bits: int) -> Any:
     """Bytes as codes, in bytes of their own; the last dimension becomes longer."""
     if bits == 8:
         return packed
-    import numpy
-
-    count = 8 // bits
     shape = Value(ssa=packed).shape or ()
-    shifts = const(numpy.arange(count, dtype="uint8") * bits)
-    spread = relax["right_shift"](relax["expand_dims"](packed, axis=[len(shape)]), shifts)
-    codes = relax["bitwise_and"](spread, const(2**bits - 1, "ui8"))
-    return relax["reshape"](codes, (*shape[:-1], shape[-1] * count))
+    return relax["reshape"](_codes(packed, bits, len(shape)), (*shape[:-1], shape[-1] * 8 // bits))
 
 
 def _first(tensor: Tensor, size: Any, axis: int) -> Tensor:
@@ -95,13 +93,7 @@ def _of_blocks(packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int) -> 
     """
     rows, blocks, width = Value(ssa=packed).shape or ()
     dtype, count = Value(ssa=scale).dtype, 8 // bits
-    codes = packed
-    if bits < 8:
-        import numpy
-
-        shifts = const(numpy.arange(count, dtype="uint8").reshape(count, 1) * bits)
-        codes = relax["right_shift"](relax["expand_dims"](packed, axis=[2]), shifts)
-        codes = relax["bitwise_and"](codes, const(2**bits - 1, "ui8"))
+    codes = packed if bits == 8 else _codes(packed, bits, 2)
     last = [2] if bits == 8 else [2, 3]
     offset, factor = (
         relax["expand_dims"](each, axis=last) if Value(ssa=each).rank else each for each in (zero_point, scale)
@@ -187,15 +179,11 @@ def gather_blocks(node: Node) -> Outputs:
     if node.has(3):
         zeros = _unpacked(relax["take"](node.tensor(3), node.tensor(1), axis=along), bits)
         count = (node.value(2).shape or ())[-1]
-        codes = relax["subtract"](codes, _spread(relax["astype"](_cut(zeros, count), dtype=dtype), block, after, size))
+        zeros = _first(zeros, count, zeros.type.rank - 1)  # packed numbers fill the last byte
+        codes = relax["subtract"](codes, _spread(relax["astype"](zeros, dtype=dtype), block, after, size))
     elif is_packed:
         codes = relax["subtract"](codes, const(_halfway(bits), dtype))
     return relax["multiply"](codes, _spread(taken[1], block, after, size))
-
-
-def _cut(zeros: Any, count: Any) -> Any:
-    """Packed numbers fill the last byte."""
-    return _first(zeros, count, len(Value(ssa=zeros).shape or ()) - 1)
 
 
 def _spread(tensor: Tensor, block: int, axis: int, size: int) -> Any:

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
-from .as_onnx import as_onnx, channels_first, channels_last
+from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
+from .microsoft_as_onnx import as_onnx, as_onnx_of_images
 from .products import as_f32, shifted
 from .quantization import dynamic_quantize
-
-relax = dialect.ops
 
 _DOMAIN = "com.microsoft"
 
@@ -41,11 +36,6 @@ def _zero_point(node: Node, index: int, dtype: str) -> Any:
     return node.tensor(index)
 
 
-@register_onnx(_DOMAIN, ["QuantizeLinear", "DequantizeLinear"])
-def quantize_or_dequantize(node: Node) -> Outputs:
-    return as_onnx(node, node.op, *node.inputs)
-
-
 # ---- element by element, and by moving ----
 
 
@@ -55,25 +45,16 @@ def arithmetic(node: Node) -> Outputs:
     return _quantized(node, relax[name](_real(node, 0), _real(node, 3)), 6, node.value(0).dtype)
 
 
-# What is computed of the real numbers, and by which version where that matters.
-_OF_ONE = {
-    "QLinearLeakyRelu": ("LeakyRelu", 16),
-    "QLinearReduceMean": ("ReduceMean", 13),
-    "QLinearSigmoid": ("Sigmoid", 13),
-}
+# Of the operators whose versions differ those that are meant.
+_VERSIONS = {"LeakyRelu": 16, "ReduceMean": 13, "Sigmoid": 13}
 
 
-@register_onnx(_DOMAIN, list(_OF_ONE))
+@register_onnx(_DOMAIN, [*(f"QLinear{name}" for name in _VERSIONS), "QLinearSoftmax"])
 def of_one(node: Node) -> Outputs:
-    name, version = _OF_ONE[node.op]
+    """Which dimensions of a softmax are one depends on the version that the attribute names."""
+    name = node.op.removeprefix("QLinear")
+    version = node.int("opset", 13) if name == "Softmax" else _VERSIONS[name]
     return _quantized(node, as_onnx(node, name, _real(node, 0), version=version), 3, node.value(0).dtype)
-
-
-@register_onnx(_DOMAIN, "QLinearSoftmax")
-def softmax(node: Node) -> Outputs:
-    """Which dimensions are one depends on the version that the attribute names."""
-    real = as_onnx(node, "Softmax", _real(node, 0), version=node.int("opset", 13))
-    return _quantized(node, real, 3, node.value(0).dtype)
 
 
 @register_onnx(_DOMAIN, "QLinearConcat")
@@ -93,18 +74,14 @@ def where(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, ["QLinearAveragePool", "QLinearGlobalAveragePool"])
 def average_pool(node: Node) -> Outputs:
-    name, real = node.op.removeprefix("QLinear"), _real(node, 0)
-    if not node.int("channels_last", 0):
-        return _quantized(node, as_onnx(node, name, real), 3, node.value(0).dtype)
-    pooled = channels_last(node, as_onnx(node, name, channels_first(node, real)))
+    name, are_last = node.op.removeprefix("QLinear"), bool(node.int("channels_last", 0))
+    pooled = as_onnx_of_images(node, name, _real(node, 0), are_last=are_last)
     return _quantized(node, pooled, 3, node.value(0).dtype)
 
 
 @register_onnx(_DOMAIN, "QLinearConv")
 def conv(node: Node) -> Outputs:
-    if not node.int("channels_last", 0):
-        return as_onnx(node, "QLinearConv", *node.inputs)
-    return channels_last(node, as_onnx(node, "QLinearConv", channels_first(node, node.tensor(0)), *node.inputs[1:]))
+    return as_onnx_of_images(node, "QLinearConv", *node.inputs, are_last=bool(node.int("channels_last", 0)))
 
 
 # ---- products ----
@@ -161,4 +138,4 @@ def _integer_product(
 def _without_zero_points(node: Node, index: int, zero_point: int, in_rows: bool) -> Any:
     """As `shifted`; in a matrix that is to be transposed the zero points are those of rows."""
     several = node.has(zero_point) and node.rank(zero_point) == 1 and node.value(zero_point).shape != (1,)
-    return shifted(node, index, zero_point, is_column=several and in_rows)
+    return shifted(node, index, zero_point, behind=int(several and in_rows))

@@ -7,17 +7,11 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
 from ..control.run_time_items import require
-from ..graph_tensors import joined
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, const, joined, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor
 from .products import as_f32
-
-relax = dialect.ops
 
 _ML = "ai.onnx.ml"
 
@@ -133,7 +127,7 @@ def label_encoder(node: Node) -> Outputs:
     """Each key's value, found by its place among the sorted keys; else the default."""
     import numpy
 
-    keys, values, default = _keys(node), _values(node), None
+    keys, values = _keys(node), _listed(node, "values")
     if len(keys) != len(values) or not len(keys):
         raise node.fail(f"there are {len(keys)} keys for {counted(len(values), 'value')}")
     default = _default(node, values.dtype)
@@ -160,10 +154,6 @@ def _keys(node: Node) -> Any:
     if node.value(0).dtype != expected:
         raise node.fail(f"the keys are {expected}, but the input is {node.value(0).dtype}")
     return keys
-
-
-def _values(node: Node) -> Any:
-    return _listed(node, "values")
 
 
 def _listed(node: Node, kind: str) -> Any:

@@ -7,12 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import info_of
-from ..node import Node
-from ..values import Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Tensor, const, like, relax
 
 
 def post_transform(node: Node) -> str:
@@ -25,51 +20,37 @@ def transformed(scores: Any, name: str) -> Any:
     return _TRANSFORMS[name](scores)
 
 
-def _same(scores: Any) -> Any:
-    return scores
-
-
-def _softmax(scores: Tensor) -> Tensor:
-    return relax["nn.softmax"](scores, axis=-1)
-
-
 def _softmax_zero(scores: Tensor) -> Tensor:
     """As softmax, but scores of 0 stay 0."""
-    number = _numbers_like(scores)
     largest = relax["max"](scores, axis=[1], keepdims=True)
-    is_zero = relax["less_equal"](relax["abs"](scores), number(1e-7))
+    is_zero = relax["less_equal"](relax["abs"](scores), like(scores, 1e-7))
     small = relax["multiply"](scores, relax["exp"](relax["negative"](largest)))
     powers = relax["where"](is_zero, small, relax["exp"](relax["subtract"](scores, largest)))
     total = relax["sum"](powers, axis=[1], keepdims=True)
-    is_nothing = relax["equal"](total, number(0.0))
-    return relax["where"](is_nothing, number(0.5), relax["divide"](powers, total))
+    is_nothing = relax["equal"](total, like(scores, 0.0))
+    return relax["where"](is_nothing, like(scores, 0.5), relax["divide"](powers, total))
 
 
 def _probit(scores: Tensor) -> Tensor:
     """The inverse of the normal distribution, by the formula that runtimes have for the inverse of erf."""
-    number, a = _numbers_like(scores), 0.147
-    x = relax["subtract"](relax["multiply"](scores, number(2.0)), number(1.0))
-    logarithm = relax["log"](relax["subtract"](number(1.0), relax["square"](x)))
-    half = relax["add"](relax["multiply"](logarithm, number(0.5)), number(2 / (math.pi * a)))
-    rest = relax["multiply"](logarithm, number(1 / a))
+    a = 0.147
+    x = relax["subtract"](relax["multiply"](scores, like(scores, 2.0)), like(scores, 1.0))
+    logarithm = relax["log"](relax["subtract"](like(scores, 1.0), relax["square"](x)))
+    half = relax["add"](relax["multiply"](logarithm, like(scores, 0.5)), like(scores, 2 / (math.pi * a)))
+    rest = relax["multiply"](logarithm, like(scores, 1 / a))
     root = relax["sqrt"](relax["subtract"](relax["square"](half), rest))
     size = relax["sqrt"](relax["subtract"](root, half))
-    signed = relax["where"](relax["less"](x, number(0.0)), relax["negative"](size), size)
-    return relax["multiply"](signed, number(math.sqrt(2)))
+    signed = relax["where"](relax["less"](x, like(scores, 0.0)), relax["negative"](size), size)
+    return relax["multiply"](signed, like(scores, math.sqrt(2)))
 
 
 _TRANSFORMS: dict[str, Callable[[Any], Any]] = {
-    "NONE": _same,
-    "SOFTMAX": _softmax,
+    "NONE": lambda scores: scores,
+    "SOFTMAX": lambda scores: relax["nn.softmax"](scores, axis=-1),
     "LOGISTIC": lambda scores: relax["sigmoid"](scores),
     "SOFTMAX_ZERO": _softmax_zero,
     "PROBIT": _probit,
 }
-
-
-def _numbers_like(scores: Any) -> Callable[[float], Any]:
-    dtype = info_of(scores).dtype
-    return lambda value: const(value, dtype)
 
 
 def class_labels(node: Node, ints: str, strings: str) -> list[int]:
@@ -90,7 +71,7 @@ def largest(scores: Tensor, labels: list[int]) -> Tensor:
 def above(scores: Tensor, limit: float, labels: list[int]) -> Tensor:
     """The second label where the only score of a row is above a limit, else the first."""
     flat = relax["squeeze"](scores, axis=[1])
-    is_above = relax["greater"](flat, _numbers_like(scores)(limit))
+    is_above = relax["greater"](flat, like(scores, limit))
     return relax["where"](is_above, const(labels[1], "i64"), const(labels[0], "i64"))
 
 
@@ -102,5 +83,5 @@ def two_classes(score: Tensor, name: str, is_share: bool) -> Any:
     if name == "LOGISTIC":
         return transformed(relax["concat"](opposite, score, axis=1), name)
     if is_share:
-        opposite = relax["add"](opposite, _numbers_like(score)(1.0))
+        opposite = relax["add"](opposite, like(score, 1.0))
     return relax["concat"](opposite, score, axis=1)

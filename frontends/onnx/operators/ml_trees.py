@@ -7,14 +7,8 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of, wide_float
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
-
-relax = dialect.ops
 
 _ML = "ai.onnx.ml"
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
@@ -255,7 +249,7 @@ def leaves_reached(forest: Forest, x: Tensor) -> Any:
     import numpy
 
     dtype, table = info_of(x).dtype, _Table(forest)
-    start = relax["expand_dims"](relax["zeros_like"](_first_feature(x), dtype="i64"), axis=[1])
+    start = relax["zeros_like"](part(x, 1, 0, 1), dtype="i64")
     place = relax["add"](start, const(numpy.array([forest.roots], "int64")))
     for _ in range(forest.depth() or 0):
         value = relax["gather_elements"](x, table.of("feature", place), axis=1)
@@ -263,11 +257,6 @@ def leaves_reached(forest: Forest, x: Tensor) -> Any:
         child = relax["add"](relax["multiply"](place, const(2, "i64")), is_yes)
         place = relax["take"](table.children(), child, axis=0)
     return place
-
-
-def _first_feature(x: Tensor) -> Tensor:
-    first = relax["strided_slice"](x, axes=[1], begin=[0], end=[1])
-    return relax["squeeze"](first, axis=[1])
 
 
 class _Table:

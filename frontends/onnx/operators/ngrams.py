@@ -8,14 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_int
-from ....dialects.relax import const, dialect
-from ..graph_tensors import joined
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, const, joined, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
 
 # More steps than this between tokens would make a graph that nobody wants to wait for.
 _MOST_SKIPS = 256

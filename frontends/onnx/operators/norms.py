@@ -6,15 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.symbols import equal
-from ....dialects.relax import const, dialect
 from ....support.errors import RelaxError
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
 
 _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
 
@@ -29,19 +23,12 @@ def common_dtype(node: Node, *indices: int) -> str:
 
 # ---- of batches ----
 @register_onnx("", "BatchNormalization")
-def batch_norm_is_test(node: Node) -> Outputs:
-    """Who wants the result only does not train, whatever the attribute says: often it was left out."""
-    return _old_batch_norm(node, is_training=node.output_count > 1 and not node.int("is_test", 0))
+def old_batch_norm(node: Node) -> Outputs:
+    """Who wants more than the result trains, unless an attribute of the first versions says that it does not.
 
-
-@register_onnx("", "BatchNormalization", since=7)
-def batch_norm_by_outputs(node: Node) -> Outputs:
-    """Who wants more than the result trains."""
-    return _old_batch_norm(node, is_training=node.output_count > 1)
-
-
-def _old_batch_norm(node: Node, is_training: bool) -> Any:
-    """Gives the batch's own mean and variance, too. Parameters may have more dimensions than that of the channels."""
+    Gives the batch's own mean and variance, too. Parameters may have more dimensions than that of the channels.
+    """
+    is_training = node.output_count > 1 and not (node.version < 7 and node.int("is_test", 0))
     if not node.int("spatial", 1):
         return _norm_of_places(node, is_training)
     outputs = _batch_norm(node, is_training)
@@ -55,7 +42,7 @@ def _norm_of_places(node: Node, is_training: bool) -> Tensor:
     """Each place of a sample has its own mean and variance."""
     if is_training:
         raise node.fail("training with spatial=0 is not supported: export the model for inference", "spatial")
-    x, scale, bias, mean, variance = (node.tensor(index) for index in range(5))
+    x, scale, bias, mean, variance = node.tensors(5)
     epsilon = const(node.float("epsilon", 1e-5), node.value(0).dtype)
     factor = relax["multiply"](scale, relax["rsqrt"](relax["add"](variance, epsilon)))
     return relax["add"](relax["multiply"](relax["subtract"](x, mean), factor), bias)
@@ -85,16 +72,14 @@ def _batch_norm(node: Node, is_training: bool) -> list[Any]:
 
 
 # ---- of samples ----
-def _spatial_axes(node: Node) -> list[int]:
-    return list(range(2, node.rank(0)))
+def _per_channel(node: Node) -> dict[str, Any]:
+    """What norms of each sample say alike: channels are the second dimension."""
+    return {"channel_axis": 1, "axes": list(range(2, node.rank(0))), "epsilon": node.float("epsilon", 1e-5)}
 
 
 @register_onnx("", "InstanceNormalization")
 def instance_norm(node: Node) -> Outputs:
-    operands = [node.tensor(index) for index in range(3)]
-    return relax["nn.instance_norm"](
-        *operands, channel_axis=1, axes=_spatial_axes(node), epsilon=node.float("epsilon", 1e-5)
-    )
+    return relax["nn.instance_norm"](*node.tensors(3), **_per_channel(node))
 
 
 @register_onnx("", "GroupNormalization", since=18)
@@ -123,15 +108,7 @@ def _groups(node: Node) -> int:
 
 
 def _group_norm(node: Node, scale: Tensor, bias: Tensor) -> Tensor:
-    return relax["nn.group_norm"](
-        node.tensor(0),
-        scale,
-        bias,
-        num_groups=_groups(node),
-        channel_axis=1,
-        axes=_spatial_axes(node),
-        epsilon=node.float("epsilon", 1e-5),
-    )
+    return relax["nn.group_norm"](node.tensor(0), scale, bias, num_groups=_groups(node), **_per_channel(node))
 
 
 @register_onnx("", "LayerNormalization")

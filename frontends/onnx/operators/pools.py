@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
-from ....dialects.relax import const, dialect
-from ..graph_tensors import info_of
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ....emit.reduction import lowest
+from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
 from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
-
-relax = dialect.ops
 
 
 def _pool_windows(node: Node) -> Windows:
@@ -44,17 +39,11 @@ def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequenc
 @register_onnx("", "MaxPool")
 def max_pool(node: Node) -> Outputs:
     windows, dtype = _pool_windows(node), node.value(0).dtype
-    data, pads = padded(node.tensor(0), windows, _lowest(dtype), dtype)
+    data, pads = padded(node.tensor(0), windows, lowest(dtype), dtype)
     result = _pooled(node, "max", data, windows, pads)
     if node.output_count < 2 or not node.proto.output[1]:
         return result
     return _maxima_and_places(node, windows, (info_of(result).shape or ())[2:])
-
-
-def _lowest(dtype: str) -> Any:
-    if is_float(dtype):
-        return -math.inf
-    return 0 if is_unsigned(dtype) else -(2 ** (bit_width(dtype) - 1))
 
 
 def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Dim]) -> list[Any]:
@@ -64,10 +53,10 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Dim]) -> l
         raise node.fail("output 'Indices' needs an input whose sizes are all known before the model runs")
     # Windows of 'ceil_mode' may reach over the end.
     wide = windows._replace(after=tuple(_reached(windows, shape, counts)))
-    data = with_borders(node.tensor(0), wide, _lowest(dtype), dtype)
+    data = with_borders(node.tensor(0), wide, lowest(dtype), dtype)
     places = with_borders(const(_places(node, shape)), wide, -1, "i64")
     best, at = None, None
-    for tap in _taps(windows.kernel):
+    for tap in itertools.product(*map(range, windows.kernel)):
         begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
         values, indices = (_strided(tensor, begin, counts, windows.strides) for tensor in (data, places))
         if best is None:
@@ -88,13 +77,9 @@ def _reached(windows: Windows, shape: Sequence[Any], counts: Sequence[Any]) -> l
     return [
         max((count - 1) * stride + reach - size - before, 0)
         for count, stride, reach, size, before in zip(
-            counts, windows.strides, windows.reaches, shape[2:], _numbers(windows.before), strict=True
+            counts, windows.strides, windows.reaches, shape[2:], windows.before, strict=True
         )
     ]
-
-
-def _numbers(sizes: Sequence[Dim]) -> list[int]:
-    return [size for size in sizes if isinstance(size, int)]
 
 
 def _places(node: Node, shape: Sequence[Any]) -> Any:
@@ -106,12 +91,6 @@ def _places(node: Node, shape: Sequence[Any]) -> Any:
         return places.reshape(shape)
     transposed = places.reshape(*shape[:2], *reversed(shape[2:]))
     return transposed.transpose(0, 1, *range(len(shape) - 1, 1, -1)).copy()
-
-
-def _taps(kernel: Sequence[int]) -> list[tuple[int, ...]]:
-    import itertools
-
-    return list(itertools.product(*map(range, kernel)))
 
 
 def _strided(tensor: Tensor, begin: Sequence[int], counts: Sequence[Any], strides: Sequence[int]) -> Tensor:
@@ -151,7 +130,7 @@ def _covering(windows: Windows) -> Windows:
         return windows  # 'auto_pad' leaves no window over the end
     after = [
         min(high + stride - 1, max(reach - 1, high))
-        for high, stride, reach in zip(_numbers(windows.after), windows.strides, windows.reaches, strict=True)
+        for high, stride, reach in zip(windows.after, windows.strides, windows.reaches, strict=True)
     ]
     return windows._replace(after=tuple(after))
 

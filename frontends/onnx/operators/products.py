@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices, also of quantized ones."""
+"""Products of matrices, also of quantized ones, and determinants."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from typing import Any
 
 from ....bindings.patterns import defining_op
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
-
-relax = dialect.ops
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
 
 @register_onnx("", "MatMul")
@@ -31,11 +25,9 @@ _LETTERS = "abcdefgh"
 def _matrix_before_transposition(value: Any) -> Any:
     """What is transposed, where that is how a matrix was made; None where it was not."""
     owner = defining_op(value, "relax.permute_dims")
-    return owner.operands[0] if owner is not None and value.type.rank == 2 and _is_turned(owner) else None
-
-
-def _is_turned(op: Any) -> bool:
-    return op.axes is None or [axis % 2 for axis in op.axes] == [1, 0]
+    if owner is None or value.type.rank != 2 or not (owner.axes is None or [axis % 2 for axis in owner.axes] == [1, 0]):
+        return None
+    return owner.operands[0]
 
 
 @register_onnx("", "Gemm")
@@ -95,13 +87,16 @@ def _is_rows(node: Node, index: int, side: int) -> bool:
     return side == 0 and node.rank(index) == 1 and node.value(index).shape != (1,)
 
 
-def _beside_matrix(node: Node, index: int, side: int) -> Any:
-    """Whether an optional zero point holds for rows, so that it needs a dimension for columns."""
-    return node.has(index) and _is_rows(node, index, side)
+def _beside_matrix(node: Node, index: int, side: int) -> int:
+    """How many dimensions stand behind that of an optional zero point: columns where it holds for rows."""
+    return int(node.has(index) and _is_rows(node, index, side))
 
 
-def shifted(node: Node, index: int, zero_point: int, is_column: bool = False) -> Any:
-    """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0."""
+def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Any:
+    """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0.
+
+    Several zero points are for a dimension with so many behind it.
+    """
     data = node.tensor(index)
     if not node.has(zero_point):
         return data
@@ -109,8 +104,8 @@ def shifted(node: Node, index: int, zero_point: int, is_column: bool = False) ->
     if known is not None and not known.any():
         return data
     offset = relax["astype"](node.tensor(zero_point), dtype="i32")
-    if is_column:
-        offset = relax["expand_dims"](offset, axis=[1])
+    if behind:
+        offset = relax["expand_dims"](offset, axis=list(range(1, 1 + behind)))
     return relax["subtract"](relax["astype"](data, dtype="i32"), offset)
 
 
@@ -129,3 +124,53 @@ def requantized(node: Node, real: Tensor, scale: int, zero_point: int) -> Tensor
     )
     shifted_back = relax["add"](relax["round"](relax["divide"](real, scales)), relax["astype"](zeros, dtype="f32"))
     return relax["quantize"](shifted_back, const(1.0, "f32"), const(0, dtype), axis=0, out_dtype=dtype)
+
+
+# ---- determinants, by elimination ----
+
+
+# Each row is a step of its own in the program.
+_MOST_ROWS = 16
+
+
+@register_onnx("", "Det")
+def determinant(node: Node) -> Outputs:
+    shape, dtype = node.value(0).shape, node.value(0).dtype
+    if node.rank(0) < 2:
+        raise node.fail(f"a matrix has 2 dimensions or more, not {node.rank(0)}")
+    rows = None if shape is None else shape[-2] if isinstance(shape[-2], int) else shape[-1]
+    if not isinstance(rows, int) or not 0 < rows <= _MOST_ROWS:
+        raise node.fail(f"matrices must have a known size of at most {_MOST_ROWS}, got {rows}")
+    matrix, factors = node.tensor(0), []
+    for left in range(rows, 1, -1):
+        factor, matrix = _eliminated(matrix, left, dtype)
+        factors.append(factor)
+    result = relax["squeeze"](matrix, axis=[-2, -1])
+    for factor in factors:
+        result = relax["multiply"](result, factor)
+    return result
+
+
+def _eliminated(matrix: Tensor, rows: int, dtype: str) -> tuple[Any, Any]:
+    """A factor of the determinant, and the matrix that is left: without the row of the first column's largest element.
+
+    The first row takes that row's place.
+    """
+    place = relax["argmax"](relax["abs"](_column(matrix, 0)), axis=-1, keepdims=True)
+    is_pivot = relax["equal"](const(list(range(rows)), "i64"), place)
+    is_pivot_row = relax["expand_dims"](is_pivot, axis=[-1])
+    zero, one = const(0, dtype), const(1, dtype)
+    pivot_row = relax["sum"](relax["where"](is_pivot_row, matrix, zero), axis=[-2], keepdims=True)
+    pivot = _column(relax["squeeze"](pivot_row, axis=[-2]), 0, axis=-1)
+    first = relax["strided_slice"](matrix, axes=[-2], begin=[0], end=[1])
+    others = relax["strided_slice"](relax["where"](is_pivot_row, first, matrix), axes=[-2], begin=[1], end=[rows])
+    # A column of zeros makes the determinant 0, whatever is subtracted.
+    divisor = relax["where"](relax["equal"](pivot, zero), one, pivot)
+    shares = relax["divide"](_column(others, 0), relax["expand_dims"](divisor, axis=[-1]))
+    left = relax["subtract"](others, relax["multiply"](relax["expand_dims"](shares, axis=[-1]), pivot_row))
+    sign = relax["where"](relax["equal"](relax["squeeze"](place, axis=[-1]), const(0, "i64")), one, const(-1, dtype))
+    return relax["multiply"](sign, pivot), relax["strided_slice"](left, axes=[-1], begin=[1], end=[rows])
+
+
+def _column(x: Tensor, index: int, axis: int = -1) -> Tensor:
+    return relax["squeeze"](relax["strided_slice"](x, axes=[axis], begin=[index], end=[index + 1]), axis=[axis])

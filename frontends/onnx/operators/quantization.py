@@ -6,20 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor
+from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
-relax = dialect.ops
 # Since this version the division is as precise as the scale, or as an attribute asks.
 _PRECISE_SINCE = 23
 
 
 @register_onnx("", "QuantizeLinear")
 def quantize(node: Node) -> Outputs:
-    target = _quantized_dtype(node)
+    target = node.value(2).dtype if node.has(2) else _attribute_dtype(node, "output_dtype") or "ui8"
     data, scale = node.tensor(0), node.tensor(1)
     zero_point = node.tensor(2) if node.has(2) else const(0, target)
     keeps_infinities = target.startswith("f8") and not node.int("saturate", 1)
@@ -36,12 +31,6 @@ def quantize(node: Node) -> Outputs:
         return relax["astype"](total, dtype=target)
     # What is left is to round and to limit.
     return relax["quantize"](total, const(1.0, "f32"), const(0, target), axis=0, out_dtype=target)
-
-
-def _quantized_dtype(node: Node) -> str:
-    if node.has(2):
-        return node.value(2).dtype
-    return _attribute_dtype(node, "output_dtype") or "ui8"
 
 
 def _attribute_dtype(node: Node, name: str) -> str | None:

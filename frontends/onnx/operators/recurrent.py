@@ -9,17 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....dialects.relax import const, dialect
-from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length
+from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
 from ..control.scf_regions import as_info, scalar_of
-from ..graph_tensors import part
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
 from ..shapes.sizes import as_tensor, is_known, size_of, zeros
-from ..values import Outputs, Tensor, Value, known
-from .named_activations import Activation, activations_of
-
-relax = dialect.ops
+from .activations import Activation, activations_of
 
 _MOST_UNROLLED = 8
 
@@ -34,7 +28,7 @@ class Weights(NamedTuple):
 
 
 class Cell:
-    """One step of a direction. `from_input` is [batch, gates * size]: the input's part, with its bias."""
+    """One step of a direction. `from_input` is [batch, gates * size]: the input's like, part, with its bias."""
 
     gates = 1
     states = 1
@@ -77,8 +71,8 @@ class GruCell(Cell):
             kept = relax["multiply"](reset, hidden)
             candidate = _plus(relax["matmul"](kept, self.gate(self.weights.recurrent, 2)), self._bias(2, 1))
         new = self.activate(1, relax["add"](self.gate(from_input, 2), candidate))
-        one = const(1, _dtype(new))
-        return [relax["add"](relax["multiply"](relax["subtract"](one, update), new), relax["multiply"](update, hidden))]
+        left = relax["subtract"](like(new, 1), update)
+        return [relax["add"](relax["multiply"](left, new), relax["multiply"](update, hidden))]
 
     def _update_and_reset(self, from_input: Tensor, recurrent: Tensor) -> tuple[Any, Any]:
         both = self.activate(0, relax["add"](self.gate(from_input, 0, 2), recurrent))
@@ -101,7 +95,7 @@ class LstmCell(Cell):
         gates = relax["add"](from_input, self.recurrent_part(hidden))
         entering = self.activate(0, self._peeping(self.gate(gates, 0), 0, cell))
         if self.node.int("input_forget", 0):
-            forgetting = relax["subtract"](const(1, _dtype(entering)), entering)
+            forgetting = relax["subtract"](like(entering, 1), entering)
         else:
             forgetting = self.activate(0, self._peeping(self.gate(gates, 2), 2, cell))
         new = self.activate(1, self.gate(gates, 3))
@@ -116,21 +110,6 @@ class LstmCell(Cell):
         return relax["add"](gate, relax["multiply"](self.gate(self.weights.peepholes, index), cell))
 
 
-@register_onnx("", "RNN")
-def rnn(node: Node) -> Outputs:
-    return _Recurrent(node, Cell).outputs()
-
-
-@register_onnx("", "GRU")
-def gru(node: Node) -> Outputs:
-    return _Recurrent(node, GruCell).outputs()
-
-
-@register_onnx("", "LSTM")
-def lstm(node: Node) -> Outputs:
-    return _Recurrent(node, LstmCell).outputs()
-
-
 class _Recurrent:
     def __init__(self, node: Node, cell: type[Cell]):
         self.node, self.cell = node, cell
@@ -142,17 +121,14 @@ class _Recurrent:
             raise node.fail("must be forward, reverse or bidirectional", "direction")
         if node.rank(0) != 3 or node.rank(2) != 3:
             raise node.fail("X and R must be 3-D")
-        self.size = self._size()
+        size = (node.value(2).shape or ())[2]
+        if not isinstance(size, int):
+            raise node.fail("the size of the hidden state (R's last dimension) must be known")
+        self.size = size
         self.lengths = node.optional(4)
         data = node.tensor(0)
         self.data = relax["permute_dims"](data, axes=[1, 0, 2]) if self.batch_first else data
         self.shape = Value(ssa=self.data).shape or ()
-
-    def _size(self) -> int:
-        size = (self.node.value(2).shape or ())[2]
-        if not isinstance(size, int):
-            raise self.node.fail("the size of the hidden state (R's last dimension) must be known")
-        return size
 
     def outputs(self) -> list[Any]:
         functions = activations_of(self.node, self.cell.activations, len(self.directions))
@@ -175,11 +151,7 @@ class _Recurrent:
         product = relax["matmul"](data, self._matrix(1, index))
         from_input = _plus(product, cell.weights.input_bias)
         states = [self._initial(5 + each, index) for each in range(self.cell.states)]
-        steps = self.shape[0]
-        if isinstance(steps, int) and 0 < steps <= _MOST_UNROLLED:
-            rows, states = self._unrolled(cell, from_input, states, steps)
-        else:
-            rows, states = self._looped(cell, from_input, states)
+        rows, states = self._looped(cell, from_input, states)
         return (self._reversed(rows) if backwards else rows), states
 
     def _reversed(self, data: Tensor) -> Tensor:
@@ -217,7 +189,7 @@ class _Recurrent:
         info = Value(ssa=taken).info
         return as_info(taken, info.with_shape((batch if is_known(batch) else None, self.size)))
 
-    def _step(self, cell: Cell, from_input: Tensor, states: list[Any], turn: Any) -> tuple[list[Any], Any]:
+    def _step(self, cell: Cell, from_input: Tensor, states: list[Any], turn: Value) -> tuple[list[Any], Any]:
         """The states after a step, and its row."""
         pairs = zip(cell.step(from_input, states), states, strict=True)
         # What of the weights' sizes the graph cannot tell is checked here.
@@ -225,29 +197,39 @@ class _Recurrent:
         if self.lengths is None:
             return new, new[0]
         # Shorter sequences keep their last states; their rows are zero from there on.
-        running = relax["expand_dims"](relax["greater"](self.lengths, turn), axis=[1])
+        running = relax["expand_dims"](relax["greater"](self.lengths, cast(turn.ssa, "i32")), axis=[1])
         kept = [relax["where"](running, after, before) for after, before in zip(new, states, strict=True)]
-        return kept, relax["where"](running, new[0], const(0, _dtype(new[0])))
-
-    def _unrolled(self, cell: Cell, from_input: Tensor, states: list[Any], steps: int) -> tuple[Any, list[Any]]:
-        rows = []
-        for turn in range(steps):
-            taken = part(from_input, 0, turn, turn + 1, drop=True)
-            states, row = self._step(cell, taken, states, known(turn, "i32").ssa)
-            rows.append(row)
-        return relax["stack"](*rows, axis=0), states
+        return kept, relax["where"](running, new[0], like(new[0], 0))
 
     def _looped(self, cell: Cell, from_input: Tensor, states: list[Any]) -> tuple[Any, list[Any]]:
-        def step(operation: Any, index: Value, held: list[Value]) -> Turn:
-            taken = relax["take"](from_input, index.ssa, axis=0)
-            turn = relax["astype"](index.ssa, dtype="i32")
-            after, row = self._step(cell, taken, [state.ssa for state in held], turn)
+        steps = self.shape[0]
+
+        def step(_: Any, index: Value, held: list[Value]) -> Turn:
+            if index.array is None:
+                taken = relax["take"](from_input, index.ssa, axis=0)
+            else:
+                taken = part(from_input, 0, int(index.array), int(index.array) + 1, drop=True)
+            after, row = self._step(cell, taken, [state.ssa for state in held], index)
             return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
 
-        steps, given = self.shape[0], [Value(ssa=state) for state in states]
+        loop, given = Loop(self.node, step, None, is_short=is_few(steps)), [Value(ssa=state) for state in states]
+        made = unrolled(loop, steps, given) if isinstance(steps, int) and 0 < steps <= _MOST_UNROLLED else None
+        if made is not None:
+            after, (rows,) = made
+            return relax["stack"](*(row.ssa for row in rows), axis=0), [state.ssa for state in after]
         count = scalar_of(self.node, Value(ssa=as_tensor([size_of(self.data, 0)])))
-        after, rows = build_loop(Loop(self.node, step, count, is_short=is_few(steps)), given)
-        return of_length(rows, steps)[0].ssa, [state.ssa for state in after]
+        after, gathered = build_loop(loop._replace(count=count), given)
+        return of_length(gathered, steps)[0].ssa, [state.ssa for state in after]
+
+
+register_rows(
+    "",
+    {
+        "GRU": lambda node: _Recurrent(node, GruCell).outputs(),
+        "LSTM": lambda node: _Recurrent(node, LstmCell).outputs(),
+        "RNN": lambda node: _Recurrent(node, Cell).outputs(),
+    },
+)
 
 
 def _of_direction(tensor: Any, index: int) -> Tensor:
@@ -262,7 +244,3 @@ def _const(array: Any) -> Tensor:
 
 def _plus(tensor: Tensor, bias: Tensor) -> Tensor:
     return tensor if bias is None else relax["add"](tensor, bias)
-
-
-def _dtype(ssa: Any) -> str:
-    return Value(ssa=ssa).dtype

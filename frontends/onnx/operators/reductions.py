@@ -3,23 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ....dialects.core.infos import is_bool, is_float
-from ....dialects.core.symbols import SymExpr
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast
-from ..node import Node
-from ..registry import register_onnx
-from ..shapes.sizes import shape_tensor
-from ..values import Outputs, Tensor, Value, known
+from ....emit.reduction import highest, lowest
+from ..prelude import Node, Outputs, Tensor, cast, const, from_front, info_of, register_onnx, relax
+from ..shapes.sizes import as_tensor, shape_tensor, size_of
 
-relax = dialect.ops
-
-_REDUCTIONS = [
-    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
-    "ReduceSum", "ReduceSumSquare",
-]  # fmt: skip
 _BY_INPUT_SINCE = {"ReduceSum": 13}
 _FLOATS_ONLY_SINCE = {"ReduceLogSum": 28, "ReduceLogSumExp": 28}
 
@@ -40,7 +31,41 @@ class StaticAxes:
         return kept if self._keepdims else relax["squeeze"](kept, axis=self._axes), kept
 
 
-@register_onnx("", _REDUCTIONS)
+def _axes(node: Node) -> Any:
+    if node.version < _BY_INPUT_SINCE.get(node.op, 18):
+        listed = node.ints("axes")
+        return StaticAxes(node, tuple(listed) if listed else None)
+    axes = node.numbers(1) if node.has(1) else ()
+    if axes is None:
+        return RunTimeAxes(node)
+    if not axes and not node.int("noop_with_empty_axes", 0):
+        return StaticAxes(node, None)
+    return StaticAxes(node, axes)
+
+
+_SIMPLE = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "ReduceProd": "prod", "ReduceSum": "sum"}
+
+
+def _log_sum_exp(axes: Any, x: Tensor) -> Tensor:
+    """Of the distances to the largest element, so that nothing overflows; an infinite one is left where it is."""
+    largest, spread = axes.spread_fold("max", x)
+    zeros = relax["zeros_like"]
+    shift = relax["where"](relax["isfinite"](largest), largest, zeros(largest))
+    shifts = relax["where"](relax["isfinite"](spread), spread, zeros(spread))
+    total = axes.fold("sum", relax["exp"](relax["subtract"](x, shifts)))
+    return relax["add"](relax["log"](total), shift)
+
+
+_COMPOSED: dict[str, Callable[[Any, Tensor], Tensor]] = {
+    "ReduceL1": lambda axes, x: axes.fold("sum", relax["abs"](x)),
+    "ReduceL2": lambda axes, x: relax["sqrt"](axes.fold("sum", relax["square"](x))),
+    "ReduceLogSum": lambda axes, x: relax["log"](axes.fold("sum", x)),
+    "ReduceLogSumExp": _log_sum_exp,
+    "ReduceSumSquare": lambda axes, x: axes.fold("sum", relax["square"](x)),
+}
+
+
+@register_onnx("", [*_SIMPLE, *_COMPOSED])
 def reduce(node: Node) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     axes = _axes(node)
@@ -57,53 +82,6 @@ def reduce(node: Node) -> Outputs:
     return relax["astype"](_COMPOSED[node.op](axes, relax["astype"](x, dtype="f64")), dtype=dtype)
 
 
-def _axes(node: Node) -> Any:
-    if node.version < _BY_INPUT_SINCE.get(node.op, 18):
-        listed = node.ints("axes")
-        return StaticAxes(node, tuple(listed) if listed else None)
-    axes = node.numbers(1) if node.has(1) else ()
-    if axes is None:
-        return RunTimeAxes(node)
-    if not axes and not node.int("noop_with_empty_axes", 0):
-        return StaticAxes(node, None)
-    return StaticAxes(node, axes)
-
-
-_SIMPLE = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "ReduceProd": "prod", "ReduceSum": "sum"}
-
-
-def _l1(axes: Any, x: Tensor) -> Any:
-    return axes.fold("sum", relax["abs"](x))
-
-
-def _sum_square(axes: Any, x: Tensor) -> Any:
-    return axes.fold("sum", relax["square"](x))
-
-
-def _l2(axes: Any, x: Tensor) -> Tensor:
-    return relax["sqrt"](_sum_square(axes, x))
-
-
-def _log_sum(axes: Any, x: Tensor) -> Tensor:
-    return relax["log"](axes.fold("sum", x))
-
-
-def _log_sum_exp(axes: Any, x: Tensor) -> Tensor:
-    """Of the distances to the largest element, so that nothing overflows; an infinite one is left where it is."""
-    largest, spread = axes.spread_fold("max", x)
-    zeros = relax["zeros_like"]
-    shift = relax["where"](relax["isfinite"](largest), largest, zeros(largest))
-    shifts = relax["where"](relax["isfinite"](spread), spread, zeros(spread))
-    total = axes.fold("sum", relax["exp"](relax["subtract"](x, shifts)))
-    return relax["add"](relax["log"](total), shift)
-
-
-_COMPOSED = {
-    "ReduceL1": _l1, "ReduceL2": _l2, "ReduceLogSum": _log_sum, "ReduceLogSumExp": _log_sum_exp,
-    "ReduceSumSquare": _sum_square,
-}  # fmt: skip
-
-
 # ---- positions ----
 @register_onnx("", ["ArgMax", "ArgMin"])
 def position(node: Node) -> Outputs:
@@ -111,18 +89,9 @@ def position(node: Node) -> Outputs:
     x, name = node.tensor(0), node.op.lower()
     if not node.int("select_last_index", 0):
         return relax[name](x, axis=axis, keepdims=keepdims)
+    size = relax["reshape"](as_tensor([size_of(x, axis)]), ())
     from_end = relax[name](relax["flip"](x, axis=axis), axis=axis, keepdims=keepdims)
-    return relax["subtract"](relax["subtract"](_size(node, axis), const(1, "i64")), from_end)
-
-
-def _size(node: Node, axis: int) -> Any:
-    """The first input's size along an axis, a 0-D tensor."""
-    shape = node.value(0).shape
-    if shape is not None and isinstance(shape[axis], (int, SymExpr)):
-        return known(shape[axis]).ssa
-    place = axis % node.rank(0)
-    sizes = relax["shape_to_tensor"](relax["shape_of"](node.tensor(0)))
-    return relax["reshape"](relax["strided_slice"](sizes, axes=[0], begin=[place], end=[place + 1]), ())
+    return relax["subtract"](relax["subtract"](size, const(1, "i64")), from_end)
 
 
 # ---- scans ----
@@ -132,9 +101,8 @@ def scan(node: Node) -> Outputs:
     if given is not None:
         return _scanned(node, given)
     # Only the run tells the axis: one of the scans along each.
-    axis = relax["reshape"](node.tensor(1), ())
     dtype, rank = node.value(1).dtype, node.rank(0)
-    axis = relax["where"](relax["less"](axis, const(0, dtype)), relax["add"](axis, const(rank, dtype)), axis)
+    axis = from_front(relax["reshape"](node.tensor(1), ()), const(rank, dtype))
     result = _scanned(node, 0)
     for other in range(1, rank):
         result = relax["where"](relax["equal"](axis, const(other, dtype)), _scanned(node, other), result)
@@ -175,9 +143,8 @@ class RunTimeAxes:
 
     def _mask(self) -> Any:
         """Which axes are reduced."""
-        node, zero = self._node, const(0, "i64")
-        axes = relax["astype"](node.tensor(1), dtype="i64")
-        axes = relax["where"](relax["less"](axes, zero), relax["add"](axes, const(self._rank, "i64")), axes)
+        node = self._node
+        axes = from_front(relax["astype"](node.tensor(1), dtype="i64"), const(self._rank, "i64"))
         own = const([[axis] for axis in range(self._rank)], "i64")
         mask = relax["sum"](relax["equal"](own, relax["expand_dims"](axes, axis=[0])), axis=[1])
         if self._listed or node.int("noop_with_empty_axes", 0):
@@ -223,13 +190,14 @@ class RunTimeAxes:
         return relax["reshape"](flat, self._shape), spread
 
     def _folded(self, name: str, x: Tensor) -> Any:
-        dtype = Value(ssa=x).dtype
+        dtype = info_of(x).dtype
         if name == "mean":
             return self._mean(x, dtype)
         wide = "f32" if dtype in ("f16", "bf16") else "ui8" if is_bool(dtype) else dtype
         name = {"sum": "max", "prod": "min"}.get(name, name) if is_bool(dtype) else name
         flat = relax["flatten"](cast(x, wide))
-        start = relax["full"](relax["tensor_to_shape"](self._count), _start(name, wide))
+        neutral = {"sum": 0, "prod": 1, "max": lowest(wide), "min": highest(wide)}[name]
+        start = relax["full"](relax["tensor_to_shape"](self._count), const(neutral, wide))
         folded = relax["scatter_elements"](start, self._places, flat, axis=0, reduction=_SCATTER[name])
         return cast(folded, dtype)
 
@@ -239,15 +207,3 @@ class RunTimeAxes:
             return relax["divide"](self._folded("sum", x), relax["astype"](count, dtype=dtype))
         total = self._folded("sum", relax["astype"](x, dtype="f32"))
         return relax["astype"](relax["divide"](total, relax["astype"](count, dtype="f32")), dtype=dtype)
-
-
-def _start(name: str, dtype: str) -> Tensor:
-    """What changes no other number."""
-    import numpy
-
-    if name in ("sum", "prod"):
-        return const(int(name == "prod"), dtype)
-    if is_float(dtype):
-        return const(-numpy.inf if name == "max" else numpy.inf, dtype)
-    limits = numpy.iinfo(f"{'uint' if dtype.startswith('u') else 'int'}{dtype.lstrip('ui')}")
-    return const(limits.min if name == "max" else limits.max, dtype)

@@ -6,8 +6,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ....dialects.core.infos import TensorInfo
-from ....dialects.relax import const, dialect
 from ..control.flattening import build_any_loop
 from ..control.run_time_items import erased, inserted, item_at, place_of, require
 from ..control.run_time_sequences import (
@@ -21,53 +19,46 @@ from ..control.run_time_sequences import (
 )
 from ..control.scf_loops import Loop, Turn, build_loop
 from ..control.scf_regions import as_info, scalar_of
-from ..graph_tensors import with_first_at
-from ..node import Node
-from ..registry import register_onnx
-from ..shapes.sizes import (
-    as_tensor,
-    divided,
-    element,
-    input_size,
-    integers,
-    is_known,
-    larger,
-    minus,
-    plus,
-    sizes_of,
-    sliced,
-    smaller,
-    times,
+from ..prelude import (
+    Node,
+    Outputs,
+    Value,
+    const,
+    info_of,
+    known,
+    register_onnx,
+    register_rows,
+    relax,
+    with_first_at,
 )
-from ..values import EmptyOptional, Outputs, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor, Value, known
+from ..shapes import sizes
+from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue
 
-relax = dialect.ops
-
-
-@register_onnx("", "SequenceConstruct")
-def sequence_construct(node: Node) -> Outputs:
-    return SequenceValue([node.value(index) for index in range(len(node.inputs))])
-
-
-@register_onnx("", "SequenceEmpty")
-def sequence_empty(node: Node) -> Outputs:
-    return SequenceValue([], node.dtype("dtype", "f32"))
+register_rows(
+    "",
+    {
+        "Optional": lambda node: node.held(0) if node.has(0) else EmptyOptional(),
+        "SequenceConstruct": lambda node: SequenceValue([node.value(index) for index in range(len(node.inputs))]),
+        "SequenceEmpty": lambda node: SequenceValue([], node.dtype("dtype", "f32")),
+    },
+)
 
 
 @register_onnx("", "SequenceLength")
 def sequence_length(node: Node) -> Outputs:
     held = node.held(0)
-    if isinstance(held, RunTimeSequence):
-        return length_of(held)
-    return known(len(node.sequence(0).items))
+    return length_of(held) if isinstance(held, RunTimeSequence) else known(len(node.sequence(0).items))
 
 
 @register_onnx("", "SequenceAt")
 def sequence_at(node: Node) -> Outputs:
-    held = node.held(0)
+    held, place = node.held(0), node.number(1)
     if isinstance(held, RunTimeSequence):
-        return item_at_run_time(node, held, 1)
-    items, place = node.sequence(0).items, node.number(1)
+        if place is not None and 0 <= place < len(held.items):
+            return held.items[place]
+        length = length_of(held)
+        return joined_item(all_joined(node, held), place_of(node, 1, length, length))
+    items = node.sequence(0).items
     if place is not None:
         return items[_in_range(node, place, len(items), len(items))]
     if not items:
@@ -83,7 +74,10 @@ def sequence_at(node: Node) -> Outputs:
 def sequence_insert(node: Node) -> Outputs:
     held, new = node.held(0), node.value(1)
     if isinstance(held, RunTimeSequence):
-        return insert_at_run_time(node, held, new, 2)
+        if not node.has(2):
+            return appended(node, held, new)
+        length = length_of(held)
+        return inserted_at_run_time(node, held, new, place_of(node, 2, length, relax["add"](length, const(1, "i64"))))
     items = list(node.sequence(0).items)
     if items and items[0].dtype != new.dtype:
         raise node.fail(f"a tensor of {new.dtype} cannot be inserted into a sequence of {items[0].dtype}")
@@ -98,7 +92,11 @@ def sequence_insert(node: Node) -> Outputs:
 def sequence_erase(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
-        return erase_at_run_time(node, held, 1)
+        length = length_of(held)
+        if node.has(1):
+            return erased_at_run_time(node, held, place_of(node, 1, length, length))
+        require(node, relax["greater"](length, const(0, "i64")), "the sequence has no item to erase")
+        return erased_at_run_time(node, held, relax["subtract"](length, const(1, "i64")))
     sequence = node.sequence(0)
     items = list(sequence.items)
     if not items:
@@ -135,7 +133,7 @@ def split_to_sequence(node: Node) -> Outputs:
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
     if parts is None:
-        return split_at_run_time(node, axis, input_size(node, 1) if node.has(1) else 1, squeezed)
+        return split_at_run_time(node, axis, sizes.input_size(node, 1) if node.has(1) else 1, squeezed)
     if squeezed:
         parts = [relax["squeeze"](part, axis=[axis]) for part in parts]
     return SequenceValue([Value(ssa=part) for part in parts], node.value(0).dtype)
@@ -165,9 +163,9 @@ def _split_at_run_time(node: Node, axis: int) -> list[Any]:
     count = (node.value(1).shape or (None,))[0]
     if not isinstance(count, int):
         raise node.fail("how many lengths there are must be known while the model is imported")
-    lengths, whole = integers(node, 1), sizes_of(node.value(0))[axis]
+    lengths, whole = sizes.integers(node, 1), sizes.sizes_of(node.value(0))[axis]
     zero = const([0], "i64")
-    is_whole = relax["equal"](relax["sum"](lengths, axis=[0], keepdims=True), as_tensor([whole]))
+    is_whole = relax["equal"](relax["sum"](lengths, axis=[0], keepdims=True), sizes.as_tensor([whole]))
     are_lengths = relax["logical_and"](
         is_whole,
         relax["greater_equal"](relax["min"](relax["concat"](lengths, zero, axis=0), axis=[0], keepdims=True), zero),
@@ -176,8 +174,8 @@ def _split_at_run_time(node: Node, axis: int) -> list[Any]:
         node, relax["reshape"](are_lengths, ()), f"the lengths of the parts do not add up to the size of axis {axis}"
     )
     ends = relax["cumsum"](lengths, axis=0)
-    bounds = [0, *(element(ends, index) for index in range(count))]
-    return [sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
+    bounds = [0, *(sizes.element(ends, index) for index in range(count))]
+    return [sizes.sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
 
 
 def _in_range(node: Node, place: int, length: int, end: int) -> int:
@@ -189,11 +187,6 @@ def _in_range(node: Node, place: int, length: int, end: int) -> int:
 
 
 # ---- optionals ----
-
-
-@register_onnx("", "Optional")
-def optional(node: Node) -> Outputs:
-    return node.held(0) if node.has(0) else EmptyOptional()
 
 
 @register_onnx("", "OptionalHasElement")
@@ -219,79 +212,44 @@ def optional_get_element(node: Node) -> Outputs:
 # ---- sequences whose length only the run tells ----
 
 
-def item_at_run_time(node: Node, sequence: RunTimeSequence, index: int) -> Any:
-    """The item at the position that an input tells."""
-    place = node.number(index)
-    if place is not None and 0 <= place < len(sequence.items):
-        return sequence.items[place]
-    length = length_of(sequence)
-    return joined_item(all_joined(node, sequence), place_of(node, index, length, length))
-
-
-def insert_at_run_time(node: Node, sequence: RunTimeSequence, new: Value, index: int) -> Any:
-    """Another tensor at the position that an input tells, at the end without one."""
-    if not node.has(index):
-        return appended(node, sequence, new)
-    length = length_of(sequence)
-    end = relax["add"](length, const(1, "i64"))
-    return inserted_at_run_time(node, sequence, new, place_of(node, index, length, end))
-
-
-def erase_at_run_time(node: Node, sequence: RunTimeSequence, index: int) -> Any:
-    """Without the tensor at the position that an input tells, without the last one if there is no such input."""
-    length = length_of(sequence)
-    if node.has(index):
-        return erased_at_run_time(node, sequence, place_of(node, index, length, length))
-    require(node, relax["greater"](length, const(0, "i64")), "the sequence has no item to erase")
-    return erased_at_run_time(node, sequence, relax["subtract"](length, const(1, "i64")))
-
-
 def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Any:
     whole = all_joined(node, sequence)
-    length = joined_length(whole)
+    length, one = joined_length(whole), const(1, "i64")
     require(node, relax["greater"](length, const(0, "i64")), "the sequence is empty")
-    return _stacked(node, whole, length, axis) if new_axis else _concatenated(node, whole, length, axis)
 
-
-def _stacked(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Tensor:
-    def step(_: Any, index: Value, __: list[Any]) -> Turn:
+    def stack(_: Any, index: Value, __: list[Any]) -> Turn:
         return Turn([], [joined_item(whole, index.ssa)])
 
-    _, (rows,) = build_loop(Loop(node, step, scalar_of(node, Value(ssa=length))), [])
-    return with_first_at(rows.ssa, axis)
-
-
-def _concatenated(node: Node, whole: RunTimeSequence, length: Any, axis: int) -> Any:
-    def step(_: Any, index: Value, states: list[Any]) -> Turn:
-        item = joined_item(whole, relax["add"](index.ssa, const(1, "i64")))
+    def concatenate(_: Any, index: Value, states: list[Any]) -> Turn:
+        item = joined_item(whole, relax["add"](index.ssa, one))
         return Turn([Value(ssa=relax["concat"](states[0].ssa, item.ssa, axis=axis))], [])
 
-    others = scalar_of(node, Value(ssa=relax["subtract"](length, const(1, "i64"))))
-    (joined,), _ = build_loop(Loop(node, step, others), [joined_item(whole, const(0, "i64"))])
+    if new_axis:
+        _, (rows,) = build_loop(Loop(node, stack, scalar_of(node, Value(ssa=length))), [])
+        return with_first_at(rows.ssa, axis)
+    others = scalar_of(node, Value(ssa=relax["subtract"](length, one)))
+    (joined,), _ = build_loop(Loop(node, concatenate, others), [joined_item(whole, const(0, "i64"))])
     return joined
 
 
 def split_at_run_time(node: Node, axis: int, length: Any, squeezed: bool) -> Any:
     """Parts of one length, a size, along an axis: how many only the run tells."""
     value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
-    size = sizes_of(value)[axis]
-    if not is_known(length):
+    size = sizes.sizes_of(value)[axis]
+    if not sizes.is_known(length):
         is_positive = relax["reshape"](relax["greater"](length, const([0], "i64")), ())
         require(node, is_positive, "the length of the parts must be positive")
-    count = divided(plus(size, minus(length, 1)), larger(length, 1))
+    count = sizes.divided(sizes.plus(size, sizes.minus(length, 1)), sizes.larger(length, 1))
 
     def step(_: Any, index: Value, states: list[Any]) -> Turn:
-        begin = times(relax["reshape"](index.ssa, (1,)), length)
-        part = sliced(value, {axis: (begin, smaller(plus(begin, length), size), 1)})
+        begin = sizes.times(relax["reshape"](index.ssa, (1,)), length)
+        part = sizes.sliced(value, {axis: (begin, sizes.smaller(sizes.plus(begin, length), size), 1)})
         if squeezed:
-            part = relax["squeeze"](as_info(part, _with_one(part, axis)), axis=[axis])
+            info = info_of(part)
+            of_one = [1 if place == axis else size for place, size in enumerate(info.shape or ())]
+            part = relax["squeeze"](as_info(part, info.with_shape(of_one)), axis=[axis])
         return Turn([appended(node, states[0], Value(ssa=part))], [])
 
-    turns = scalar_of(node, Value(ssa=as_tensor([count])))
+    turns = scalar_of(node, Value(ssa=sizes.as_tensor([count])))
     (parts,), _ = build_any_loop(Loop(node, step, turns), [SequenceValue([], value.dtype)])
     return parts
-
-
-def _with_one(tensor: Any, axis: int) -> TensorInfo:
-    info = Value(ssa=tensor).info
-    return info.with_shape([1 if place == axis else size for place, size in enumerate(info.shape or ())])

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.symbols import equal
-from ....dialects.relax import const, dialect
-from ..graph_tensors import cast, info_of, part, wide_float
+from ..prelude import Tensor, Value, cast, const, info_of, part, relax, wide_float
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Tensor, Value
-
-relax = dialect.ops
 
 
 class Transform(NamedTuple):
@@ -223,7 +219,10 @@ def _turned(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: 
     for number, (real, imaginary) in enumerate(pairs[1:], 1):
         angles = 2 * math.pi * number * before * numpy.arange(behind) / length
         cos, sin = const(numpy.cos(angles), dtype), const(sign * numpy.sin(angles), dtype)
-        turned = _minus(_times(real, cos), _times(imaginary, sin)), _plus(_times(real, sin), _times(imaginary, cos))
+        turned = (
+            relax["subtract"](relax["multiply"](real, cos), relax["multiply"](imaginary, sin)),
+            relax["add"](relax["multiply"](real, sin), relax["multiply"](imaginary, cos)),
+        )
         result.append(turned)
     return result
 
@@ -231,54 +230,40 @@ def _turned(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: 
 def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
     """The transform of as many elements as there are."""
     if len(x) == 2:
-        return [_both(_plus, x[0], x[1]), _both(_minus, x[0], x[1])]
+        return [_both("add", x[0], x[1]), _both("subtract", x[0], x[1])]
     if len(x) == 4:
         even, odd = _butterfly(x[::2], sign, dtype), _butterfly(x[1::2], sign, dtype)
         real, imaginary = odd[1]
-        quarter = (_negative(imaginary), real) if sign > 0 else (imaginary, _negative(real))
+        quarter = (relax["negative"](imaginary), real) if sign > 0 else (imaginary, relax["negative"](real))
         return [
-            _both(operation, even[side], (odd[0], quarter)[side]) for operation in (_plus, _minus) for side in (0, 1)
+            _both(operation, even[side], (odd[0], quarter)[side])
+            for operation in ("add", "subtract")
+            for side in (0, 1)
         ]
     half = range(1, (len(x) + 1) // 2)
-    sums, differences = ([_both(operation, x[at], x[-at]) for at in half] for operation in (_plus, _minus))
+    sums, differences = ([_both(operation, x[at], x[-at]) for at in half] for operation in ("add", "subtract"))
     first = x[0]
     for each in sums:
-        first = _both(_plus, first, each)
+        first = _both("add", first, each)
     result = [first] * len(x)
     for number in half:
         angles = [2 * math.pi * number * at / len(x) for at in half]
         along = x[0]
         for angle, each in zip(angles, sums, strict=True):
-            along = _both(_plus, along, _scaled(each, math.cos(angle), dtype))
+            along = _both("add", along, _scaled(each, math.cos(angle), dtype))
         across = [_scaled(each, sign * math.sin(angle), dtype) for angle, each in zip(angles, differences, strict=True)]
         total = across[0]
         for each in across[1:]:
-            total = _both(_plus, total, each)
-        side = _negative(total[1]), total[0]
-        result[number], result[-number] = _both(_plus, along, side), _both(_minus, along, side)
+            total = _both("add", total, each)
+        side = relax["negative"](total[1]), total[0]
+        result[number], result[-number] = _both("add", along, side), _both("subtract", along, side)
     return result
 
 
-def _both(operation: Any, one: Pair, other: Pair) -> Pair:
-    return operation(one[0], other[0]), operation(one[1], other[1])
+def _both(name: str, one: Pair, other: Pair) -> Pair:
+    return relax[name](one[0], other[0]), relax[name](one[1], other[1])
 
 
 def _scaled(pair: Pair, factor: float, dtype: str) -> Pair:
     number = const(factor, dtype)
-    return _times(pair[0], number), _times(pair[1], number)
-
-
-def _plus(one: Tensor, other: Tensor) -> Tensor:
-    return relax["add"](one, other)
-
-
-def _minus(one: Tensor, other: Tensor) -> Tensor:
-    return relax["subtract"](one, other)
-
-
-def _times(one: Tensor, other: Tensor) -> Tensor:
-    return relax["multiply"](one, other)
-
-
-def _negative(one: Tensor) -> Tensor:
-    return relax["negative"](one)
+    return relax["multiply"](pair[0], number), relax["multiply"](pair[1], number)

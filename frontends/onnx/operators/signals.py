@@ -8,16 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
 from ..control.scf_branches import build_branches
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor, Value
 from .signal_fourier import Transform, along_run_time_axis, transformed
-
-relax = dialect.ops
 
 
 @register_onnx("", "DFT")
@@ -145,9 +140,12 @@ def _run_time_triangles(node: Node) -> Tensor:
     places = sizes.plus(bands, 2)
     step = relax["divide"](relax["subtract"](high, low), _number(places))
     corners = relax["add"](relax["multiply"](sizes.count_up(places, "f64"), step), low)
-    hertz = relax["multiply"](relax["subtract"](_power_of_ten(corners), const(1.0, "f64")), const(700.0, "f64"))
+    powers = relax["exp"](relax["multiply"](corners, const(math.log(10) / 2595, "f64")))
+    hertz = relax["multiply"](relax["subtract"](powers, const(1.0, "f64")), const(700.0, "f64"))
     bins = relax["floor"](relax["divide"](relax["multiply"](_number(sizes.plus(length, 1)), hertz), rate))
-    starts, centers, ends = (_part(bins, first, bands) for first in range(3))
+    starts, centers, ends = (
+        sizes.sliced(Value(ssa=bins), {0: (first, sizes.plus(bands, first), 1)}) for first in range(3)
+    )
     place = relax["expand_dims"](sizes.count_up(sizes.plus(sizes.divided(length, 2), 1), "f64"), axis=[1])
     rising = _ratio(relax["subtract"](place, starts), relax["subtract"](centers, starts))
     falling = _ratio(relax["subtract"](ends, place), relax["subtract"](ends, centers))
@@ -164,14 +162,6 @@ def _number(size: Size) -> Tensor:
 def _mel(hertz: Tensor) -> Tensor:
     ratio = relax["add"](relax["divide"](hertz, const(700.0, "f64")), const(1.0, "f64"))
     return relax["multiply"](relax["log"](ratio), const(2595 / math.log(10), "f64"))
-
-
-def _power_of_ten(mel: Tensor) -> Tensor:
-    return relax["exp"](relax["multiply"](mel, const(math.log(10) / 2595, "f64")))
-
-
-def _part(bins: Tensor, first: int, count: Size) -> Tensor:
-    return sizes.sliced(Value(ssa=bins), {0: (first, sizes.plus(count, first), 1)})
 
 
 def _ratio(part: Any, whole: Any) -> Tensor:

@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.symbols import Dim, ceildiv
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from ..graph_tensors import info_of
-from ..node import Node
+from ..prelude import Node, Tensor, Value, const, info_of, relax
 from ..shapes.sizes import Size, divided, full, is_known, larger, minus, plus, sizes_of, times
-from ..values import Tensor, Value
 
-relax = dialect.ops
 _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 
@@ -99,7 +95,7 @@ def _same_total(size: Size, reach: int, stride: int) -> Size:
 def padded(data: Any, windows: Windows, value: Any, dtype: str) -> tuple[Any, list[int]]:
     """The data, and what an operator has to pad: padding that depends on sizes becomes part of the data."""
     if windows.is_fixed:
-        return data, [each for each in (*windows.before, *windows.after) if isinstance(each, int)]
+        return data, [*windows.before, *windows.after]
     return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
 
 

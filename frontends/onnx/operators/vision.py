@@ -8,17 +8,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
 from ....support.suggest import counted
-from ..graph_tensors import cast, joined
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor, Value
 from .sliding_windows import kernel_of, per_dimension
-
-relax = dialect.ops
 
 
 @register_onnx("", "NonMaxSuppression")
@@ -74,12 +68,8 @@ def roi_align(node: Node) -> Outputs:
 
 @register_onnx("", "MaxRoiPool")
 def max_roi_pool(node: Node) -> Outputs:
-    return relax["vision.roi_pool"](
-        node.tensor(0),
-        node.tensor(1),
-        pooled_size=node.ints("pooled_shape"),
-        spatial_scale=node.float("spatial_scale", 1.0),
-    )
+    size, scale = node.ints("pooled_shape"), node.float("spatial_scale", 1.0)
+    return relax["vision.roi_pool"](*node.tensors(2), pooled_size=size, spatial_scale=scale)
 
 
 @register_onnx("", "Col2Im")
@@ -121,7 +111,10 @@ def deform_conv(node: Node) -> Outputs:
     """Samples the data at each tap's moved position; then it is a product of matrices."""
     shape, weight = node.value(0).shape, node.value(1).shape
     offsets = node.value(2).shape
-    if any(each is None or len(each) != 4 or not _all_known(each[1:]) for each in (shape, weight, offsets)):
+    if any(
+        each is None or len(each) != 4 or not all(isinstance(size, int) for size in each[1:])
+        for each in (shape, weight, offsets)
+    ):
         raise node.fail("there are such convolutions of images, whose sizes are known before the model runs")
     assert shape is not None and weight is not None and offsets is not None
     if not is_float(node.value(0).dtype):
@@ -139,10 +132,6 @@ def deform_conv(node: Node) -> Outputs:
     if not node.has(3):
         return result
     return relax["add"](result, relax["expand_dims"](cast(node.tensor(3), dtype), axis=[1, 2]))
-
-
-def _all_known(sizes: Sequence[Any]) -> bool:
-    return all(isinstance(size, int) for size in sizes)
 
 
 def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Any:

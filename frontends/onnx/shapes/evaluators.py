@@ -16,11 +16,10 @@ from typing import Any
 from ....dialects.core.infos import is_bool, is_float, is_int
 from ....dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
 from ....dialects.relax.infer.order import at_least, exceeds
-from ..node import Node, Unsupported
-from ..values import Value, known
+from ..node import Unsupported
+from ..prelude import Node, Value, known
 from . import movement_evaluators as movement
-from .known_elements import NotKnown, by_numpy, elements, has_elements, objects, result, sizes_in_part
-from .ratios import NotExact, Ratio
+from .known_elements import NotExact, NotKnown, Ratio, by_numpy, elements, has_elements, objects, result, sizes_in_part
 
 _Evaluator = Callable[[Node], "Value | list[Value]"]
 
@@ -56,12 +55,7 @@ def _shape(node: Node) -> Value:
     if shape is None or None in shape:
         raise NotKnown
     rank = len(shape)
-    start, end = (_clamped(node.int(name, default), rank) for name, default in (("start", 0), ("end", rank)))
-    return known(objects(shape[start:end]))
-
-
-def _clamped(place: int, rank: int) -> int:
-    return min(max(place + rank if place < 0 else place, 0), rank)
+    return known(objects(shape[slice(node.int("start", 0), node.int("end", rank))]))
 
 
 def _size(node: Node) -> Value:
@@ -174,10 +168,6 @@ def _greater(left: Any, right: Any) -> bool:
     return _decided(True if exceeds(left, right) else False if at_least(right, left) else None)
 
 
-def _greater_or_equal(left: Any, right: Any) -> bool:
-    return not _greater(right, left)
-
-
 def _decided(answer: bool | None) -> bool:
     if answer is None:
         raise NotKnown
@@ -188,19 +178,7 @@ def _truth(function: Callable[[Any, Any], Any]) -> _Evaluator:
     return lambda node: result(_applied(function, *_operands(node)), "i1")
 
 
-def _not(node: Node) -> Value:
-    return result(_applied(operator.not_, elements(node, 0)), "i1")
-
-
 # ---- conversions ----
-
-
-def _cast(node: Node) -> Value:
-    return _converted(node, node.dtype("to"))
-
-
-def _cast_like(node: Node) -> Value:
-    return _converted(node, node.value(1).dtype)
 
 
 def _converted(node: Node, dtype: str) -> Value:
@@ -249,10 +227,6 @@ def _reduced(function: Callable[[Sequence[Any]], Any]) -> _Evaluator:
     return evaluate
 
 
-def _same(node: Node) -> Value:
-    return node.value(0)
-
-
 # Of a shape that is known in part they may take that part.
 _PICKS = frozenset(("Gather", "Slice"))
 # How many inputs have to be known where it is not all of them: of the others the types are looked at.
@@ -283,10 +257,10 @@ _EVALUATORS: dict[str, _Evaluator] = {
     "And": _truth(lambda left, right: left and right),
     "Equal": _truth(_equal),
     "Greater": _truth(_greater),
-    "GreaterOrEqual": _truth(_greater_or_equal),
+    "GreaterOrEqual": _truth(lambda left, right: not _greater(right, left)),
     "Less": _truth(lambda left, right: _greater(right, left)),
-    "LessOrEqual": _truth(lambda left, right: _greater_or_equal(right, left)),
-    "Not": _not,
+    "LessOrEqual": _truth(lambda left, right: not _greater(left, right)),
+    "Not": lambda node: result(_applied(operator.not_, elements(node, 0)), "i1"),
     "Or": _truth(lambda left, right: left or right),
     "Where": movement.where,
     # movement
@@ -307,7 +281,7 @@ _EVALUATORS: dict[str, _Evaluator] = {
     "Transpose": movement.transpose,
     "Unsqueeze": movement.unsqueeze,
     # types
-    "Cast": _cast,
-    "CastLike": _cast_like,
-    "Identity": _same,
+    "Cast": lambda node: _converted(node, node.dtype("to")),
+    "CastLike": lambda node: _converted(node, node.value(1).dtype),
+    "Identity": lambda node: node.value(0),
 }

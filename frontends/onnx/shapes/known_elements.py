@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ....bindings.patterns import defining_op
 from ....dialects.core.codec import decode
-from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
-from ....dialects.core.symbols import SymExpr
-from ..node import Node
-from ..values import Value, known
-from .ratios import Ratio, RatioValue
+from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int
+from ....dialects.core.symbols import SymExpr, ceildiv
+from ....emit.reduction import highest, lowest
+from ..prelude import Node, Value, const, known, relax
 
 # Larger tensors are data, not shapes.
 MOST_ELEMENTS = 256
@@ -87,16 +87,10 @@ def result(found: Any, dtype: str) -> Value:
         return known(found, dtype)
     if not is_int(dtype) or bit_width(dtype) not in (8, 16, 32, 64):
         raise NotKnown
-    low, high = _limits(dtype)
     plain = [int(each) for each in found.ravel() if not isinstance(each, SymExpr)]
-    if any(not low <= each <= high for each in plain):
+    if any(not lowest(dtype) <= each <= highest(dtype) for each in plain):
         raise NotKnown  # it would wrap around
     return known(found, dtype)
-
-
-def _limits(dtype: str) -> tuple[int, int]:
-    bits = bit_width(dtype)
-    return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def _floats(ratios: Any, dtype: str) -> Value:
@@ -129,3 +123,84 @@ def objects(items: Any) -> Any:
     for index, item in enumerate(items):
         array[index] = item
     return array
+
+
+# ---- floats that are sizes times or divided by numbers ----
+# So exporters compute sizes of resized images, `floor(n * 2.5)`. A float holds a ratio exactly while its divisor is a
+# power of two and the size not too large for a tensor. Any other quotient is rounded, but to no integer that it is not:
+# its floor and its ceiling are right, and nothing else is asked.
+
+
+_MOST_DIVISOR = 4096
+
+
+class NotExact(Exception):
+    """A float would round this."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """`number / divisor`; the divisor is positive."""
+
+    number: int | SymExpr
+    divisor: int = 1
+
+    def floor(self) -> Ratio:
+        return Ratio(self.number // self.divisor)
+
+    def ceil(self) -> Ratio:
+        if isinstance(self.number, int) and self.number < 0:
+            raise NotExact  # it may be -0.0
+        return Ratio(ceildiv(self.number, self.divisor))  # type: ignore[arg-type]
+
+    def plus(self, other: Ratio) -> Ratio:
+        return _exact(
+            self.number * other.divisor + other.number * self.divisor, self.divisor * other.divisor, self, other
+        )
+
+    def minus(self, other: Ratio) -> Ratio:
+        return self.plus(Ratio(other.number * -1, other.divisor))
+
+    def times(self, other: Ratio) -> Ratio:
+        return _exact(self.number * other.number, self.divisor * other.divisor, self, other)
+
+    def over(self, other: Ratio) -> Ratio:
+        if not isinstance(other.number, int) or other.number <= 0:
+            raise NotExact
+        return _exact(self.number * other.divisor, self.divisor * other.number, self, other)
+
+
+def _exact(number: Any, divisor: int, *operands: Ratio) -> Ratio:
+    if any(each.divisor & (each.divisor - 1) for each in operands) or divisor > _MOST_DIVISOR:
+        raise NotExact
+    if number == 0 and any(isinstance(each.number, int) and each.number < 0 for each in operands):
+        raise NotExact  # it may be -0.0
+    while divisor % 2 == 0 and isinstance(number, int) and number % 2 == 0:
+        number, divisor = number // 2, divisor // 2
+    return Ratio(number, divisor)
+
+
+class RatioValue(Value):
+    """A tensor of floats that are ratios; to all but those who know it, an ordinary one."""
+
+    def __init__(self, ratios: Any, dtype: str):
+        super().__init__(dtype=dtype)
+        self.ratios = ratios
+
+    @property
+    def info(self) -> TensorInfo:
+        return TensorInfo(tuple(self.ratios.shape), self._dtype)
+
+    @property
+    def ssa(self) -> Any:
+        if self._ssa is None:
+            import numpy
+
+            numbers = numpy.frompyfunc(lambda ratio: ratio.number, 1, 1)(self.ratios)
+            divisors = numpy.frompyfunc(lambda ratio: ratio.divisor, 1, 1)(self.ratios)
+            floats = relax["astype"](known(numbers).ssa, dtype=self._dtype)
+            self._ssa = relax["divide"](floats, const(numpy.asarray(divisors, "float64"), self._dtype))
+        return self._ssa
+
+    def inside(self, operation: Any) -> Value:
+        return RatioValue(self.ratios, self._dtype)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..node import Node
-from ..values import Value
+from ..prelude import Node, Value
 from .known_elements import MOST_ELEMENTS, NotKnown, by_numpy, elements, objects, result
 
 
@@ -29,18 +28,23 @@ def _like_first(node: Node, found: Any) -> Value:
     return result(found, node.value(0).dtype)
 
 
+def _moved(node: Node, name: str, *arguments: Any) -> Value:
+    """What numpy's function of a name makes of elements of the first input."""
+    import numpy
+
+    return _like_first(node, by_numpy(getattr(numpy, name), *arguments))
+
+
 # ---- parts ----
 
 
 def gather(node: Node) -> Value:
-    import numpy
-
     data, indices = elements(node, 0), _indices(node, 1)
     axis = node.axis(data.ndim, 0)
     size = data.shape[axis]
     if ((indices < -size) | (indices >= size)).any():
         raise NotKnown  # the program refuses it
-    return _like_first(node, numpy.take(data, indices, axis))
+    return _moved(node, "take", data, indices, axis)
 
 
 def slice_(node: Node) -> Value:
@@ -48,9 +52,9 @@ def slice_(node: Node) -> Value:
     if node.version < 10:
         starts, ends, axes, steps = node.ints("starts"), node.ints("ends"), node.ints("axes"), None
     else:
-        starts, ends = _numbers(node, 1), _numbers(node, 2)
-        axes = _numbers(node, 3) if node.has(3) else None
-        steps = _numbers(node, 4) if node.has(4) else None
+        starts, ends, axes, steps = (
+            _numbers(node, index) if index < 3 or node.has(index) else None for index in range(1, 5)
+        )
     picks = [slice(None)] * data.ndim
     places = range(len(starts)) if axes is None else axes
     strides = [1] * len(starts) if steps is None else steps
@@ -101,18 +105,14 @@ def _axes(node: Node) -> tuple[int, ...] | None:
 
 
 def squeeze(node: Node) -> Value:
-    import numpy
-
-    return _like_first(node, by_numpy(numpy.squeeze, elements(node, 0), _axes(node)))
+    return _moved(node, "squeeze", elements(node, 0), _axes(node))
 
 
 def unsqueeze(node: Node) -> Value:
-    import numpy
-
     axes = _axes(node)
     if axes is None:
         raise NotKnown
-    return _like_first(node, by_numpy(numpy.expand_dims, elements(node, 0), axes))
+    return _moved(node, "expand_dims", elements(node, 0), axes)
 
 
 def reshape(node: Node) -> Value:
@@ -121,21 +121,19 @@ def reshape(node: Node) -> Value:
     if 0 in shape and node.int("allowzero", 0) or 0 in shape[data.ndim :]:
         raise NotKnown
     sizes = [data.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
-    return _like_first(node, by_numpy(data.reshape, sizes))
+    return _moved(node, "reshape", data, sizes)
 
 
 def transpose(node: Node) -> Value:
-    return _like_first(node, by_numpy(elements(node, 0).transpose, node.ints("perm")))
+    return _moved(node, "transpose", elements(node, 0), node.ints("perm"))
 
 
 # ---- more of them ----
 
 
 def concat(node: Node) -> Value:
-    import numpy
-
     parts = [elements(node, index) for index in range(len(node.inputs))]
-    return _like_first(node, by_numpy(numpy.concatenate, parts, node.int("axis", 1)))
+    return _moved(node, "concatenate", parts, node.int("axis", 1))
 
 
 def _require_few(count: int) -> None:
@@ -149,17 +147,15 @@ def expand(node: Node) -> Value:
     data, shape = elements(node, 0), _numbers(node, 1)
     _require_few(math.prod(shape) * data.size)
     common = by_numpy(numpy.broadcast_shapes, data.shape, shape)
-    return _like_first(node, numpy.broadcast_to(data, common))
+    return _moved(node, "broadcast_to", data, common)
 
 
 def tile(node: Node) -> Value:
-    import numpy
-
     data, repeats = elements(node, 0), _numbers(node, 1)
     if node.version < 6 or len(repeats) != data.ndim or min(repeats, default=0) < 0:
         raise NotKnown
     _require_few(math.prod(repeats) * data.size)
-    return _like_first(node, numpy.tile(data, repeats))
+    return _moved(node, "tile", data, repeats)
 
 
 def constant_of_shape(node: Node) -> Value:
@@ -175,9 +171,7 @@ def constant_of_shape(node: Node) -> Value:
 
 def range_(node: Node) -> Value:
     start, stop, step = (node.number(index) for index in range(3))
-    if start is None or stop is None or step is None:
-        raise NotKnown
-    if step == 0 or abs(stop - start) > MOST_ELEMENTS * abs(step):
+    if start is None or stop is None or not step or abs(stop - start) > MOST_ELEMENTS * abs(step):
         raise NotKnown
     return _like_first(node, objects(list(range(start, stop, step))))
 

@@ -13,14 +13,9 @@ from typing import Any
 
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import SymExpr, dim_max, dim_min
-from ....dialects.relax import const, dialect
 from ....dialects.relax.infer.slices import OPEN, slice_length
-from ..graph_tensors import along_axis, cast, info_of, joined
-from ..node import Node
-from ..values import Tensor, Value
+from ..prelude import Node, Tensor, Value, along_axis, cast, const, info_of, joined, known, relax
 from .known_elements import objects
-
-relax = dialect.ops
 
 #: An integer, an expression over symbols, or a tensor.
 Size = Any
@@ -85,28 +80,16 @@ def input_length(node: Node, index: int) -> int:
 
 def integers(node: Node, index: int) -> Any:
     """An input as a 1-D tensor of 64-bit integers."""
-    value = node.value(index)
-    return as_integers(value.ssa, value)
-
-
-def as_integers(tensor: Any, value: Value) -> Tensor:
-    if value.rank != 1:
-        tensor = relax["reshape"](tensor, (-1,))
-    return cast(tensor, "i64")
+    tensor = node.tensor(index)
+    return cast(tensor if node.value(index).rank == 1 else relax["reshape"](tensor, (-1,)), "i64")
 
 
 def as_tensor(sizes: Sequence[Size]) -> Any:
     """Sizes as the elements of a 1-D tensor."""
-    import numpy
-
     if is_known(*sizes):
-        return Value(elements=objects(sizes)).ssa if _has_symbols(sizes) else const(numpy.array(sizes, "int64"))
+        return known(objects(sizes)).ssa
     parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
     return joined(parts)
-
-
-def _has_symbols(sizes: Sequence[Size]) -> bool:
-    return any(isinstance(size, SymExpr) for size in sizes)
 
 
 # ---- arithmetic ----
@@ -138,10 +121,8 @@ def product(sizes: Sequence[Size]) -> Size:
 
 def as_shape(sizes: Sequence[Size]) -> Any:
     """An operand that is a shape."""
-    return _literal(sizes) if is_known(*sizes) else relax["tensor_to_shape"](as_tensor(sizes))
-
-
-def _literal(sizes: Sequence[Size]) -> Tensor:
+    if not is_known(*sizes):
+        return relax["tensor_to_shape"](as_tensor(sizes))
     # Not as a tuple, in which -1 and 0 have a meaning.
     return relax["shape_expr"](dims=tuple(sizes))
 

@@ -1,25 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that take a part of a tensor, or put something around it."""
+"""Operators that join tensors, take parts of one, or put something around it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
-from ....dialects.relax import const, dialect
+from ....dialects.core.symbols import equal
 from ....dialects.relax.infer.slices import OPEN
 from ....support.suggest import counted
-from ..graph_tensors import along_axis
-from ..node import Node
-from ..registry import register_onnx
+from ..prelude import Node, Outputs, Tensor, Value, along_axis, const, joined, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
 
 # Exporters write either for "to the end".
 _LEAST_OPEN = 2**31 - 1
+
+
+# ---- tensors joined and taken apart ----
+
+
+@register_onnx("", "Concat")
+def concat(node: Node) -> Outputs:
+    # The first version had an axis by default; since the fourth there is none.
+    return joined(node.tensors(), node.int("axis", 1))
+
+
+@register_onnx("", "Split")
+def split(node: Node) -> Outputs:
+    """Into parts whose sizes are given, else equal ones, of which the last may be smaller."""
+    axis = node.axis(node.rank(0), 0)
+    # In the first version the lengths may be an attribute or an input.
+    lengths = node.ints("split") or (sizes.input_sizes(node, 1) if node.has(1) else None)
+    if lengths is None:
+        return _equal_parts(node, axis)
+    if len(lengths) != node.output_count:
+        raise node.fail(f"there are {len(lengths)} parts, but {counted(node.output_count, 'output')}", "split")
+    return _parts(node, axis, lengths)
+
+
+def _equal_parts(node: Node, axis: int) -> list[Any]:
+    count = node.int("num_outputs", node.output_count)
+    if count != node.output_count:
+        raise node.fail(f"there are {count} parts, but {counted(node.output_count, 'output')}", "num_outputs")
+    size = sizes.sizes_of(node.value(0))[axis]
+    if sizes.is_known(size):
+        return _split(node, count, axis)
+    length = sizes.divided(sizes.plus(size, count - 1), count)
+    return _parts(node, axis, [length] * (count - 1) + [sizes.minus(size, sizes.times(length, count - 1))])
+
+
+def _split(node: Node, where: Any, axis: int) -> list[Any]:
+    found = relax["split"](node.tensor(0), indices_or_sections=where, axis=axis)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Any]:
+    own = sizes.sizes_of(node.value(0))
+    ends = list(accumulate(lengths, sizes.plus))
+    if sizes.is_known(ends[-1], own[axis]) and equal(ends[-1], own[axis]) is False:
+        raise node.fail(f"the parts have {ends[-1]} elements along axis {axis}, the data has {own[axis]}", "split")
+    if all(isinstance(end, int) for end in ends):
+        return _split(node, ends[:-1], axis)
+    begins = [0, *ends[:-1]]
+    return [
+        sizes.stated(sizes.sliced(node.value(0), {axis: (begin, end, 1)}), [*own[:axis], length, *own[axis + 1 :]])
+        for begin, end, length in zip(begins, ends, lengths, strict=True)
+    ]
 
 
 # ---- slices ----

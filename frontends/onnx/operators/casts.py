@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that make constants, and those that only change elements' types."""
+"""Operators that only change elements' types."""
 
 from __future__ import annotations
 
@@ -7,46 +7,7 @@ import math
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ....dialects.relax import const, dialect
-from ..node import Node
-from ..registry import register_onnx
-from ..values import Outputs, Tensor, Value
-
-relax = dialect.ops
-
-
-@register_onnx("", "Constant")
-def constant(node: Node) -> Outputs:
-    import numpy
-
-    if node.has_attribute("value"):
-        return Value(array=node.array("value"))
-    for name, read, dtype in (
-        ("value_int", node.int, "int64"),
-        ("value_ints", node.ints, "int64"),
-        ("value_float", node.float, "float32"),
-        ("value_floats", node.floats, "float32"),
-    ):
-        if node.has_attribute(name):
-            return Value(array=numpy.array(read(name), dtype))
-    found = next((each for each in ("sparse_value", "value_string", "value_strings") if node.has_attribute(each)), "")
-    raise node.fail("gives no tensor of numbers" if found else "has no value", found)
-
-
-@register_onnx("", "Cast")
-def cast(node: Node) -> Outputs:
-    return _converted(node, node.dtype("to"))
-
-
-@register_onnx("", "BitCast")
-def bit_cast(node: Node) -> Outputs:
-    return relax["bitcast"](node.tensor(0), dtype=node.dtype("to"))
-
-
-@register_onnx("", "CastLike")
-def cast_like(node: Node) -> Outputs:
-    return _converted(node, node.value(1).dtype)
-
+from ..prelude import Node, Tensor, cast, const, register_rows, relax, wide_float
 
 # The largest numbers of the float8 types that Cast may saturate at.
 _LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}
@@ -62,8 +23,7 @@ def _converted(node: Node, dtype: str) -> Any:
         return as_power_of_two(node)
     x = node.tensor(0)
     if dtype in _LARGEST and node.int("saturate", 1):
-        wide = x if own in ("f32", "f64") else relax["astype"](x, dtype="f32")
-        x = relax["clip"](wide, -_LARGEST[dtype], _LARGEST[dtype])
+        x = relax["clip"](cast(x, wide_float(own)), -_LARGEST[dtype], _LARGEST[dtype])
     elif dtype in _BELOW_A_BYTE and is_float(own):
         x = relax["astype"](x, dtype="i32")
     return relax["astype"](x, dtype=dtype)
@@ -99,3 +59,13 @@ def _code(magnitude: Any, rounding: int) -> Tensor:
     bits = relax["add"](relax["bitcast"](magnitude, dtype="i64"), const(rounding, "i64"))
     exponent = relax["right_shift"](bits, const(_MANTISSA, "i64"))
     return relax["clip"](relax["subtract"](exponent, const(_BIAS - _OWN_BIAS, "i64")), 0, _LARGEST_CODE)
+
+
+register_rows(
+    "",
+    {
+        "BitCast": lambda node: relax["bitcast"](node.tensor(0), dtype=node.dtype("to")),
+        "Cast": lambda node: _converted(node, node.dtype("to")),
+        "CastLike": lambda node: _converted(node, node.value(1).dtype),
+    },
+)

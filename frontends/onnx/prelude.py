@@ -1,16 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What many operators do with tensors of the graph: cast them, take parts, join them, put dimensions behind."""
+"""What converters are written with: relax's operators, nodes, values, and what is often done with tensors of the graph.
+
+`from ..prelude import Node, Outputs, register_onnx, relax` in place of a line for each of them in each file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.relax import dialect
-from .values import Tensor
+from ...dialects.relax import const, dialect
+from .node import Node
+from .registry import Convert, register_onnx
+from .values import Outputs, Tensor, Value, known
 
+__all__ = [
+    "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "from_front", "info_of", "joined", "known",
+    "like", "part",     "register_onnx", "register_rows", "relax", "wide_float", "with_first_at",
+]  # fmt: skip
+
+#: relax's operators by name: `relax["nn.relu"](x)`.
 relax = dialect.ops
+
+
+def register_rows(domain: str, rows: Mapping[str, Convert]) -> None:
+    """Teaches the operators of a domain that take a line each: names with what converts them."""
+    for name, convert in rows.items():
+        register_onnx(domain, name)(convert)
 
 
 def info_of(tensor: Tensor) -> TensorInfo:
@@ -18,6 +35,11 @@ def info_of(tensor: Tensor) -> TensorInfo:
     info = decode(tensor.type)
     assert isinstance(info, TensorInfo)
     return info
+
+
+def like(tensor: Tensor, number: float) -> Tensor:
+    """A number in the element type of a tensor."""
+    return const(number, info_of(tensor).dtype)
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
@@ -28,6 +50,11 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
 def wide_float(dtype: str) -> str:
     """What numbers of a type are computed in where their own rounds too much, or is no float."""
     return "f64" if dtype == "f64" else "f32"
+
+
+def from_front(places: Tensor, length: Tensor) -> Tensor:
+    """Positions counted from the front, of which negative ones count from behind."""
+    return relax["where"](relax["less"](places, like(places, 0)), relax["add"](places, length), places)
 
 
 def part(tensor: Tensor, axis: int, begin: int, end: int, drop: bool = False) -> Tensor:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of com.microsoft that are ONNX's own, or nearly: converted as those are; many it had before ONNX did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..prelude import Node, Outputs, Value, register_onnx, relax
+from ..registry import find_converter
+from .norms import layer_norm, rms_norm
+
+_DOMAIN = "com.microsoft"
+#: Of the operators whose versions do not differ in what is used of them.
+_VERSION = 21
+
+
+def as_onnx(node: Node, name: str, *inputs: Any, version: int = _VERSION) -> Any:
+    """The first output of an operator of ONNX's with a node's attributes, on tensors (None where one is left out)."""
+    values = [each if each is None or isinstance(each, Value) else Value(ssa=each) for each in inputs]
+    own = Node(node.proto, values, version, node.graph)
+    own.op, own.domain = name, ""
+    converter = find_converter("", name, version)
+    if converter is None:
+        raise node.fail(f"it is converted as {name}, which has no converter")
+    returned = converter.function(own)
+    first = returned[0] if isinstance(returned, (list, tuple)) else returned
+    return first.ssa if isinstance(first, Value) else first
+
+
+def channels_first(node: Node, tensor: Any) -> Any:
+    """A tensor with channels behind its other dimensions as ONNX has it; the node's first input has its rank."""
+    rank = node.rank(0)
+    return relax["permute_dims"](tensor, axes=[0, rank - 1, *range(1, rank - 1)])
+
+
+def channels_last(node: Node, tensor: Any) -> Any:
+    return relax["permute_dims"](tensor, axes=[0, *range(2, node.rank(0)), 1])
+
+
+def as_onnx_of_images(node: Node, name: str, data: Any, *others: Any, are_last: bool) -> Any:
+    """As an operator of ONNX's, on data whose channels may be last; the result has them where the data has."""
+    if not are_last:
+        return as_onnx(node, name, data, *others)
+    first = channels_first(node, data.ssa if isinstance(data, Value) else data)
+    return channels_last(node, as_onnx(node, name, first, *others))
+
+
+register_onnx(_DOMAIN, "LayerNormalization")(layer_norm)
+register_onnx(_DOMAIN, "SimplifiedLayerNormalization")(rms_norm)
+
+
+@register_onnx(_DOMAIN, ["DequantizeLinear", "GatherND", "GridSample", "Pad", "QuantizeLinear", "Range", "Trilu"])
+def as_it_is(node: Node) -> Outputs:
+    return as_onnx(node, node.op, *node.inputs)
+
+
+@register_onnx(_DOMAIN, "ExpandDims")
+def expand_dims(node: Node) -> Outputs:
+    axis = node.number(1)
+    if axis is None:
+        raise node.fail("the axis must be one number that is known before the model runs")
+    return relax["expand_dims"](node.tensor(0), axis=[axis])
+
+
+@register_onnx(_DOMAIN, "MatMulInteger16")
+def matmul_integer(node: Node) -> Outputs:
+    return relax["matmul"](node.tensor(0), node.tensor(1), out_dtype="i32" if node.value(0).dtype == "i16" else "ui32")
+
+
+@register_onnx(_DOMAIN, "ReduceSumInteger")
+def sum_of_integers(node: Node) -> Outputs:
+    dtype = "i32" if node.value(0).dtype == "i8" else "ui32"
+    wide = relax["astype"](node.tensor(0), dtype=dtype)
+    return relax["sum"](wide, axis=node.ints("axes", []), keepdims=bool(node.int("keepdims", 1)))
