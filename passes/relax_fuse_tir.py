@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.legality import operations_in
-from ..bindings.navigation import functions_in
+from ..bindings.navigation import functions_in, operations_in
 from ..support.errors import RelaxError
 from .core.base import Pass
 from .core.journal import Journal

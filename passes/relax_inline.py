@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ..bindings.legality import operations_in
-from ..bindings.navigation import functions_in, is_private, symbol_name
+from ..bindings.navigation import functions_in, is_private, operations_in, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.substitute import symbols_in
 from .core.base import Pass

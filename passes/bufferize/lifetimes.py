@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, last_of
+from ...bindings.navigation import body_of, last_of, operations_in
 from ...bindings.pass_manager import run_upstream
 from ..lower_calls import memrefs
 

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import defining_op
 from ...dialects.core.codec import element_type
 from ...dialects.core.elements import elements_bytes, is_resource
 from ...dialects.core.infos import is_unsigned

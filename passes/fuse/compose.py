@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of
+from ...bindings.navigation import body_of, operations_in, operations_of
 from ...emit import linalg, numbers
 from .group import Group, Member, asked_map
 from .maps import compose, identity, plain_dim

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import body_of, function_type_of, symbol_name
+from ...bindings.navigation import body_of, function_type_of, operations_in, symbol_name
 from ...dialects.core.dialect import row_of
 from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, OpPattern, is_prim_func, op_pattern
 from ..intrinsics.registry import is_intrinsic

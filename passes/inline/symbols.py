@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import function_type_of
+from ...bindings.navigation import function_type_of, operations_in
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ShapeInfo, TensorInfo
 from ...dialects.core.substitute import dims_of, symbols_in, symbols_of, symbols_of_operation

@@ -16,9 +16,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe

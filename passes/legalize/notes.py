@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import innermost, symbol_name
+from ...bindings.navigation import innermost, operations_in, symbol_name
 from ...dialects.core.dialect import row_of
 from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from ..core.facts import KeptFact, LegalizedFact, OperatorFact, origins_of, types_of

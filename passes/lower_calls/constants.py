@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import retyped

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import defining_op
 from ...dialects.core.codec import TypeProblem, encode
 from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import defining_op
 from ...bindings.rewriting import Decline
 from ...emit import linalg
 from ...emit.structured import DYNAMIC, Linear, StructuredOp

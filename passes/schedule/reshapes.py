@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in
 
 _COLLAPSE, _EXPAND, _DIM = "tensor.collapse_shape", "tensor.expand_shape", "tensor.dim"
 _DYNAMIC = ir.ShapedType.get_dynamic_size()

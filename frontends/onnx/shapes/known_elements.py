@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....bindings.patterns import defining_op
+from ....bindings.navigation import defining_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int, is_unsigned
 from ....dialects.core.symbols import SymExpr
