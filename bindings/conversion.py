@@ -19,7 +19,7 @@ decided here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -27,10 +27,9 @@ from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, locate
 from .handles import erasing
-from .ir import Operation, OpView, Type
-from .legality import CAST, Legality, illegal_diagnostic, operations_in
+from .ir import Attribute, Operation, OpView, Type
 from .mlir import ir, rewrite
-from .navigation import ancestors
+from .navigation import ancestors, operations_in
 from .rewriting import (
     UPDATED,
     Decline,
@@ -44,6 +43,13 @@ __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
 
 #: `function(op, operands, rewriter)`: the operation, its operands after conversion, what else is needed.
 PatternFunction = Callable[[Any, "list[Any]", "ConversionRewriter"], Any]
+
+
+CAST = "builtin.unrealized_conversion_cast"
+#: Whether operations of a kind may stay: always, never, or as a function of the operation says.
+Rule = bool | Callable[[Any], bool]
+# Longer attributes are cut in messages.
+_MOST_TEXT = 80
 
 
 class _Pattern(NamedTuple):
@@ -67,6 +73,37 @@ class ConversionRewriter:
 
 def _same_type(type_: Type) -> Type:
     return type_
+
+
+class Legality:
+    """Rules by operation and by dialect: an operation's own rule goes before its dialect's, then comes the default."""
+
+    def __init__(self, default: bool | None):
+        """`default` is for what no rule is about; None: it may stay, but patterns may convert it."""
+        self.default = default
+        self._ops: dict[str, Rule] = {CAST: False}
+        self._dialects: dict[str, Rule] = {}
+        self._found: dict[str, Rule | None] = {}
+
+    def set(self, names: Sequence[Any], rule: Rule) -> None:
+        """Dialects ("arith") and operations ("arith.addi", or their classes). The last rule for a name holds."""
+        self._found.clear()
+        for name in names:
+            if isinstance(name, str) and "." not in name:
+                self._dialects[name] = rule
+            else:
+                self._ops[op_name(name)] = rule
+
+    def rule(self, name: str) -> Rule | None:
+        """The rule for operations of this name."""
+        if name not in self._found:
+            dialect_rule = self._dialects.get(name.partition(".")[0], self.default)
+            self._found[name] = self._ops.get(name, dialect_rule)
+        return self._found[name]
+
+    def is_legal(self, operation: Operation) -> bool:
+        rule = self.rule(operation.name)
+        return bool(rule(operation.opview)) if callable(rule) else rule is not False
 
 
 class Conversion:
@@ -253,3 +290,48 @@ class _Run:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             notes = [note.message for note in found[0].notes]
             raise RelaxError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
+
+
+# ---- what to say about operations that may not stay ----
+
+
+def illegal_diagnostic(
+    operation: Operation, what: str, reasons: Sequence[tuple[str, str]], advice: str = ""
+) -> Diagnostic:
+    """The error for an operation that is left: what it is, and why each pattern did not convert it.
+
+    `advice` says where there is none what would give one; `{}` in it stands for the operation's name.
+    """
+    file, line, column, name = locate(operation.location)
+    if operation.name == CAST:
+        message = f"{what} leaves a cast: {_describe_cast(operation)}"
+    else:
+        message = f"{what} cannot convert '{operation.name}' op ({describe_operation(operation)})"
+    notes = [f"pattern '{pattern}' declined: {reason}" for pattern, reason in reasons]
+    if not reasons and operation.name != CAST:
+        hint = f": {advice.format(operation.name)}" if advice else ""
+        notes = [f"no pattern is registered for this operation{hint}"]
+    as_notes = tuple(Diagnostic("note", note, file, line, column) for note in notes)
+    return Diagnostic("error", message, file, line, column, name, as_notes)
+
+
+def describe_operation(operation: Operation) -> str:
+    """Operand types and attributes, cut where they are long."""
+    types = ", ".join(str(value.type) for value in operation.operands) or "no operands"
+    attributes = [f"{name} = {_shorten(value)}" for name, value in operation.attributes.items()]
+    return types + (f"; {', '.join(attributes)}" if attributes else "")
+
+
+def _shorten(attribute: Attribute) -> str:
+    if isinstance(attribute, (ir.DenseElementsAttr, ir.DenseResourceElementsAttr)):
+        # As text such an attribute can be as large as the model.
+        return f"dense<...> : {attribute.type}"
+    text = str(attribute)
+    return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "..."
+
+
+def _describe_cast(operation: Operation) -> str:
+    source = ", ".join(str(value.type) for value in operation.operands)
+    target = ", ".join(str(value.type) for value in operation.results)
+    users = sorted({use.owner.operation.name for result in operation.results for use in result.uses})
+    return f"{source} is still needed as {target} by {', '.join(users) or 'nobody'}"

@@ -18,9 +18,9 @@ from weakref import WeakSet, ref
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
-from .ir import Context, Location, Operation, Type
+from .ir import Context, Location, Type
 from .mlir import ir
-from .navigation import ancestors
+from .navigation import ancestors, blocks_of, operations_in
 
 #: The handles of the module that is being built; None where nobody keeps what is made: in passes.
 building: ContextVar[Handles | None] = ContextVar("building", default=None)
@@ -191,19 +191,11 @@ def _left(root: Any) -> tuple[dict[int, str], list[Any]]:
     values: dict[int, str] = {}
     without_results: list[Any] = []
 
-    def visit(operation: Operation) -> Any:
-        name, regions = operation.name, operation.regions
-        for result in operation.results:
-            values[hash(result)] = name
-        for region in regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    values[hash(argument)] = ""
-        if len(regions) and not len(operation.results):
+    for operation in (root, *operations_in(root)):
+        values.update((hash(result), operation.name) for result in operation.results)
+        values.update((hash(argument), "") for block in blocks_of(operation) for argument in block.arguments)
+        if len(operation.regions) and not len(operation.results):
             without_results.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
     return values, without_results
 
 

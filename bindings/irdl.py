@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .ir import Context
-from .mlir import ir, string_value
+from .mlir import ir, string_array, string_value
 
 
 class Operand(NamedTuple):
@@ -184,7 +184,7 @@ class _Writer:
 
     def _create(self, name: str, operands: Sequence[Any], **attributes: Any) -> None:
         encoded = {
-            key: value if isinstance(value, ir.Attribute) else _string_array(value) for key, value in attributes.items()
+            key: value if isinstance(value, ir.Attribute) else string_array(value) for key, value in attributes.items()
         }
         ir.Operation.create(name, operands=list(operands), attributes=encoded)
 
@@ -211,7 +211,3 @@ class _Writer:
             text = f"#irdl<variadicity_array[{', '.join(counts)}]>"
             self._variadicities[counts] = ir.Attribute.parse(text)
         return self._variadicities[counts]
-
-
-def _string_array(values: Sequence[str]) -> Any:
-    return ir.ArrayAttr.get([ir.StringAttr.get(value) for value in values])

@@ -10,7 +10,7 @@ import functools
 import importlib
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -148,6 +148,10 @@ def string_value(attribute: Any) -> str:
     """The text in a string attribute. Raises ValueError where it is not UTF-8, which MLIR allows."""
     data: bytes = attribute.value_bytes
     return data.decode()
+
+
+def string_array(texts: Iterable[str]) -> Any:
+    return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
 
 
 # ---- strings out of MLIR: there they are bytes, which need not be UTF-8 ----

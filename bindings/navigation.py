@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from .ir import Operation
+from .ir import Operation, Value
 from .mlir import ir, string_value
 
 
@@ -40,6 +40,11 @@ def body_of(op: Any) -> Any:
     return op.regions[0].blocks[0]
 
 
+def blocks_of(op: Any) -> list[Any]:
+    """The blocks of all regions of an operation."""
+    return [block for region in op.regions for block in region.blocks]
+
+
 def operations_of(block: Any) -> list[Any]:
     """The operations of a block, as they are now: who goes through them may change it."""
     return [view.operation for view in block.operations]
@@ -47,6 +52,44 @@ def operations_of(block: Any) -> list[Any]:
 
 def last_of(block: Any) -> Any:
     return block.operations[len(block.operations) - 1].operation
+
+
+def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> list[Operation]:
+    """The operations in an operation, itself left out, outer ones first; nothing that lies in an opaque one."""
+    found: list[Operation] = []
+    advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
+
+    def visit(operation: Operation) -> Any:
+        found.append(operation)
+        # The first is the root.
+        return skip if is_opaque is not None and len(found) > 1 and is_opaque(operation) else advance
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[1:]
+
+
+def defining_op(value: Any, *names: str) -> Any:
+    """The operation that makes a value, if it is one of these; None for others and for block arguments."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    return owner if not names or owner.operation.name in names else None
+
+
+def made_by(value: Value, *names: str) -> Operation | None:
+    """As `defining_op`, the operation itself instead of the view of its class."""
+    view = defining_op(value, *names)
+    return None if view is None else view.operation
+
+
+def constant_of(value: Value) -> int | None:
+    """The number that an integer is, where it is a constant."""
+    constant = made_by(value, "arith.constant")
+    return None if constant is None else int(constant.attributes["value"].value)
+
+
+def use_count(value: Value) -> int:
+    return sum(1 for _ in value.uses)
 
 
 def users_of(value: Any) -> list[Any]:
@@ -67,10 +110,19 @@ def functions_in(module: Any) -> Iterator[Any]:
     return (op for op in operations_of(body_of(module)) if op.name == "func.func")
 
 
+def has_body(function: Any) -> bool:
+    return len(function.regions[0].blocks) > 0
+
+
+def text_in(op: Any, name: str, otherwise: str = "") -> str:
+    """The text of an attribute, or what holds where there is none."""
+    attributes = op.attributes
+    return string_value(attributes[name]) if name in attributes else otherwise
+
+
 def symbol_name(op: Any) -> str:
     """The name of a function, a global or another symbol; empty for what has none."""
-    attributes = op.attributes
-    return string_value(attributes["sym_name"]) if "sym_name" in attributes else ""
+    return text_in(op, "sym_name")
 
 
 def function_type_of(function: Any) -> Any:

@@ -25,7 +25,8 @@ from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .handles import erasing
 from .ir import Operation, OperationBase, OpView
-from .mlir import ir, rewrite
+from .mlir import rewrite
+from .navigation import defining_op, operations_in
 from .rewriting import (
     UPDATED,
     PatternCall,
@@ -73,14 +74,6 @@ class Rewriter:
     def replace(self, op: OperationBase, values: Any) -> None:
         """Replaces another operation than the matched one, for which the values are returned. Not in a walk."""
         self._driver.replace_other(self.mlir_rewriter, op.operation, values)
-
-
-def defining_op(value: Any, *names: str) -> Any:
-    """The operation that makes a value, if it is one of these; None for others and for block arguments."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return None
-    return owner if not names or owner.operation.name in names else None
 
 
 @enters
@@ -230,7 +223,7 @@ class _Driver:
             raise self._endless(self._last)
         # The greedy driver's rounds do not bound it: within one, a pattern can feed itself forever.
         self._is_counted = True
-        self._most = self._rounds * max(_count_ops(self.root), _FEW)
+        self._most = self._rounds * max(len(operations_in(self.root)), _FEW)
 
     def _endless(self, last: tuple[str, str, Any]) -> RelaxError:
         name, op, location = last
@@ -238,18 +231,6 @@ class _Driver:
         message = f"{self._what}: patterns still apply after {rounds} round{'' if rounds == 1 else 's'}"
         message += f"; last applied: '{name}' to '{op}' ({count} in all)"
         return located_error(message, location)
-
-
-def _count_ops(root: Any) -> int:
-    count = 0
-
-    def visit(_: Any) -> Any:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return count
 
 
 def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[tuple[str, Any]]]:

@@ -19,7 +19,7 @@ from .diagnostics import Diagnostic, locate
 from .erasing import detach, erase, erasing_by
 from .ir import Context, Location, Operation, OperationBase, Type, Value
 from .mlir import ir, is_several
-from .navigation import ancestors, outermost
+from .navigation import ancestors, operations_in, outermost
 
 #: Called with a context before patterns are made for it: a dialect that is loaded later would crash the driver.
 before_rewriting: list[Callable[[Context], None]] = []
@@ -123,7 +123,7 @@ class PatternCall:
         while made is not None:
             names.append(made.name)
             if len(made.regions):
-                names.extend(_names_inside(made))
+                names += [inside.name for inside in operations_in(made)]
             made.move_before(self.matched)
             made = self._first_made()
         return names
@@ -171,17 +171,6 @@ class PatternCall:
 
 def is_used(operation: Operation) -> bool:
     return any(True for result in operation.results for _ in result.uses)
-
-
-def _names_inside(operation: Operation) -> list[str]:
-    names: list[str] = []
-
-    def visit(inside: Operation) -> Any:
-        names.append(inside.name)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    return names
 
 
 def replacement(outcome: Any, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:

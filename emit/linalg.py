@@ -10,7 +10,7 @@ from ..bindings.mlir import ir
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
 from . import numbers
-from .numbers import Number, Size, operation
+from .numbers import Number, Size, operation, result_of
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 #: A scalar body: `body(*inputs, *outputs)`, all Numbers, gives the scalars to yield.
@@ -108,15 +108,13 @@ def fill(scalar: Any, output: Any) -> Any:
 
 
 def insert(scalar: Any, tensor: Any, indices: Sequence[Any]) -> Any:
-    return ir.Operation.create("tensor.insert", results=[tensor.type], operands=[scalar, tensor, *indices]).result
+    return result_of("tensor.insert", [scalar, tensor, *indices], tensor.type)
 
 
 def empty(sizes: Sequence[Size], element: Any) -> Any:
     """A tensor with undefined elements, for what a body computes on its way."""
     shape, dynamic = static_and_dynamic(sizes)
-    return ir.Operation.create(
-        "tensor.empty", results=[ir.RankedTensorType.get(shape, element)], operands=dynamic
-    ).result
+    return result_of("tensor.empty", dynamic, ir.RankedTensorType.get(shape, element))
 
 
 def is_nothing(sizes: Sequence[Size]) -> bool:

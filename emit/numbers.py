@@ -212,9 +212,14 @@ def given(values: Sequence[Any]) -> list[Any]:
     return [Number(value) if isinstance(value.type, scalars) else value for value in values]
 
 
-def operation(name: str, operands: Sequence[Any], result: Any, **attributes: Any) -> Number:
-    """The result of a new operation."""
-    return Number(ir.Operation.create(name, results=[result], operands=operands, attributes=attributes).results[0])
+def result_of(name: str, operands: Sequence[Any], result: Any, /, **attributes: Any) -> Any:
+    """The result, of whatever type, of a new operation."""
+    return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).results[0]
+
+
+def operation(name: str, operands: Sequence[Any], result: Any, /, **attributes: Any) -> Number:
+    """The number that a new operation gives."""
+    return Number(result_of(name, operands, result, **attributes))
 
 
 def intrinsic(name: str, *operands: Number) -> Number:

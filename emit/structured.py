@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, operations_of
 from ..bindings.rewriting import Decline
 from . import linalg
 
@@ -34,6 +35,10 @@ class Linear(NamedTuple):
     def factor(self, dim: int) -> int:
         return dict(self.factors).get(dim, 0)
 
+    def renumbered(self, numbers: Mapping[int, int]) -> Linear:
+        """The same over loops that have other numbers."""
+        return self._replace(factors=tuple(sorted((numbers[dim], factor) for dim, factor in self.factors)))
+
 
 @dataclass(frozen=True)
 class StructuredOp:
@@ -54,7 +59,12 @@ class StructuredOp:
 
     @property
     def block(self) -> Any:
-        return self.operation.regions[0].blocks[0]
+        return body_of(self.operation)
+
+    @property
+    def inner_names(self) -> frozenset[str]:
+        """The names of the operations in the body."""
+        return frozenset(inner.name for inner in operations_of(self.block))
 
     @property
     def output_start(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from ..bindings.mlir import ir
 from . import linalg
 from .linalg import is_nothing, segments, static_and_dynamic
-from .numbers import Size
+from .numbers import Size, result_of
 
 
 def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
@@ -31,7 +31,7 @@ def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
         "static_output_shape": ir.DenseI64ArrayAttr.get(shape),
     }
     result = ir.RankedTensorType.get(shape, tensor.type.element_type)
-    return _create("tensor.expand_shape", result, [tensor, *dynamic], attributes)
+    return result_of("tensor.expand_shape", [tensor, *dynamic], result, **attributes)
 
 
 def _static_product(sizes: Sequence[Size]) -> int:
@@ -43,9 +43,7 @@ def _static_product(sizes: Sequence[Size]) -> int:
 def cast(tensor: Any, shape: Sequence[int]) -> Any:
     """The tensor with a type that knows more or less of its sizes."""
     type_ = ir.RankedTensorType.get(list(shape), tensor.type.element_type)
-    if tensor.type == type_:
-        return tensor
-    return ir.Operation.create("tensor.cast", results=[type_], operands=[tensor]).result
+    return tensor if tensor.type == type_ else result_of("tensor.cast", [tensor], type_)
 
 
 def merge(tensor: Any, axis: int, count: int) -> Any:
@@ -56,7 +54,7 @@ def merge(tensor: Any, axis: int, count: int) -> Any:
     size = dynamic if dynamic in merged else prod(merged)
     result = ir.RankedTensorType.get([*shape[:axis], size, *shape[axis + count :]], tensor.type.element_type)
     groups = _groups(len(shape) - count + 1, axis, count)
-    return _create("tensor.collapse_shape", result, [tensor], {"reassociation": groups})
+    return result_of("tensor.collapse_shape", [tensor], result, reassociation=groups)
 
 
 def merge_all(tensor: Any, counts: Sequence[int]) -> Any:
@@ -89,8 +87,8 @@ def slice_of(tensor: Any, offsets: Sequence[Size], sizes: Sequence[Size], stride
         return linalg.empty(sizes, tensor.type.element_type)
     shape, _ = static_and_dynamic(sizes)
     result = ir.RankedTensorType.get(shape, tensor.type.element_type)
-    operands, attributes = _place(offsets, sizes, strides or [1] * len(shape), 1)
-    return _create("tensor.extract_slice", result, [tensor, *operands], attributes)
+    operands, attributes = place(offsets, sizes, strides or [1] * len(shape), 1)
+    return result_of("tensor.extract_slice", [tensor, *operands], result, **attributes)
 
 
 def put_slice(
@@ -107,13 +105,14 @@ def put_slice(
     sizes = sizes or linalg.sizes(source)
     if is_nothing([*sizes, *tensor.type.shape]):
         return tensor
-    operands, attributes = _place(offsets, sizes, strides or [1] * len(sizes), 2)
-    return _create("tensor.insert_slice", tensor.type, [source, tensor, *operands], attributes)
+    operands, attributes = place(offsets, sizes, strides or [1] * len(sizes), 2)
+    return result_of("tensor.insert_slice", [source, tensor, *operands], tensor.type, **attributes)
 
 
-def _place(
+def place(
     offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size], tensors: int
 ) -> tuple[list[Any], dict[str, Any]]:
+    """The operands and attributes of an operation on a part; `tensors` operands come before."""
     operands: list[Any] = []
     counts = [1] * tensors
     attributes = {}
@@ -123,7 +122,3 @@ def _place(
         counts.append(len(dynamic))
         operands += dynamic
     return operands, {**attributes, **segments(*counts)}
-
-
-def _create(name: str, result: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).result

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.legality import operations_in
-from ..bindings.navigation import functions_in
+from ..bindings.navigation import blocks_of, functions_in, operations_in
 from ..support.errors import RelaxError
 from .core.base import Pass
 from .core.journal import Journal
@@ -55,4 +54,4 @@ class FuseTir(Pass):
 
 def _blocks_in(function: Any) -> list[Any]:
     """All blocks, with those in regions."""
-    return [block for op in (function, *operations_in(function)) for region in op.regions for block in region.blocks]
+    return [block for op in (function, *operations_in(function)) for block in blocks_of(op)]

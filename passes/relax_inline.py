@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ..bindings.legality import operations_in
-from ..bindings.navigation import functions_in, is_private, symbol_name
+from ..bindings.navigation import functions_in, has_body, is_private, operations_in, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.substitute import symbols_in
 from .core.base import Pass
@@ -44,9 +43,8 @@ class Inline(Pass):
             remove_dead(op, [function for function in inlined if is_private(function)])
 
     def _can_inline(self, function: Any) -> bool:
-        has_body = len(function.regions[0].blocks) > 0
         may_vanish = self.include_public or is_private(function)
-        return has_body and may_vanish and not any(name in function.attributes for name in NEVER_INLINED)
+        return has_body(function) and may_vanish and not any(name in function.attributes for name in NEVER_INLINED)
 
 
 class _Inliner:

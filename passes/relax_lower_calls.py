@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.navigation import functions_in
+from ..bindings.navigation import functions_in, has_body
 from ..bindings.pass_manager import run_upstream
 from ..dialects.tir.prim_func import is_prim_func
 from .core.base import Pass
@@ -41,5 +41,5 @@ def graph_functions(module: Any) -> list[Any]:
     return [
         function
         for function in functions_in(module)
-        if not is_prim_func(function) and len(function.regions[0].blocks) and INPUTS not in function.attributes
+        if not is_prim_func(function) and has_body(function) and INPUTS not in function.attributes
     ]

@@ -6,9 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.legality import operations_in
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, function_type_of, functions_in, last_of, operations_of, symbol_name
+from ..bindings.navigation import (
+    body_of,
+    function_type_of,
+    functions_in,
+    last_of,
+    operations_in,
+    operations_of,
+    symbol_name,
+)
 from ..bindings.pass_manager import run_upstream
 from ..bindings.rewriting import located_error
 from ..dialects.tir.prim_func import is_prim_func

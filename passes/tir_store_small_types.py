@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..bindings.legality import operations_in
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, function_type_of, operations_of
+from ..bindings.navigation import body_of, function_type_of, operations_in, operations_of
 from ..bindings.rewriting import located_error
 from ..dialects.core.elements import elements_bytes, resource_attribute
 from ..emit.numbers import Number, convert, to_float, with_element

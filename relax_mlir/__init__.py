@@ -50,9 +50,8 @@ _DEFINED_IN = {
     "emit.numbers": "number select",
     "passes.legalize.rules": "all_rules register_legalize",
     "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
-    "passes.schedule.registry": "ScheduleContext register_schedule",
+    "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
     "passes.schedule.plan": "Panel Plan",
-    "passes.schedule.rules": "register_plan",
     "targets.core.machine": "Machine",
     "dialects.tir.prim_func": "OpPattern",
     # Derivatives of operators.

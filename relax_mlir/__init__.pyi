@@ -58,8 +58,8 @@ from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.schedule.plan import Panel as Panel
 from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext
+from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
-from .passes.schedule.rules import register_plan as register_plan
 from .support.errors import RelaxError as RelaxError
 from .targets.core.backend import Backend as Backend
 from .targets.core.backend import ChosenTarget as ChosenTarget

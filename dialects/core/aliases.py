@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in
 from .dialect import row_of
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, last_of
+from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
 from ..lower_calls import memrefs
 
@@ -73,7 +72,7 @@ def _own_what_is_passed(function: Any) -> None:
     for op in [op for op in operations_in(function) if op.name in _FIRST]:
         with function.context, op.location:
             _pass_new(op, _FIRST[op.name])
-            for block in [block for region in op.regions for block in region.blocks]:
+            for block in blocks_of(op):
                 end = last_of(block)
                 _pass_new(end, 1 if end.name == "scf.condition" else 0)
                 for argument in filter(_is_memref, block.arguments):
@@ -88,28 +87,17 @@ def _pass_new(op: Any, first: int) -> None:
         if not _is_memref(value):
             continue
         with ir.InsertionPoint(op):
-            new = value if _is_made_for(value, op) else _copied(value)
+            new = value if _is_made_for(value, op) else memrefs.copied(value)
             new.owner.attributes[_PASSED] = ir.UnitAttr.get()
             op.operands[index] = memrefs.cast(new, value.type)
 
 
 def _is_made_for(memref: Any, end: Any) -> bool:
     """Whether memory is made in the block that ends here, and not passed on yet."""
-    owner = memref.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+    made = made_by(memref, "memref.alloc")
+    if made is None or _PASSED in made.attributes or made.block != end.block:
         return False
-    return (
-        _PASSED not in owner.attributes
-        and owner.operation.block == end.block
-        and "scf." in end.name
-        and end == last_of(end.block)
-    )
-
-
-def _copied(memref: Any) -> Any:
-    copied = memrefs.allocate([memrefs.dim(memref, axis) for axis in range(memref.type.rank)], memref.type.element_type)
-    memrefs.copy(memref, copied)
-    return copied
+    return "scf." in end.name and end == last_of(end.block)
 
 
 def _is_memref(value: Any) -> bool:
@@ -150,7 +138,7 @@ def _keep(loop: Any) -> None:
     for index in moving:
         initial = loop.operands[3 + index]
         with ir.InsertionPoint(loop):
-            places[index] = _copied(initial)
+            places[index] = memrefs.copied(initial)
         loop.operands[3 + index] = places[index]
     with ir.InsertionPoint(end):
         made = {index: _of_this_round(end.operands[index], block) for index in moving}
@@ -164,7 +152,5 @@ def _keep(loop: Any) -> None:
 
 def _of_this_round(memref: Any, block: Any) -> Any:
     """Memory that no copy into another place changes: made in this block, else a copy."""
-    owner = memref.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloc" and owner.operation.block == block:
-        return memref
-    return _copied(memref)
+    made = made_by(memref, "memref.alloc")
+    return memref if made is not None and made.block == block else memrefs.copied(memref)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.navigation import users_of
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import defining_op, users_of
 from ..lower_calls import memrefs
 
 _FEWEST_PIECES = 2

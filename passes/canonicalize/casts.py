@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
+from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
-from ...dialects.core.dialect import registered_dialects
+from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, bit_width, is_float, is_int, is_unsigned
 from ...dialects.core.symbols import Dim, equal
-from .support import as_result, dtype_of, is_valid, make
+from .support import dtype_of, is_valid, make, removal
 
 # Bits of the significand, of the exponent.
 _FLOAT_BITS = {"f16": (11, 5), "bf16": (8, 8), "f32": (24, 8), "f64": (53, 11)}
-
-
-def convert_to_same(op: Any, rewriter: Rewriter) -> Any:
-    """The elements are of this type already."""
-    return as_result(op, op.x)
 
 
 def merge_conversions(op: Any, rewriter: Rewriter) -> Any:
@@ -52,8 +48,7 @@ def remove_match_cast(op: Any, rewriter: Rewriter) -> Any:
     """A check that cannot fail: to the type that the value has, or to one that says less and that nobody uses."""
     if op.value.type == op.operation.results[0].type:
         return op.value
-    used = any(True for _ in op.operation.results[0].uses)
-    return () if not used and _is_proven(op) else None
+    return () if not is_used(op.operation) and _is_proven(op) else None
 
 
 def pass_by_match_cast(op: Any, rewriter: Rewriter) -> Any:
@@ -66,8 +61,7 @@ def pass_by_match_cast(op: Any, rewriter: Rewriter) -> Any:
 
 
 def _take_source(operation: Any, index: int, source: Any) -> bool:
-    dialect = registered_dialects().get(operation.name.partition(".")[0])
-    definition = dialect.ops.get(operation.name.partition(".")[2]) if dialect is not None else None
+    definition = row_of(operation)
     # Stated types of calls are promises of the function called, about the operands as they are.
     if definition is None or definition.infer is None:
         return False
@@ -99,7 +93,7 @@ def _says_no_more(target: Sequence[Dim] | None, source: Sequence[Dim] | None) ->
 
 
 PATTERNS = (
-    Pattern("relax.astype", convert_to_same),
+    removal("relax.astype", "x", lambda op: True, "convert_to_same"),
     Pattern("relax.astype", merge_conversions),
     Pattern("relax.match_cast", remove_match_cast),
     Pattern("relax.match_cast", pass_by_match_cast),

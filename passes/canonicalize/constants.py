@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import defining_op
 from ...dialects.core.codec import element_type
 from ...dialects.core.elements import elements_bytes, is_resource
 from ...dialects.core.infos import is_unsigned
@@ -21,8 +21,10 @@ NUMPY_NAME = {
     **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 
-_FILLED = ("relax.full", "relax.full_like")
+_FULL = ("relax.full", "relax.full_like")
 _NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.ones_like": 1}
+#: Operators that fill a tensor with one number.
+FILLED = (*_FULL, *_NUMBERS)
 
 
 def is_constant(value: Any) -> bool:
@@ -36,7 +38,7 @@ def splat(value: Any) -> int | float | bool | None:
     if name in _NUMBERS:
         number = _NUMBERS[name]
         return bool(number) if dtype_of(value) == "i1" else number
-    if name in _FILLED:
+    if name in _FULL:
         filling = owner.fill_value
         return splat(filling) if filling.type.element_type == value.type.element_type else None
     attribute = _dense(value)
@@ -89,8 +91,7 @@ def make_constant(array: Any, type_: Any) -> Any:
     if not can_be_constant(type_) or not _fits(array, type_):
         return None
     contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
-    attribute = ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type)
-    return ir.Operation.create("arith.constant", results=[type_], attributes={"value": attribute})
+    return constant_op(ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type), type_)
 
 
 def make_elements(array: Any, type_: Any) -> Any:
@@ -100,8 +101,13 @@ def make_elements(array: Any, type_: Any) -> Any:
     if type_.encoding is not None or not _fits(array, type_):
         return None
     contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
+    return constant_op(elements_attribute(contiguous, type_.element_type), type_)
+
+
+def constant_op(attribute: Any, type_: Any = None) -> Any:
+    """The constant with these elements; upstream's refuses unsigned ones."""
+    type_ = type_ or attribute.type
     name = "relax.constant" if is_unsigned(str(type_.element_type)) else "arith.constant"
-    attribute = elements_attribute(contiguous, type_.element_type)
     return ir.Operation.create(name, results=[type_], attributes={"value": attribute})
 
 
@@ -112,8 +118,7 @@ def _fits(array: Any, type_: Any) -> bool:
 def make_splat(number: int | bool, type_: Any) -> Any:
     """A constant of this type with one integer everywhere, however many elements that are."""
     element = element_type(str(type_.element_type), type_.context)
-    attribute = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, number))
-    return ir.Operation.create("arith.constant", results=[type_], attributes={"value": attribute})
+    return constant_op(ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, number)), type_)
 
 
 def make_i64(numbers: list[int] | int) -> Any:

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...bindings.patterns import Pattern, defining_op
 from ...dialects.core.infos import is_float
-from .constants import NUMPY_NAME, array_of, can_be_constant, is_constant, make_constant, splat
+from .constants import FILLED, NUMPY_NAME, array_of, can_be_constant, is_constant, make_constant, splat
 from .support import dtype_of, make, normal_axis, result_type
 
-#: Computes the result from the operation and its operands' arrays; None where numpy cannot tell what it is.
+#: Computes the result from numpy, which is imported when it is needed, the operation and its operands' arrays; None
+#: where numpy cannot tell what it is.
 Fold = Callable[..., Any]
 
 
@@ -25,25 +26,15 @@ class Evaluator(NamedTuple):
     """What knows the results of some operators: `compute(op, *arrays)` is the array, or None where it is not known."""
 
     operators: tuple[str, ...]
-    compute: Fold
+    compute: Callable[..., Any]
 
 
 def fold_patterns(limit: int) -> tuple[Pattern, ...]:
     """The patterns that fold operations whose operands and results have `limit` elements at most."""
-
-    def fold(op: Any, rewriter: Rewriter) -> Any:
-        return _fold(op, limit)
-
-    def fill(op: Any, rewriter: Rewriter) -> Any:
-        return _fill(op, limit)
-
-    def regroup(op: Any, rewriter: Rewriter) -> Any:
-        return _regroup(op, limit)
-
     return (
-        Pattern(tuple(_FOLDS), fold, name="fold_constants"),
-        Pattern(_FILLED, fill, name="fill_constant"),
-        Pattern(_ASSOCIATIVE, regroup, name="regroup_constants"),
+        Pattern(tuple(_FOLDS), lambda op, _: _fold(op, limit), name="fold_constants"),
+        Pattern(FILLED, lambda op, _: _fill(op, limit), name="fill_constant"),
+        Pattern(_ASSOCIATIVE, lambda op, _: _regroup(op, limit), name="regroup_constants"),
     )
 
 
@@ -69,7 +60,7 @@ def _compute(op: Any, *arrays: Any) -> Any:
 
     # Overflow wraps around, and NaN and infinity are results like others.
     with numpy.errstate(all="ignore"):
-        result = _FOLDS[op.OPERATION_NAME](op, *arrays)
+        result = _FOLDS[op.OPERATION_NAME](numpy, op, *arrays)
     return None if result is None else numpy.asarray(result)
 
 
@@ -96,9 +87,6 @@ def _regroup(op: Any, limit: int) -> Any:
     return None if constant is None else make(op, op.OPERATION_NAME, [inner.x1, constant.result])
 
 
-_FILLED = ("relax.full", "relax.full_like", "relax.zeros", "relax.zeros_like", "relax.ones", "relax.ones_like")
-
-
 def _fill(op: Any, limit: int) -> Any:
     """A small tensor filled with one number is a constant like others."""
     type_ = result_type(op)
@@ -117,127 +105,95 @@ def _fill(op: Any, limit: int) -> Any:
 
 
 def _ufunc(name: str) -> Fold:
-    def fold(op: Any, *arrays: Any) -> Any:
-        import numpy
-
-        return getattr(numpy, name)(*arrays)
-
-    return fold
+    return lambda np, op, *arrays: getattr(np, name)(*arrays)
 
 
 def _for_integers(name: str) -> Fold:
-    def fold(op: Any, *arrays: Any) -> Any:
-        import numpy
-
-        return None if arrays[0].dtype.kind == "f" else getattr(numpy, name)(*arrays)
-
-    return fold
+    return lambda np, op, *arrays: None if arrays[0].dtype.kind == "f" else getattr(np, name)(*arrays)
 
 
-def _divide(op: Any, left: Any, right: Any) -> Any:
-    import numpy
-
+def _divide(np: Any, op: Any, left: Any, right: Any) -> Any:
     if left.dtype.kind == "f":
         return left / right
-    if not _can_divide(left, right):
+    if not _can_divide(np, left, right):
         return None
     quotient, remainder = left // right, left % right
     # numpy rounds down; towards zero is one more where the signs differ and something is left.
-    return quotient + ((remainder != 0) & ((left < 0) != (right < 0))).astype(numpy.asarray(left).dtype)
+    return quotient + ((remainder != 0) & ((left < 0) != (right < 0))).astype(np.asarray(left).dtype)
 
 
-def _can_divide(left: Any, right: Any) -> bool:
+def _can_divide(np: Any, left: Any, right: Any) -> bool:
     """Whether no division is by zero, nor of the smallest integer by -1."""
-    import numpy
-
     if left.dtype.kind == "u":
         return bool((right != 0).all())
-    overflows = (left == numpy.iinfo(left.dtype).min) & (right == -1)
+    overflows = (left == np.iinfo(left.dtype).min) & (right == -1)
     return bool((right != 0).all()) and not overflows.any()
 
 
 def _integer_division(name: str) -> Fold:
-    def fold(op: Any, left: Any, right: Any) -> Any:
-        import numpy
-
-        if left.dtype.kind == "f" or not _can_divide(left, right):
+    def fold(np: Any, op: Any, left: Any, right: Any) -> Any:
+        if left.dtype.kind == "f" or not _can_divide(np, left, right):
             return None
-        return getattr(numpy, name)(left, right)
+        return getattr(np, name)(left, right)
 
     return fold
 
 
 def _extremum(name: str) -> Fold:
-    def fold(op: Any, left: Any, right: Any) -> Any:
-        import numpy
-
+    def fold(np: Any, op: Any, left: Any, right: Any) -> Any:
         if left.dtype.kind == "f":
             # Of NaN, and of zeros with different signs, it is open which one it is.
-            zeros = (left == 0) & (right == 0) & (numpy.signbit(left) != numpy.signbit(right))
-            if zeros.any() or numpy.isnan(left).any() or numpy.isnan(right).any():
+            zeros = (left == 0) & (right == 0) & (np.signbit(left) != np.signbit(right))
+            if zeros.any() or np.isnan(left).any() or np.isnan(right).any():
                 return None
-        return getattr(numpy, name)(left, right)
+        return getattr(np, name)(left, right)
 
     return fold
 
 
 def _shift(name: str) -> Fold:
-    def fold(op: Any, left: Any, right: Any) -> Any:
-        import numpy
-
+    def fold(np: Any, op: Any, left: Any, right: Any) -> Any:
         in_range = (right >= 0) & (right < left.dtype.itemsize * 8)
-        return getattr(numpy, name)(left, right) if in_range.all() else None
+        return getattr(np, name)(left, right) if in_range.all() else None
 
     return fold
 
 
-def _astype(op: Any, array: Any) -> Any:
-    import numpy
-
+def _astype(np: Any, op: Any, array: Any) -> Any:
     name = NUMPY_NAME.get(str(result_type(op).element_type))
     if name is None:
         return None  # of a type that numpy does not have
-    target = numpy.dtype(name)
+    target = np.dtype(name)
     if array.dtype.kind == "f" and target.kind in "iu":
-        whole = numpy.trunc(array.astype(numpy.float64))
+        whole = np.trunc(array.astype(np.float64))
         # 2**63 - 1 is no float, so the bound above is the power of two.
-        limits = numpy.iinfo(target)
+        limits = np.iinfo(target)
         if not ((whole >= float(limits.min)) & (whole < float(limits.max) + (1 if target.itemsize < 8 else 0))).all():
             return None
     return array.astype(target)
 
 
-def _round(op: Any, array: Any) -> Any:
-    import numpy
-
-    return numpy.rint(array) if array.dtype.kind == "f" else array
-
-
 # ---- quantized numbers ----
 
 
-def _dequantize(op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
-    import numpy
-
+def _dequantize(np: Any, op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
     if "f" in (array.dtype.kind, zero_point.dtype.kind):
         return None
-    wide = numpy.int32 if max(array.dtype.itemsize, zero_point.dtype.itemsize) <= 2 else numpy.int64
+    wide = np.int32 if max(array.dtype.itemsize, zero_point.dtype.itemsize) <= 2 else np.int64
     scale, zero_point = (_along_axis(op, each, array.ndim) for each in (scale, zero_point))
-    difference = (array.astype(wide) - zero_point.astype(wide)).astype(numpy.float32)
-    difference *= scale.astype(numpy.float32)
+    difference = (array.astype(wide) - zero_point.astype(wide)).astype(np.float32)
+    difference *= scale.astype(np.float32)
     return difference.astype(NUMPY_NAME[dtype_of(op.operation.results[0])], copy=False)
 
 
-def _quantize(op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
-    import numpy
-
-    target = numpy.dtype(NUMPY_NAME[dtype_of(op.operation.results[0])])
+def _quantize(np: Any, op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
+    target = np.dtype(NUMPY_NAME[dtype_of(op.operation.results[0])])
     if target.kind not in "iu" or zero_point.dtype.itemsize > 2:
         return None
-    scale, zero_point = (_along_axis(op, each, array.ndim).astype(numpy.float32) for each in (scale, zero_point))
-    whole = numpy.rint(array.astype(numpy.float32) / scale) + zero_point
-    limits = numpy.iinfo(target)
-    return numpy.nan_to_num(numpy.clip(whole, limits.min, limits.max), copy=False).astype(target)
+    scale, zero_point = (_along_axis(op, each, array.ndim).astype(np.float32) for each in (scale, zero_point))
+    whole = np.rint(array.astype(np.float32) / scale) + zero_point
+    limits = np.iinfo(target)
+    return np.nan_to_num(np.clip(whole, limits.min, limits.max), copy=False).astype(target)
 
 
 def _along_axis(op: Any, values: Any, rank: int) -> Any:
@@ -251,33 +207,7 @@ def _along_axis(op: Any, values: Any, rank: int) -> Any:
 # ---- moving elements ----
 
 
-def _reshaped(op: Any, array: Any) -> Any:
-    return array.reshape(result_type(op).shape)
-
-
-def _permute(op: Any, array: Any) -> Any:
-    return array.transpose(op.axes)
-
-
-def _broadcast(op: Any, array: Any) -> Any:
-    import numpy
-
-    return numpy.broadcast_to(array, result_type(op).shape)
-
-
-def _concat(op: Any, *arrays: Any) -> Any:
-    import numpy
-
-    return numpy.concatenate(arrays, axis=op.axis)
-
-
-def _flip(op: Any, array: Any) -> Any:
-    import numpy
-
-    return numpy.flip(array, op.axis)
-
-
-def _strided_slice(op: Any, array: Any) -> Any:
+def _strided_slice(np: Any, op: Any, array: Any) -> Any:
     index = [slice(None)] * array.ndim
     if not all(isinstance(bound, int) for bound in (*op.begin, *op.end)):
         return None
@@ -290,11 +220,10 @@ def _strided_slice(op: Any, array: Any) -> Any:
 _FOLDS: dict[str, Fold] = {
     **{f"relax.{name}": _ufunc(name) for name in "add subtract multiply negative square equal not_equal less "
        "less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
-       "bitwise_xor isnan isinf isfinite".split()},
+       "bitwise_xor isnan isinf isfinite where ceil floor trunc sqrt".split()},
     "relax.bitwise_not": _ufunc("invert"),
     "relax.abs": _ufunc("absolute"),
     "relax.sign": _for_integers("sign"),
-    "relax.where": _ufunc("where"),
     "relax.divide": _divide,
     "relax.floor_divide": _integer_division("floor_divide"),
     "relax.floor_mod": _integer_division("remainder"),
@@ -303,22 +232,16 @@ _FOLDS: dict[str, Fold] = {
     "relax.minimum": _extremum("minimum"),
     "relax.left_shift": _shift("left_shift"),
     "relax.right_shift": _shift("right_shift"),
-    "relax.ceil": _ufunc("ceil"),
-    "relax.floor": _ufunc("floor"),
-    "relax.trunc": _ufunc("trunc"),
-    "relax.round": _round,
-    "relax.sqrt": _ufunc("sqrt"),
+    "relax.round": lambda np, op, array: np.rint(array) if array.dtype.kind == "f" else array,
     "relax.astype": _astype,
     "relax.quantize": _quantize,
     "relax.dequantize": _dequantize,
-    "relax.reshape": _reshaped,
-    "relax.flatten": _reshaped,
-    "relax.expand_dims": _reshaped,
-    "relax.squeeze": _reshaped,
-    "relax.permute_dims": _permute,
-    "relax.broadcast_to": _broadcast,
-    "relax.concat": _concat,
-    "relax.flip": _flip,
+    **{f"relax.{name}": lambda np, op, array: array.reshape(result_type(op).shape)
+       for name in "reshape flatten expand_dims squeeze".split()},
+    "relax.permute_dims": lambda np, op, array: array.transpose(op.axes),
+    "relax.broadcast_to": lambda np, op, array: np.broadcast_to(array, result_type(op).shape),
+    "relax.concat": lambda np, op, *arrays: np.concatenate(arrays, axis=op.axis),
+    "relax.flip": lambda np, op, array: np.flip(array, op.axis),
     "relax.strided_slice": _strided_slice,
 }  # fmt: skip
 

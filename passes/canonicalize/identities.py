@@ -10,7 +10,7 @@ from typing import Any
 from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from .constants import can_be_constant, is_constant, make_splat, splat
-from .support import as_result, dtype_of, keeps_shape, make, result_type
+from .support import as_result, dtype_of, keeps_shape, make, removal, result_type
 
 Number = int | float | bool
 
@@ -75,26 +75,12 @@ _ABSORBING: dict[str, _Test] = {
 }
 
 # Applied to the same value twice they give it back: also for NaN, and 0.0 meets a zero of its own sign.
-_SELF = (
-    "relax.logical_and",
-    "relax.logical_or",
-    "relax.bitwise_and",
-    "relax.bitwise_or",
-    "relax.maximum",
-    "relax.minimum",
-)
+_SELF = tuple(f"relax.{name}" for name in "logical_and logical_or bitwise_and bitwise_or maximum minimum".split())
 
 # What integers and booleans give with themselves; NaN is not equal to itself, and inf - inf is NaN.
 _SELF_NUMBER = {
-    "relax.subtract": 0,
-    "relax.logical_xor": 0,
-    "relax.bitwise_xor": 0,
-    "relax.equal": 1,
-    "relax.less_equal": 1,
-    "relax.greater_equal": 1,
-    "relax.not_equal": 0,
-    "relax.less": 0,
-    "relax.greater": 0,
+    **{f"relax.{name}": 0 for name in "subtract logical_xor bitwise_xor not_equal less greater".split()},
+    **{f"relax.{name}": 1 for name in "equal less_equal greater_equal".split()},
 }
 
 # Operand order does not matter, up to the bits of a NaN.
@@ -104,12 +90,8 @@ _COMMUTATIVE = tuple(
 )  # fmt: skip
 # Of floats, maximum(0.0, -0.0) and maximum(1, NaN) may depend on the order.
 _COMMUTATIVE_INTEGERS = ("relax.maximum", "relax.minimum")
-_MIRRORED = {
-    "relax.less": "relax.greater",
-    "relax.greater": "relax.less",
-    "relax.less_equal": "relax.greater_equal",
-    "relax.greater_equal": "relax.less_equal",
-}
+_LESS, _GREATER, _AT_MOST, _AT_LEAST = "relax.less", "relax.greater", "relax.less_equal", "relax.greater_equal"
+_MIRRORED = {_LESS: _GREATER, _GREATER: _LESS, _AT_MOST: _AT_LEAST, _AT_LEAST: _AT_MOST}
 
 # Applied twice they give the operand back: a sign bit flipped twice, two's complement, every bit inverted twice.
 _INVOLUTIONS = ("relax.negative", "relax.logical_not", "relax.bitwise_not")
@@ -121,12 +103,7 @@ _EVEN = ("relax.abs", "relax.square")
 
 _OPPOSITE = {"relax.equal": "relax.not_equal", "relax.not_equal": "relax.equal"}
 # With a NaN, a < b and a >= b are both false.
-_OPPOSITE_INTEGERS = {
-    "relax.less": "relax.greater_equal",
-    "relax.greater_equal": "relax.less",
-    "relax.greater": "relax.less_equal",
-    "relax.less_equal": "relax.greater",
-}
+_OPPOSITE_INTEGERS = {_LESS: _AT_LEAST, _AT_LEAST: _LESS, _GREATER: _AT_MOST, _AT_MOST: _GREATER}
 
 
 def remove_neutral(op: Any, rewriter: Rewriter) -> Any:
@@ -143,11 +120,6 @@ def take_absorbing(op: Any, rewriter: Rewriter) -> Any:
     if number is None or not _ABSORBING[op.OPERATION_NAME](number, dtype_of(op.x2)):
         return None
     return as_result(op, op.x2) if keeps_shape(op.x2, op.x1) else None
-
-
-def combine_with_itself(op: Any, rewriter: Rewriter) -> Any:
-    """maximum(x, x), x & x, ... are x."""
-    return as_result(op, op.x1) if op.x1 == op.x2 else None
 
 
 def number_with_itself(op: Any, rewriter: Rewriter) -> Any:
@@ -194,11 +166,6 @@ def keep_idempotent(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, op.x) if defining_op(op.x, *same) is not None else None
 
 
-def skip_rounding_of_integers(op: Any, rewriter: Rewriter) -> Any:
-    """Integers are whole."""
-    return None if is_float(dtype_of(op.x)) else as_result(op, op.x)
-
-
 def drop_sign(op: Any, rewriter: Rewriter) -> Any:
     """abs(-x) is abs(x), square(-x) and square(abs(x)) are square(x)."""
     name = op.OPERATION_NAME
@@ -236,11 +203,11 @@ PATTERNS = (
     Pattern((*_COMMUTATIVE, *_COMMUTATIVE_INTEGERS, *_MIRRORED), constant_to_right),
     Pattern(tuple(_NEUTRAL), remove_neutral),
     Pattern(tuple(_ABSORBING), take_absorbing),
-    Pattern(_SELF, combine_with_itself),
+    removal(_SELF, "x1", lambda op: op.x1 == op.x2, "combine_with_itself"),
     Pattern(tuple(_SELF_NUMBER), number_with_itself),
     Pattern(_INVOLUTIONS, undo_involution),
     Pattern((*_ROUNDINGS, *_IDEMPOTENT), keep_idempotent),
-    Pattern(_ROUNDINGS, skip_rounding_of_integers),
+    removal(_ROUNDINGS, "x", lambda op: not is_float(dtype_of(op.x)), "skip_rounding_of_integers"),
     Pattern(_EVEN, drop_sign),
     Pattern("relax.logical_not", negate_comparison),
     Pattern("relax.where", choose),

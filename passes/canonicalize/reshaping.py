@@ -10,16 +10,11 @@ from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.aliases import viewed
 from ...dialects.core.dialect import row_of
 from ...dialects.core.symbols import Dim, equal
-from .support import as_result, ints, make, normal_axis, same_known_shape, shape_of
+from .support import as_result, ints, make, normal_axis, removal, same_known_shape, shape_of
 
 
 def _result(op: Any) -> Any:
     return op.operation.results[0]
-
-
-def reshape_to_same(op: Any, rewriter: Rewriter) -> Any:
-    """A reshape to the shape that the operand has already: the same elements in the same order."""
-    return as_result(op, op.x) if _is_determined(shape_of(op.x)) else None
 
 
 def _is_determined(shape: Sequence[Dim] | None) -> bool:
@@ -38,18 +33,6 @@ def merge_reshapes(op: Any, rewriter: Rewriter) -> Any:
     if source is None or not row_of(op.x.owner).pure:  # type: ignore[union-attr]
         return None
     return make(op, op.OPERATION_NAME, [source, *list(op.operation.operands)[1:]])
-
-
-def flatten_vector(op: Any, rewriter: Rewriter) -> Any:
-    """A tensor of one dimension is flat."""
-    shape = shape_of(op.x)
-    return as_result(op, op.x) if shape is not None and len(shape) == 1 else None
-
-
-def permute_by_nothing(op: Any, rewriter: Rewriter) -> Any:
-    """Every dimension stays where it is."""
-    axes = _permutation(op)
-    return as_result(op, op.x) if axes is not None and axes == list(range(len(axes))) else None
 
 
 def merge_permutations(op: Any, rewriter: Rewriter) -> Any:
@@ -71,9 +54,15 @@ def _permutation(op: Any) -> list[int] | None:
     return None if shape is None else list(reversed(range(len(shape))))
 
 
-def expand_by_nothing(op: Any, rewriter: Rewriter) -> Any:
-    """No new dimension."""
-    return as_result(op, op.x) if not op.axis else None
+def _axes(axes: Sequence[int], rank: int) -> set[int]:
+    return {normal_axis(axis, rank) for axis in axes}
+
+
+def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Any:
+    """Axes, and others that are counted without them."""
+    taken = _axes(axes, rank)
+    kept = [axis for axis in range(rank) if axis not in taken]
+    return ints(sorted(taken | {kept[axis] for axis in _axes(others, len(kept))}))
 
 
 def merge_expansions(op: Any, rewriter: Rewriter) -> Any:
@@ -82,39 +71,25 @@ def merge_expansions(op: Any, rewriter: Rewriter) -> Any:
     shape = shape_of(_result(op))
     if inner is None or shape is None:
         return None
-    outer_new = {normal_axis(axis, len(shape)) for axis in op.axis}
-    kept = [axis for axis in range(len(shape)) if axis not in outer_new]
-    inner_new = {kept[normal_axis(axis, len(kept))] for axis in inner.axis}
-    return make(op, "relax.expand_dims", [inner.x], {"axis": ints(sorted(outer_new | inner_new))})
+    return make(op, "relax.expand_dims", [inner.x], {"axis": _both(op.axis, inner.axis, len(shape))})
 
 
-def undo_expansion(op: Any, rewriter: Rewriter) -> Any:
-    """squeeze of the very dimensions that expand_dims has made."""
-    inner = defining_op(op.x, "relax.expand_dims")
-    shape = shape_of(op.x)
-    if inner is None or shape is None or op.axis is None:
+def undo_dimensions(op: Any, rewriter: Rewriter) -> Any:
+    """squeeze of the very dimensions that expand_dims has made; expand_dims of those that squeeze has dropped."""
+    is_squeeze = op.OPERATION_NAME == "relax.squeeze"
+    inner = defining_op(op.x, "relax.expand_dims" if is_squeeze else "relax.squeeze")
+    shape = shape_of(op.x if is_squeeze else _result(op))
+    if inner is None or shape is None or op.axis is None or inner.axis is None:
         return None
-    new = {normal_axis(axis, len(shape)) for axis in inner.axis}
-    return as_result(op, inner.x) if {normal_axis(axis, len(shape)) for axis in op.axis} == new else None
+    return as_result(op, inner.x) if _axes(op.axis, len(shape)) == _axes(inner.axis, len(shape)) else None
 
 
-def undo_squeeze(op: Any, rewriter: Rewriter) -> Any:
-    """expand_dims of the very dimensions that squeeze has dropped, which were of size 1 there."""
-    inner = defining_op(op.x, "relax.squeeze")
-    shape = shape_of(_result(op))
-    if inner is None or inner.axis is None or shape is None:
-        return None
-    dropped = {normal_axis(axis, len(shape)) for axis in inner.axis}
-    return as_result(op, inner.x) if {normal_axis(axis, len(shape)) for axis in op.axis} == dropped else None
-
-
-def squeeze_nothing(op: Any, rewriter: Rewriter) -> Any:
+def _squeezes_nothing(op: Any) -> bool:
     """No dimension is named; or all of size 1 go, and none can be."""
     if op.axis is not None:
-        return None if op.axis else as_result(op, op.x)
+        return not op.axis
     shape = shape_of(op.x)
-    has_ones = shape is None or any(equal(size, 1) is not False for size in shape)
-    return None if has_ones else as_result(op, op.x)
+    return shape is not None and all(equal(size, 1) is False for size in shape)
 
 
 def merge_squeezes(op: Any, rewriter: Rewriter) -> Any:
@@ -123,15 +98,7 @@ def merge_squeezes(op: Any, rewriter: Rewriter) -> Any:
     shape = shape_of(inner.x) if inner is not None else None
     if inner is None or shape is None or inner.axis is None or op.axis is None:
         return None
-    dropped = {normal_axis(axis, len(shape)) for axis in inner.axis}
-    kept = [axis for axis in range(len(shape)) if axis not in dropped]
-    dropped |= {kept[normal_axis(axis, len(kept))] for axis in op.axis}
-    return make(op, "relax.squeeze", [inner.x], {"axis": ints(sorted(dropped))})
-
-
-def broadcast_to_same(op: Any, rewriter: Rewriter) -> Any:
-    """Every size is the operand's; where one is unknown it could still be 1 and grow."""
-    return as_result(op, op.x) if same_known_shape(op.x, _result(op)) else None
+    return make(op, "relax.squeeze", [inner.x], {"axis": _both(inner.axis, op.axis, len(shape))})
 
 
 def merge_broadcasts(op: Any, rewriter: Rewriter) -> Any:
@@ -150,35 +117,43 @@ def undo_flip(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, inner.data) if same else None
 
 
-def repeat_once(op: Any, rewriter: Rewriter) -> Any:
+def _repeats_once(op: Any) -> bool:
     """One copy. Without an axis the result is flat, so the operand must have been."""
-    shape = shape_of(op.data)
-    flat = op.axis is None and (shape is None or len(shape) != 1)
-    return as_result(op, op.data) if op.repeats == 1 and not flat else None
+    return op.repeats == 1 and (op.axis is not None or _is_vector(op.data))
 
 
-def tile_once(op: Any, rewriter: Rewriter) -> Any:
+def _tiles_once(op: Any) -> bool:
     """One copy along each axis, and no new axis."""
     shape = shape_of(op.data)
-    nothing = shape is not None and len(op.repeats) <= len(shape) and set(op.repeats) <= {1}
-    return as_result(op, op.data) if nothing else None
+    return shape is not None and len(op.repeats) <= len(shape) and set(op.repeats) <= {1}
+
+
+def _is_vector(tensor: Any) -> bool:
+    shape = shape_of(tensor)
+    return shape is not None and len(shape) == 1
+
+
+def _permutes_nothing(op: Any) -> bool:
+    axes = _permutation(op)
+    return axes is not None and axes == sorted(axes)
 
 
 PATTERNS = (
-    Pattern("relax.reshape", reshape_to_same),
+    # To the shape that the operand has already: the same elements in the same order.
+    removal("relax.reshape", "x", lambda op: _is_determined(shape_of(op.x)), "reshape_to_same"),
     Pattern(("relax.reshape", "relax.flatten"), merge_reshapes),
-    Pattern("relax.flatten", flatten_vector),
-    Pattern("relax.permute_dims", permute_by_nothing),
+    removal("relax.flatten", "x", lambda op: _is_vector(op.x), "flatten_vector"),
+    removal("relax.permute_dims", "x", _permutes_nothing, "permute_by_nothing"),
     Pattern("relax.permute_dims", merge_permutations),
-    Pattern("relax.expand_dims", expand_by_nothing),
-    Pattern("relax.expand_dims", undo_squeeze),
+    removal("relax.expand_dims", "x", lambda op: not op.axis, "expand_by_nothing"),
+    removal("relax.squeeze", "x", _squeezes_nothing, "squeeze_nothing"),
+    Pattern(("relax.expand_dims", "relax.squeeze"), undo_dimensions),
     Pattern("relax.expand_dims", merge_expansions),
-    Pattern("relax.squeeze", squeeze_nothing),
-    Pattern("relax.squeeze", undo_expansion),
     Pattern("relax.squeeze", merge_squeezes),
-    Pattern("relax.broadcast_to", broadcast_to_same),
+    # Every size is the operand's; where one is unknown it could still be 1 and grow.
+    removal("relax.broadcast_to", "x", lambda op: same_known_shape(op.x, _result(op)), "broadcast_to_same"),
     Pattern("relax.broadcast_to", merge_broadcasts),
     Pattern("relax.flip", undo_flip),
-    Pattern("relax.repeat", repeat_once),
-    Pattern("relax.tile", tile_once),
+    removal("relax.repeat", "data", _repeats_once, "repeat_once"),
+    removal("relax.tile", "data", _tiles_once, "tile_once"),
 )

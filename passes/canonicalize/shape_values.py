@@ -13,7 +13,7 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
 from ...dialects.core.substitute import symbols_of
 from ...dialects.core.symbols import Dim, product
-from .constants import array_of, make_i64
+from .constants import array_of, constant_op, make_i64
 from .support import as_result, is_known, make, result_type, shape_of
 
 # A shape of more dimensions than this is none.
@@ -63,7 +63,7 @@ def scalar_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
     if owner is None:
         return None
     attribute = ir.DenseElementsAttr.get_splat(op.operation.results[0].type, owner.operation.attributes["value"])
-    return ir.Operation.create("arith.constant", results=[attribute.type], attributes={"value": attribute})
+    return constant_op(attribute)
 
 
 def shape_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
@@ -86,9 +86,7 @@ def _dims(value: Any) -> tuple[Dim, ...] | None:
 def _constant(op: Any, numbers: list[Any] | int) -> Any:
     """An integer constant, where the result's type is that of one: nobody's type must change."""
     attribute = make_i64(numbers)
-    if attribute.type != result_type(op):
-        return None
-    return ir.Operation.create("arith.constant", results=[attribute.type], attributes={"value": attribute})
+    return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
 def shape_from_tensor_from_shape(op: Any, rewriter: Rewriter) -> Any:

@@ -35,8 +35,7 @@ def _is_end(bound: Dim, size: Dim) -> bool:
 
 def join_one(op: Any, rewriter: Rewriter) -> Any:
     """One tensor joined with nothing."""
-    tensors = op.tensors
-    return as_result(op, tensors[0]) if len(tensors) == 1 else None
+    return as_result(op, op.tensors[0]) if len(op.tensors) == 1 else None
 
 
 def drop_empty(op: Any, rewriter: Rewriter) -> Any:

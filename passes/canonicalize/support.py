@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.patterns import Pattern, Rewriter
 from ...dialects.core.codec import TypeProblem, decode
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import TensorInfo
@@ -24,15 +25,23 @@ def as_result(op: Any, value: Any) -> Any:
     return value if value.type == result_type(op) else None
 
 
+def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[Any], bool], name: str) -> Pattern:
+    """Where the condition holds for an operation, it gives an operand as it is."""
+
+    def remove(op: Any, rewriter: Rewriter) -> Any:
+        return as_result(op, getattr(op, operand)) if does_nothing(op) else None
+
+    return Pattern(ops, remove, name=name)
+
+
 def make(op: Any, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
     """An operation of the very result type that `op` has, not of the one that would be inferred.
 
     None where the operation would not verify: where two steps each may fit and both together cannot, the program
     has an error that its run will find.
     """
-    made = ir.Operation.create(
-        name, results=[result_type(op)], operands=list(operands), attributes=dict(attributes or {})
-    )
+    given = dict(attributes or {})
+    made = ir.Operation.create(name, results=[result_type(op)], operands=list(operands), attributes=given)
     return made if is_valid(made) else None
 
 

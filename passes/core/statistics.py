@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from ...bindings.ir import Operation
-from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in
 from ...bindings.patterns import counting_applications
 from .instruments import Instrument
 
@@ -88,11 +88,4 @@ def _entry(name: str, numbers: Counter[tuple[str, str]]) -> list[str]:
 
 def operation_counts(root: Any) -> Counter[str]:
     """How many operations of each name are in an operation, itself included."""
-    counts: Counter[str] = Counter()
-
-    def visit(operation: Operation) -> Any:
-        counts[operation.name] += 1
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return counts
+    return Counter(each.name for each in (root.operation, *operations_in(root)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, innermost, operations_of
+from ...bindings.navigation import body_of, innermost, operations_of, users_of
 from ...dialects.core.aliases import mutated_values, root_of
 from ...dialects.core.codec import decode
 from ...dialects.core.substitute import symbols_of
@@ -61,7 +61,10 @@ class BlockGroups:
             while self._round(more_outputs):
                 pass
         found = {id(group): group for group in self._group.values() if len(group.all_members) > 1}
-        return [(group, self._outputs(group), self._operations[self._place_of(group)]) for group in found.values()]
+        return [
+            (group, self._outputs(group), self._operations[self._place[group.sink.position]])
+            for group in found.values()
+        ]
 
     def _round(self, more_outputs: bool) -> bool:
         changed = False
@@ -130,10 +133,9 @@ class BlockGroups:
     def _outputs(self, group: Group) -> list[Any]:
         """What is used outside of the group, in the block's order. A host writes all its results, used or not."""
         inside = {member.position for member in group.all_members}
-        members = sorted(group.all_members, key=lambda member: member.position)
         return [
             value
-            for member in members
+            for member in group.in_order
             for value in member.call.results
             if member == group.host or any(user not in inside for user in self._users(value))
         ]
@@ -149,9 +151,6 @@ class BlockGroups:
         last = min((self._place.get(user, user) for user in users), default=len(self._operations))
         return max((position for position in inside if first < position < last), default=None)
 
-    def _place_of(self, group: Group) -> int:
-        return self._place[group.members[0].position]
-
     def _position_of(self, value: Any) -> int | None:
         owner = value.owner
         return None if isinstance(owner, ir.Block) else self._positions.get(owner.operation)
@@ -163,7 +162,7 @@ class BlockGroups:
     def _users(self, value: Any) -> set[int]:
         """The positions of what uses a value; nothing is changed before all groups are found."""
         if value not in self._users_of:
-            self._users_of[value] = {self._around(use.owner.operation) for use in value.uses}
+            self._users_of[value] = set(map(self._around, users_of(value)))
         return self._users_of[value]
 
     def _around(self, op: Any) -> int:

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of
+from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, users_of
 from ...emit import linalg, numbers
 from .group import Group, Member, asked_map
 from .maps import compose, identity, plain_dim
@@ -50,15 +49,11 @@ class _GroupBody:
         for member in self._group.members:
             if member is not host:
                 self._move_around(self._copies[member.position])
-        if host is not None:
-            return self._emit_host(host)
-        values = self._emit_loops([linalg.PARALLEL] * len(self._group.sizes))
-        self._drop_copies()
-        return values
-
-    def _drop_copies(self) -> None:
+        parallel = [linalg.PARALLEL] * len(self._group.sizes)
+        values = self._emit_loops(parallel) if host is None else self._emit_host(host)
         for copy in self._copies.values():
             copy.drop()
+        return values
 
     # ---- parameters ----
 
@@ -75,12 +70,12 @@ class _GroupBody:
                 self._tell_sizes(member, place, argument)
 
     def _tell_sizes(self, member: Member, place: int, argument: Any) -> None:
-        asking = [use.owner.operation for use in argument.uses if use.owner.operation.name == "tensor.dim"]
+        asking = [user for user in users_of(argument) if user.name == "tensor.dim"]
         if not asking:
             return
         map_ = asked_map(member, place, self._made, list(self._destinations))
         for op in asking:
-            axis = op.operands[1].owner.operation.attributes["value"].value
+            axis = constant_of(op.operands[1])
             op.results[0].replace_all_uses_with(self._size(map_.results[axis], argument.type.shape[axis]))
             op.erase()
 
@@ -130,9 +125,7 @@ class _GroupBody:
             iterators = [str(each).partition("<")[2].rstrip(">") for each in op.attributes["iterator_types"]]
             for result, value in zip(op.results, self._emit_loops(iterators), strict=True):
                 result.replace_all_uses_with(value)
-        returned = list(copy.operations[-1].operands)
-        self._drop_copies()
-        return returned
+        return list(copy.operations[-1].operands)
 
     def _emit_loops(self, iterators: Sequence[str]) -> list[Any]:
         for member in self._group.members:

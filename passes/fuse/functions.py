@@ -41,7 +41,7 @@ class FusedFunctions:
 
     def replace(self, group: Group, outputs: Sequence[Any], before: Any) -> None:
         """One call in place of the members', before an operation."""
-        in_order = sorted(group.all_members, key=lambda member: member.position)
+        in_order = group.in_order
         location = _fused_location(in_order, before.context)
         types = [value.type for value in outputs]
         with location, ir.InsertionPoint(before):
@@ -60,37 +60,26 @@ class FusedFunctions:
         results = [_parameter_type(group, value) for value in outputs]
         main = max(members, key=lambda member: member.info.pattern)
         attributes = {
-            OPERATOR: ir.StringAttr.get("+".join(_in_order(group, "operator"))),
+            OPERATOR: ir.StringAttr.get("+".join(member.info.operator for member in group.in_order)),
             MAIN_OPERATOR: ir.StringAttr.get(main.info.main_operator),
             VISIBILITY: ir.StringAttr.get("private"),
         }
         if members[0].info.target:
             attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
+        body = lambda *parameters: group_body(group, outputs, parameters)  # noqa: E731
+        pattern, here = max(member.info.pattern for member in members), ir.Location.current
         with ir.InsertionPoint(body_of(self._module)):
-            make_prim_func(
-                name,
-                inputs,
-                results,
-                lambda *parameters: group_body(group, outputs, parameters),
-                loc=ir.Location.current,
-                pattern=max(member.info.pattern for member in members),
-                attributes=attributes,
-            )
+            make_prim_func(name, inputs, results, body, loc=here, pattern=pattern, attributes=attributes)
 
     def remove_unused(self) -> None:
         """Legalization's functions, and only those, go when nobody calls them any more."""
         remove_dead(self._module, [function for function in self._fused.values() if OPERATOR in function.attributes])
 
 
-def _in_order(group: Group, attribute: str) -> list[str]:
-    members = sorted(group.all_members, key=lambda member: member.position)
-    return [getattr(member.info, attribute) for member in members]
-
-
 def _name(group: Group) -> str:
-    parts = [part.removeprefix("@").removeprefix("relax.").replace(".", "_") for part in _in_order(group, "operator")]
     name = "fused"
-    for part in parts:
+    for member in group.in_order:
+        part = member.info.operator.removeprefix("@").removeprefix("relax.").replace(".", "_")
         if len(name) + len(part) >= _LONGEST_NAME:
             return f"{name}_more"
         name = f"{name}_{part}"

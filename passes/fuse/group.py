@@ -61,6 +61,11 @@ class Group:
         return (*(self.head.all_members if self.head else ()), *self.members)
 
     @property
+    def in_order(self) -> list[Member]:
+        """All members as they stand in the block."""
+        return sorted(self.all_members, key=lambda member: member.position)
+
+    @property
     def host(self) -> Member | None:
         """The member that is not pointwise."""
         last = self.members[-1]

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...bindings.mlir import string_value
-from ...bindings.navigation import functions_in, symbol_name
+from ...bindings.navigation import functions_in, has_body, symbol_name, text_in
 from ...dialects.tir.prim_func import is_prim_func, op_pattern
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
@@ -36,11 +35,10 @@ def note_kernels(journal: Journal | None, module: Any) -> None:
     if journal is None:
         return
     for function in functions_in(module):
-        if is_prim_func(function) and len(function.regions[0].blocks):
-            attributes, pattern = function.attributes, op_pattern(function)
-            operator = string_value(attributes[OPERATOR]) if OPERATOR in attributes else ""
+        if is_prim_func(function) and has_body(function):
+            pattern = op_pattern(function)
             text = "" if pattern is None else pattern.attribute_text
-            journal.add(KernelFact(symbol_name(function), operator, text, _script(function)))
+            journal.add(KernelFact(symbol_name(function), text_in(function, OPERATOR), text, _script(function)))
 
 
 def _member(call: Any) -> dict[str, Any]:

@@ -7,9 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...bindings.legality import operations_in
-from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import body_of, function_type_of, symbol_name
+from ...bindings.mlir import ir
+from ...bindings.navigation import (
+    body_of,
+    constant_of,
+    function_type_of,
+    has_body,
+    operations_in,
+    operations_of,
+    symbol_name,
+    text_in,
+    use_count,
+    users_of,
+)
 from ...dialects.core.dialect import row_of
 from ...dialects.tir.prim_func import NOALIAS, OP_PATTERN, PRIM_FUNC, TARGET, OpPattern, is_prim_func, op_pattern
 from ..intrinsics.registry import is_intrinsic
@@ -69,25 +79,19 @@ class PrimInfo:
     @property
     def operator(self) -> str:
         """What it computes, for people."""
-        attributes = self.function.attributes
-        return string_value(attributes[OPERATOR]) if OPERATOR in attributes else f"@{self.name}"
+        return text_in(self.function, OPERATOR, f"@{self.name}")
 
     @property
     def main_operator(self) -> str:
         """The operator that takes the time, where it computes several."""
-        attributes = self.function.attributes
-        return string_value(attributes[MAIN_OPERATOR]) if MAIN_OPERATOR in attributes else self.operator
+        return text_in(self.function, MAIN_OPERATOR, self.operator)
 
     @property
     def outputs(self) -> tuple[Any, ...]:
         return self.parameters[self.input_count :]
 
     def generic(self, position: int) -> Any:
-        return operation_at(self.function, position)
-
-
-def operation_at(function: Any, position: int) -> Any:
-    return body_of(function).operations[position].operation
+        return body_of(self.function).operations[position].operation
 
 
 def prim_info(function: Any) -> PrimInfo | None:
@@ -101,13 +105,13 @@ def prim_info(function: Any) -> PrimInfo | None:
         return None
     if not all(isinstance(result, ir.RankedTensorType) for result in type_.results) or not len(type_.results):
         return None
-    operations = [view.operation for view in blocks[0].operations]
+    operations = operations_of(blocks[0])
     reads, asked = _parameter_uses(blocks[0], operations)
     info = PrimInfo(
         function,
         symbol_name(function),
         pattern,
-        string_value(function.attributes[TARGET]) if TARGET in function.attributes else "",
+        text_in(function, TARGET),
         tuple(type_.inputs),
         len(type_.inputs) - len(type_.results),
         reads,
@@ -118,7 +122,7 @@ def prim_info(function: Any) -> PrimInfo | None:
 
 
 def _is_open(function: Any) -> bool:
-    return len(function.regions[0].blocks) > 0 and all(name in _KNOWN_ATTRIBUTES for name in function.attributes)
+    return has_body(function) and all(name in _KNOWN_ATTRIBUTES for name in function.attributes)
 
 
 def _is_pure(function: Any) -> bool:
@@ -183,11 +187,7 @@ def _parameter_uses(block: Any, operations: Sequence[Any]) -> tuple[dict[int, Re
 
 def _asked_axis(op: Any) -> int | None:
     """The axis of a tensor.dim with a constant one."""
-    if op.name != "tensor.dim":
-        return None
-    axis = op.operands[1].owner
-    is_constant = not isinstance(axis, ir.Block) and axis.operation.name == "arith.constant"
-    return axis.operation.attributes["value"].value if is_constant else None
+    return constant_of(op.operands[1]) if op.name == "tensor.dim" else None
 
 
 def _with_pointwise(info: PrimInfo, block: Any, operations: Sequence[Any]) -> PrimInfo:
@@ -224,18 +224,12 @@ def _writes_each(generic: Any, block: Any, end: Any) -> bool:
         return False
     if generic.operands[len(generic.operands) - 1] != output:
         return False
-    others = [use.owner.operation for use in output.uses if use.owner.operation != generic]
+    others = [user for user in users_of(output) if user != generic]
+    if len(others) != use_count(output) - 1 or any(_asked_axis(op) is None for op in others):
+        return False
     scalars = body_of(generic).arguments
-    reads_output = next(iter(scalars[len(scalars) - 1].uses), None) is not None
     is_parallel = all("parallel" in str(iterator) for iterator in generic.attributes["iterator_types"])
-    used_once = sum(1 for use in output.uses if use.owner.operation == generic) == 1
-    return (
-        is_parallel
-        and used_once
-        and not reads_output
-        and maps_of(generic)[-1].is_permutation
-        and all(_asked_axis(op) is not None for op in others)
-    )
+    return is_parallel and not use_count(scalars[len(scalars) - 1]) and maps_of(generic)[-1].is_permutation
 
 
 def _is_cheap(generic: Any) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...dialects.core.dialect import find_op
-from ...support.registry import Registry, names_of, table
+from ...support.registry import Registry, names_of
 
 #: `rule(call)` returns the gradients of the operands, see above.
 RuleFunction = Callable[[Any], Any]
@@ -64,8 +64,3 @@ def all_gradients() -> list[GradientRule]:
     """Every rule, sorted by operator."""
     _RULES.load()
     return _RULES.all()
-
-
-def gradients_table() -> str:
-    """`all_gradients` as lines of text: operator and place."""
-    return table(("operator", "rule"), *((rule.op, rule.place) for rule in all_gradients()))

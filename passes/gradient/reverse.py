@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import as_list, ir
+from ...bindings.navigation import operations_in
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, registered_dialects
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float

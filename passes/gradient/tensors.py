@@ -9,6 +9,7 @@ from typing import Any
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
 from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
+from .call import GradientCall
 
 relax = dialect.ops
 
@@ -94,12 +95,23 @@ def spread(value: Any, like: Any, axes: Sequence[int], keepdims: bool) -> Any:
     return relax["broadcast_to"](wide, shape_operand(like))
 
 
-def reduced_axes(call: Any, x: Any) -> list[int]:
-    """The axes of a reduction, counted from the front."""
+def rank_of(call: GradientCall, x: Any, what: str = "its operand") -> int:
     shape = shape_of(x)
     if shape is None:
-        raise call.fail("the rank of its operand is not known")
-    rank = len(shape)
+        raise call.fail(f"the rank of {what} is not known")
+    return len(shape)
+
+
+def known_shape(call: GradientCall, x: Any, what: str = "its operands") -> tuple[Dim, ...]:
+    shape = shape_of(x)
+    if shape is None or not is_known(shape):
+        raise call.fail(f"sizes of {what} are only known when the program runs")
+    return shape
+
+
+def reduced_axes(call: GradientCall, x: Any) -> list[int]:
+    """The axes of a reduction, counted from the front."""
+    rank = rank_of(call, x)
     given = range(rank) if call.axis is None else call.axis
     return sorted(axis % rank for axis in given)
 

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import symbol_name
+from ...bindings.navigation import operations_in, symbol_name
 from ...bindings.rewriting import located_error
 
 #: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.

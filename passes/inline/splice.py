@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.diagnostics import silenced
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, function_type_of, last_of, operations_of
+from ...bindings.navigation import body_of, function_type_of, last_of, operations_in, operations_of
 from ...dialects.core.substitute import substitute, symbols_in
 from .symbols import bind_symbols, can_be_renamed, fresh_names, seen_through
 

@@ -7,11 +7,10 @@ what it means in the function. Only names that the body alone knows can clash.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
-from ...bindings.legality import operations_in
-from ...bindings.mlir import ir
-from ...bindings.navigation import function_type_of
+from ...bindings.navigation import function_type_of, made_by, operations_in
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ShapeInfo, TensorInfo
 from ...dialects.core.substitute import dims_of, symbols_in, symbols_of, symbols_of_operation
@@ -22,14 +21,8 @@ def fresh_names(callee: Any, taken: set[str]) -> dict[str, SymExpr]:
     """New names for the symbols inside a function that the caller uses for something else."""
     own = symbols_in(callee)
     used = own | taken
-    return {name: sym(_unused(name, used)) for name in sorted((own & taken) - _signature_symbols(callee))}
-
-
-def _unused(name: str, used: set[str]) -> str:
-    number = 1
-    while f"{name}_{number}" in used:
-        number += 1
-    return f"{name}_{number}"
+    clashing = sorted((own & taken) - _signature_symbols(callee))
+    return {name: sym(next(new for i in count(1) if (new := f"{name}_{i}") not in used)) for name in clashing}
 
 
 def can_be_renamed(callee: Any, names: dict[str, SymExpr]) -> bool:
@@ -59,10 +52,10 @@ def bind_symbols(call: Any, callee: Any) -> dict[str, Dim]:
 
 def seen_through(value: Any) -> Any:
     """The value before a match_cast that changed no more than what is known about sizes; else the value itself."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "relax.match_cast":
+    cast = made_by(value, "relax.match_cast")
+    if cast is None:
         return value
-    source = owner.operation.operands[0]
+    source = cast.operands[0]
     before, after = decode(source.type), decode(value.type)
     same_kind = type(before) is type(after) and isinstance(before, (TensorInfo, ShapeInfo))
     return source if same_kind and len(dims_of(before)) == len(dims_of(after)) else value

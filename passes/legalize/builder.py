@@ -12,13 +12,13 @@ with equal attributes and types share one.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
@@ -74,11 +74,8 @@ class PrimFuncs:
         return name
 
     def _fresh(self, wanted: str) -> str:
-        name, count = wanted, 0
-        while name in self._names:
-            count += 1
-            name = f"{wanted}_{count}"
-        return name
+        names = itertools.chain([wanted], (f"{wanted}_{number}" for number in itertools.count(1)))
+        return next(name for name in names if name not in self._names)
 
 
 class RuleBuilder:
@@ -190,20 +187,17 @@ class RuleBuilder:
     ) -> list[Any]:
         values = self.operands if inputs is None else list(inputs)
         wanted: list[Any] = self.result_infos if outputs is None else list(outputs)
-        if sizes is not None:
-            infos = self._with_sizes(wanted, values, sizes, name)
-        else:
-            infos = wanted
+        symbol = name or self.op.definition.name.replace(".", "_")
+        infos = wanted if sizes is None else self._with_sizes(wanted, values, sizes, symbol)
+        if sizes is None:
             _require_sizes(infos)
-        parameters = [self._parameter(decode(value.type), on_memrefs) for value in values]
-        results = [self._parameter(info, on_memrefs) for info in infos]
-        operation = self.op.operation
-        types = [str(value.type) for value in (*self.operands, *values)] + [
-            str(encode(info, self.op.context)) for info in infos
-        ]
+        operation, context = self.op.operation, self.op.context
+        parameters = [parameter_type(decode(value.type), context, on_memrefs=on_memrefs) for value in values]
+        results = [parameter_type(info, context, on_memrefs=on_memrefs) for info in infos]
+        encoded = [encode(info, context) for info in infos]
+        types = [*(str(value.type) for value in (*self.operands, *values)), *map(str, encoded)]
         key = (operation.name, *operation.attributes.items(), _renamed(types), *self._read, self._count)
         self._count += 1
-        symbol = name or operation.name.partition(".")[2].replace(".", "_")
 
         whole = _with_numbers(body) if on_memrefs else _with_types(_with_numbers(body), results)
 
@@ -218,12 +212,13 @@ class RuleBuilder:
 
         symbol = self._prim_funcs.get(key, symbol, make)
         self.called.append(symbol)
-        called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
-        pairs = zip(called, wanted, infos, strict=True)
-        return [value if have == info else self.cast(value, info) for value, info, have in pairs]
+        called = relax.ops["call_tir"](symbol, values, encoded)
+        return [self.cast(*pair) for pair in zip(called, wanted, strict=True)]
 
     def cast(self, value: Any, info: Info) -> Any:
-        """The value with another type, checked at run time where it says more than its own."""
+        """The value with a type, checked at run time where it says more than its own."""
+        if decode(value.type) == info:
+            return value
         return relax.ops["match_cast"](value, encode(info, self.op.context))
 
     def new_symbols(self, count: int) -> list[SymExpr]:
@@ -241,8 +236,7 @@ class RuleBuilder:
                 output = linalg.insert(as_i64(size), output, [as_index(position)])
             return output
 
-        base = name or self.op.operation.name.partition(".")[2].replace(".", "_")
-        (computed,) = self.prim(write, inputs, [TensorInfo((unknown,), "i64")], name=f"{base}_sizes")
+        (computed,) = self.prim(write, inputs, [TensorInfo((unknown,), "i64")], name=f"{name}_sizes")
         new = iter(self.define_sizes(computed, unknown))
         return [info.with_shape(next(new) if dim is None else dim for dim in info.shape) for info in infos]
 
@@ -252,9 +246,6 @@ class RuleBuilder:
         shape = relax.ops["tensor_to_shape"](sizes)
         relax.ops["match_cast"](shape, encode(ShapeInfo(tuple(symbols)), self.op.context))
         return symbols
-
-    def _parameter(self, info: Info, on_memrefs: bool) -> Any:
-        return parameter_type(info, self.op.context, on_memrefs=on_memrefs)
 
     def elementwise(self, body: Body, operands: Sequence[Any] | None = None, *, name: str = "") -> list[Any]:
         """Each element of the only result from the operands' elements there, broadcast: `body(*numbers)`."""

@@ -28,8 +28,7 @@ def with_known_sizes(rule: RuleFunction, op: Any, operands: list[Any], builder: 
         return rule(op, operands, builder)
     made = op.definition(**by_name(op, values), **attributes)
     results = made if isinstance(made, tuple) else [made]
-    pairs = zip(results, infos, strict=True)
-    return [value if decode(value.type) == info else builder.cast(value, info) for value, info in pairs]
+    return [builder.cast(*pair) for pair in zip(results, infos, strict=True)]
 
 
 def by_name(op: Any, values: Sequence[Any]) -> dict[str, Any]:

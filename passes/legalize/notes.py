@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import innermost, symbol_name
+from ...bindings.navigation import innermost, operations_in, symbol_name
 from ...dialects.core.dialect import row_of
 from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from ..core.facts import KeptFact, LegalizedFact, OperatorFact, origins_of, types_of
@@ -30,8 +29,7 @@ class LegalizationNotes:
         self._names.clear()
 
     def _operators(self, module: Any) -> list[Any]:
-        operations = operations_in(module, self._is_opaque)
-        return [each for each in operations if _is_operator(each)]
+        return list(filter(_is_operator, operations_in(module, self._is_opaque)))
 
     def _note_operator(self, operation: Any) -> None:
         number = len(self._numbers)
@@ -39,16 +37,9 @@ class LegalizationNotes:
         self._numbers[operation] = number
         self._names.update((result, number) for result in operation.results)
         function = innermost(operation, "func.func")
-        self._journal.add(
-            OperatorFact(
-                number,
-                "" if function is None else symbol_name(function),
-                operation.name,
-                origins_of(operation),
-                list(dict.fromkeys(inputs)),
-                types_of(operation.results),
-            )
-        )
+        name = "" if function is None else symbol_name(function)
+        where, sources, types = origins_of(operation), list(dict.fromkeys(inputs)), types_of(operation.results)
+        self._journal.add(OperatorFact(number, name, operation.name, where, sources, types))
 
     def _sources(self, value: Any) -> list[int | str]:
         if value in self._names:
@@ -60,11 +51,9 @@ class LegalizationNotes:
 
     def taken(self, operation: Any, rule: Rule, kernels: Sequence[str]) -> None:
         """A rule has taken an operator."""
-        function, place = rule.function.__name__, rule.place
-        number = self._numbers.pop(operation, None)
-        names = list(dict.fromkeys(kernels))
-        where = origins_of(operation)
-        self._journal.add(LegalizedFact(number, operation.name, where, function, rule.target, place, names))
+        number, where = self._numbers.pop(operation, None), origins_of(operation)
+        names, function = list(dict.fromkeys(kernels)), rule.function.__name__
+        self._journal.add(LegalizedFact(number, operation.name, where, function, rule.target, rule.place, names))
 
     def finished(self, module: Any) -> None:
         """Tells what has stayed."""

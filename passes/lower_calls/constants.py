@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
 from ...dialects.core.elements import retyped
@@ -25,6 +25,7 @@ def add_globals(module: Any, functions: Iterable[Any]) -> None:
     Constants that nobody uses go: rules may have made others of them.
     """
     names = set(map(symbol_name, operations_of(body_of(module))))
+    fresh = (name for number in count() if (name := f"constant_{number}") not in names)
     known: dict[Any, str] = {}
     body = body_of(module)
     with module.context, module.location, ir.InsertionPoint.at_block_begin(body):
@@ -34,7 +35,7 @@ def add_globals(module: Any, functions: Iterable[Any]) -> None:
                 continue
             value = op.attributes["value"]
             if value not in known:
-                known[value] = _fresh(names)
+                known[value] = next(fresh)
                 _make_global(known[value], decode(op.results[0].type), value)
             op.attributes[GLOBAL] = ir.StringAttr.get(known[value])
 
@@ -61,11 +62,3 @@ def _signless(value: Any, type_: Any) -> Any:
     """The elements under the type that they have in memory; the bytes are the same."""
     tensor = ir.RankedTensorType.get(type_.shape, type_.element_type)
     return value if value.type == tensor else retyped(value, tensor)
-
-
-def _fresh(names: set[str]) -> str:
-    count = sum(name.startswith("constant_") for name in names)
-    while (name := f"constant_{count}") in names:
-        count += 1
-    names.add(name)
-    return name

@@ -92,7 +92,7 @@ def _hand_over(into: FunctionLowering, values: Sequence[Any], types: Sequence[An
     for value, type_ in zip(values, types, strict=True):
         lowered = into.get(value)
         if isinstance(lowered, ir.Value) and isinstance(lowered.type, ir.MemRefType):
-            lowered = memrefs.cast(into.new_copy(lowered), type_)
+            lowered = memrefs.cast(memrefs.copied(lowered), type_)
         given.append(lowered)
     return given
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import ir, string_array, string_value
 from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
@@ -19,10 +19,9 @@ from ...dialects.core.symbols import SymExpr
 from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
-from ..core.journal import Journal
 from . import memrefs, scalars
 from .memrefs import Extent, as_value
-from .notes import PlanNotes
+from .notes import note_plan
 from .plan import Buffer, Plan, dims_of, make_plan
 from .sites import maker
 from .sizes import Sizes, plus, round_up
@@ -58,10 +57,6 @@ class FunctionLowering:
         self.owned: list[list[Any]] = []
 
     # ---- values ----
-
-    def memref(self, value: Any) -> Any:
-        """The memory of a tensor."""
-        return self._values[value]
 
     def get(self, value: Any) -> Any:
         return self._values[value]
@@ -100,17 +95,10 @@ class FunctionLowering:
         memref.owner.attributes[COUNTED] = ir.UnitAttr.get()
         return memref
 
-    def new_copy(self, memref: Any) -> Any:
-        """Memory with the same elements, which somebody has to own."""
-        extents = [memrefs.dim(memref, axis) for axis in range(memref.type.rank)]
-        copied = memrefs.allocate(extents, memref.type.element_type)
-        memrefs.copy(memref, copied)
-        return copied
-
     def writable(self, value: Any) -> Any:
         """The memory of a tensor for somebody to write into: a constant's is copied."""
         memref = self._values[value]
-        return self.own(self.new_copy(memref)) if memrefs.is_constant(memref) else memref
+        return self.own(memrefs.copied(memref)) if memrefs.is_constant(memref) else memref
 
     def own(self, memref: Any) -> Any:
         """Memory that is given back where the block ends."""
@@ -143,8 +131,8 @@ class FunctionLowering:
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
             INPUTS: ir.ArrayAttr.get([ir.TypeAttr.get(argument.type) for argument in self._body.arguments]),
             RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in function_type.results]),
-            MAKERS: ir.ArrayAttr.get([ir.StringAttr.get(each) for each in self._makers()]),
-            NAMES: ir.ArrayAttr.get([ir.StringAttr.get(name) for name in _input_names(self.function, len(inputs))]),
+            MAKERS: string_array(self._makers()),
+            NAMES: string_array(_input_names(self.function, len(inputs))),
         }
         lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)
         lowered.regions[0].blocks.append(*types)
@@ -153,8 +141,7 @@ class FunctionLowering:
 
     def _makers(self) -> list[str]:
         symbols = ir.SymbolTable(self.function.parent.operation)
-        last = last_of(self._body)
-        return [maker(value, symbols) for value in last.operands]
+        return [maker(value, symbols) for value in last_of(self._body).operands]
 
     def _parameter(self, info: Info) -> Any:
         if isinstance(info, TensorInfo):
@@ -185,18 +172,10 @@ class FunctionLowering:
             self._values[argument] = scalars.received(value, info) if isinstance(info, ScalarInfo) else value
             self.define_dims(info, value)
         self._outputs = self._arguments[count:]
-        self._make_plan()
+        self.plan = make_plan(self.function, self.sizes.knows)
+        note_plan(self.name, _input_names(self.function, count), self.plan)
         self.owned.append([])
         self._make_arena()
-
-    def _make_plan(self) -> None:
-        journal = Journal.active()
-        if journal is None:
-            self.plan = make_plan(self.function, self.sizes.knows)
-            return
-        notes = PlanNotes(journal, self.name, _input_names(self.function, len(self._body.arguments)))
-        self.plan = make_plan(self.function, self.sizes.knows, notes.see)
-        notes.tell(self.plan)
 
     def define_dims(self, info: Info, value: Any) -> None:
         """The symbols in a tensor's type have the sizes of the memory."""

@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import made_by
 from ...dialects.core.codec import TypeProblem, encode
 from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
 from ...emit import linalg
 from ...emit.kernels import parameter_info
-from ...emit.numbers import Number, as_i64, as_index, constant, convert, minimum
+from ...emit.linalg import segments, static_and_dynamic
+from ...emit.numbers import Number, as_i64, as_index, constant, convert, minimum, result_of
+from ...emit.structured import DYNAMIC
+from ...emit.tensors import place
 from ...support.errors import RelaxError
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
@@ -37,8 +40,7 @@ def memref_type(info: TensorInfo, context: Any) -> Any:
 
 
 def typed(extents: Sequence[Extent], element: Any) -> Any:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return ir.MemRefType.get([extent if isinstance(extent, int) else dynamic for extent in extents], element)
+    return ir.MemRefType.get(static_and_dynamic(extents)[0], element)
 
 
 def as_value(extent: Extent) -> Any:
@@ -48,14 +50,10 @@ def as_value(extent: Extent) -> Any:
 def allocate(extents: Sequence[Extent], element: Any) -> Any:
     """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
-    dynamic = [extent for extent in extents if not isinstance(extent, int)]
-    attributes = {
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(dynamic), 0]),
-        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT),
-    }
-    return ir.Operation.create(
-        "memref.alloc", results=[typed(extents, element)], operands=dynamic, attributes=attributes
-    ).result
+    _, dynamic = static_and_dynamic(extents)
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
+    attributes = {"alignment": alignment, **segments(len(dynamic), 0)}
+    return result_of("memref.alloc", dynamic, typed(extents, element), **attributes)
 
 
 def byte_count(extents: Sequence[Extent], element: Any) -> int:
@@ -106,12 +104,21 @@ def copy(source: Any, target: Any) -> None:
     linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
 
 
+def copied(memref: Any) -> Any:
+    """New memory with the same elements, which somebody has to own."""
+    copied = allocate(dims(memref), memref.type.element_type)
+    copy(memref, copied)
+    return copied
+
+
 def view(arena: Any, offset: Extent, extents: Sequence[Extent], element: Any) -> Any:
     """A piece of a memref of bytes."""
-    dynamic = [extent for extent in extents if not isinstance(extent, int)]
-    return ir.Operation.create(
-        "memref.view", results=[typed(extents, element)], operands=[arena, as_value(offset), *dynamic]
-    ).result
+    _, dynamic = static_and_dynamic(extents)
+    return result_of("memref.view", [arena, as_value(offset), *dynamic], typed(extents, element))
+
+
+def dims(memref: Any) -> list[Extent]:
+    return [dim(memref, axis) for axis in range(memref.type.rank)]
 
 
 def dim(memref: Any, axis: int) -> Extent:
@@ -120,16 +127,14 @@ def dim(memref: Any, axis: int) -> Extent:
     Sizes that are one value are known to be equal, and checked once.
     """
     size = memref.type.shape[axis]
-    dynamic = ir.ShapedType.get_dynamic_size()
-    if size != dynamic:
+    if size != DYNAMIC:
         return size
-    if (made := defining_op(memref, "memref.cast")) is not None and isinstance(made.operands[0].type, ir.MemRefType):
+    if (made := made_by(memref, "memref.cast")) is not None and isinstance(made.operands[0].type, ir.MemRefType):
         return dim(made.operands[0], axis)
-    if (made := defining_op(memref, *_SIZES_FROM)) is not None:
-        sizes = list(made.operands)[_SIZES_FROM[made.operation.name](made.operation) :]
-        return sizes[memref.type.shape[:axis].count(dynamic)]
-    operands = [memref, as_index(axis)]
-    return ir.Operation.create("memref.dim", results=[ir.IndexType.get()], operands=operands).result
+    if (made := made_by(memref, *_SIZES_FROM)) is not None:
+        sizes = list(made.operands)[_SIZES_FROM[made.name](made) :]
+        return sizes[memref.type.shape[:axis].count(DYNAMIC)]
+    return linalg.size(memref, axis).value
 
 
 #: What makes memrefs of given sizes: the place of the first among the operands.
@@ -142,9 +147,7 @@ _SIZES_FROM: dict[str, Callable[[Any], int]] = {
 
 def cast(memref: Any, type_: Any) -> Any:
     """The memref with sizes more or less known."""
-    if memref.type == type_:
-        return memref
-    return ir.Operation.create("memref.cast", results=[type_], operands=[memref]).result
+    return memref if memref.type == type_ else result_of("memref.cast", [memref], type_)
 
 
 def reshape(memref: Any, extents: Sequence[Extent]) -> Any:
@@ -154,21 +157,12 @@ def reshape(memref: Any, extents: Sequence[Extent]) -> Any:
     for extent in reversed(extents):
         strides.insert(0, stride)
         stride = times(stride, extent)
-    dynamic = ir.ShapedType.get_dynamic_size()
-    listed = [each if isinstance(each, int) else dynamic for each in strides]
+    operands, attributes = place([0], extents, strides, 1)
     element = memref.type.element_type
-    shape = [each if isinstance(each, int) else dynamic for each in extents]
-    layout = ir.StridedLayoutAttr.get(0, listed)
-    operands = [memref, *(each for each in (*extents, *strides) if not isinstance(each, int))]
-    attributes = {
-        "static_offsets": ir.DenseI64ArrayAttr.get([0]),
-        "static_sizes": ir.DenseI64ArrayAttr.get(shape),
-        "static_strides": ir.DenseI64ArrayAttr.get(listed),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, shape.count(dynamic), listed.count(dynamic)]),
-    }
-    result = ir.MemRefType.get(shape, element, layout=layout)
-    made = ir.Operation.create("memref.reinterpret_cast", results=[result], operands=operands, attributes=attributes)
-    return cast(made.result, typed(extents, element))
+    layout = ir.StridedLayoutAttr.get(0, static_and_dynamic(strides)[0])
+    result = ir.MemRefType.get(static_and_dynamic(extents)[0], element, layout=layout)
+    made = result_of("memref.reinterpret_cast", [memref, *operands], result, **attributes)
+    return cast(made, typed(extents, element))
 
 
 def count(extents: Sequence[Extent]) -> Extent:
@@ -190,9 +184,9 @@ def times(left: Extent, right: Extent) -> Extent:
 
 def is_constant(memref: Any) -> bool:
     """Whether the memory is that of a constant, which must not be written to."""
-    while (viewed := defining_op(memref, "memref.cast", "memref.reinterpret_cast")) is not None:
-        memref = viewed.operation.operands[0]
-    return defining_op(memref, "memref.get_global") is not None
+    while (viewed := made_by(memref, "memref.cast", "memref.reinterpret_cast")) is not None:
+        memref = viewed.operands[0]
+    return made_by(memref, "memref.get_global") is not None
 
 
 def reshape_if_needed(memref: Any, extents: Sequence[Extent], same: bool = False) -> Any:

@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
-from ...bindings.navigation import function_type_of, innermost
+from ...bindings.navigation import function_type_of, has_body, innermost
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -17,7 +17,8 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bo
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
-from ...emit.numbers import as_i64, as_index, number
+from ...emit.numbers import as_i64, as_index, number, result_of
+from ...emit.structured import DYNAMIC
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
@@ -114,17 +115,16 @@ def _fitted(value: Any, type_: Any, op: Any) -> Any:
 
 def _require_sizes(memref: Any, type_: Any) -> None:
     """An error at run time where sizes that the type tells are not those of the memory."""
-    dynamic = ir.ShapedType.get_dynamic_size()
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
-        if size != dynamic and not isinstance(extent, int):
+        if size != DYNAMIC and not isinstance(extent, int):
             require_size(axis, as_index(size).value, extent, "{}")
 
 
 def _call_function(into: FunctionLowering, op: Any) -> None:
     """A call of another graph function, which is lowered likewise."""
     callee = str(op.attributes["callee"].value)
-    if not len(_function(op, callee).regions[0].blocks):
+    if not has_body(_function(op, callee)):
         reason = "which has no body: call a packed function of that name (relax.call_dps_packed)"
         raise located_error(f"'func.call' op calls @{callee}, {reason}", op.location)
     inputs, outputs = [decode(value.type) for value in op.operands], []
@@ -157,15 +157,10 @@ def _constant(into: FunctionLowering, op: Any) -> None:
     result = op.results[0]
     info = decode(result.type)
     if not isinstance(info, TensorInfo):
-        return _copy(into, op)
-    type_ = memrefs.memref_type(info, into.context)
-    made = ir.Operation.create(
-        "memref.get_global",
-        results=[type_],
-        attributes={"name": ir.FlatSymbolRefAttr.get(string_value(op.attributes[GLOBAL]))},
-    )
-    into.set(result, made.result)
-    return None
+        _copy(into, op)
+        return
+    name = ir.FlatSymbolRefAttr.get(string_value(op.attributes[GLOBAL]))
+    into.set(result, result_of("memref.get_global", [], memrefs.memref_type(info, into.context), name=name))
 
 
 def _shape_expr(into: FunctionLowering, op: Any) -> None:
@@ -177,13 +172,12 @@ def _prim_value(into: FunctionLowering, op: Any) -> None:
 
 
 def _shape_of(into: FunctionLowering, op: Any) -> None:
-    memref = into.memref(op.operands[0])
-    into.set(op.results[0], [memrefs.dim(memref, axis) for axis in range(memref.type.rank)])
+    into.set(op.results[0], memrefs.dims(into.get(op.operands[0])))
 
 
 def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
     """Each size must be one: 0 or more."""
-    memref = into.memref(op.operands[0])
+    memref = into.get(op.operands[0])
     length = memrefs.dim(memref, 0)
     if not isinstance(length, int):
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
@@ -200,12 +194,11 @@ def _shape_to_tensor(into: FunctionLowering, op: Any) -> None:
 
 def _extract(into: FunctionLowering, op: Any) -> None:
     source, *indices = op.operands
-    into.set(op.results[0], loops.load(into.memref(source), *(into.get(index) for index in indices)))
+    into.set(op.results[0], loops.load(into.get(source), *(into.get(index) for index in indices)))
 
 
 def _dim(into: FunctionLowering, op: Any) -> None:
-    operands = [into.memref(op.operands[0]), into.get(op.operands[1])]
-    into.set(op.results[0], ir.Operation.create("memref.dim", results=[ir.IndexType.get()], operands=operands).result)
+    into.set(op.results[0], result_of("memref.dim", [into.get(value) for value in op.operands], ir.IndexType.get()))
 
 
 def _from_elements(into: FunctionLowering, op: Any) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
@@ -96,7 +96,7 @@ def _packed(
     lowered = [_lowered_type(into, type_, op) for type_ in types]
     attributes = {
         "func": ir.StringAttr.get(name or op.opview.func),
-        "tir.dtypes": ir.ArrayAttr.get([ir.StringAttr.get(dtype) for dtype in dtypes]),
+        "tir.dtypes": string_array(dtypes),
         "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types]),
         SITE: call_site(op, None),
     }
@@ -126,7 +126,7 @@ def _take(into: FunctionLowering, result: Any, value: Any) -> None:
         return
     into.own(value)
     if isinstance(info, TensorInfo) and info.shape is not None:
-        extents = [memrefs.dim(value, axis) for axis in range(len(info.shape))]
+        extents = memrefs.dims(value)
         match_sizes(into, list(info.shape), extents, [None] * len(extents))
         value = memrefs.cast(value, memrefs.memref_type(info, into.context))
     into.set(result, value)

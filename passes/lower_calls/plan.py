@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...bindings.navigation import body_of, last_of
+from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
 from ...dialects.core.aliases import aliases
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -67,11 +67,13 @@ class Plan:
     slots: list[SymExpr] = field(default_factory=list)
     #: Whose memory a value has; values that are not in it have memory from elsewhere.
     memory_of: dict[Any, Buffer] = field(default_factory=dict)
+    #: The operations with their positions.
+    operations: list[tuple[int, Any]] = field(default_factory=list)
 
 
-def make_plan(function: Any, knows: Callable[[Any], bool], see: Callable[[int, Any], None] | None = None) -> Plan:
-    """`knows(dim)`: whether a size can be computed when the function begins; `see` is told positions."""
-    planner = _Planner(knows, see)
+def make_plan(function: Any, knows: Callable[[Any], bool]) -> Plan:
+    """`knows(dim)`: whether a size can be computed when the function begins."""
+    planner = _Planner(knows)
     block = body_of(function)
     planner.visit(block, (block,))
     planner.choose_outputs(block)
@@ -82,10 +84,9 @@ def make_plan(function: Any, knows: Callable[[Any], bool], see: Callable[[int, A
 
 
 class _Planner:
-    def __init__(self, knows: Callable[[Any], bool], see: Callable[[int, Any], None] | None):
+    def __init__(self, knows: Callable[[Any], bool]):
         self.plan = Plan()
         self._knows = knows
-        self._see = see
         self._position = 0
         self._owner = self.plan.memory_of
         #: For each region operation around, buffers of outside that are read in it.
@@ -96,11 +97,9 @@ class _Planner:
         return buffer.output is None and is_known and buffer.size is not None
 
     def visit(self, block: Any, path: tuple[Any, ...]) -> None:
-        for view in block.operations:
-            op = view.operation
+        for op in operations_of(block):
             self._position += 1
-            if self._see is not None:
-                self._see(self._position, op)
+            self.plan.operations.append((self._position, op))
             for operand in op.operands:
                 self._use(operand, path)
             if op.regions:
@@ -110,9 +109,8 @@ class _Planner:
 
     def _visit_regions(self, op: Any, path: tuple[Any, ...]) -> None:
         self._read_inside.append(set())
-        for region in op.regions:
-            for block in region.blocks:
-                self.visit(block, (*path, block))
+        for block in blocks_of(op):
+            self.visit(block, (*path, block))
         self._position += 1
         for buffer in self._read_inside.pop():
             buffer.last = self._position

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.diagnostics import made_at, origins
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import ir, string_array
+from ...bindings.navigation import symbol_name, text_in
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ..core.facts import types_of
@@ -29,12 +30,12 @@ def call_site(op: Any, kernel: Any) -> Any:
     found = origins(op.location)
     operators, main = _operators(op, kernel)
     site = {
-        "nodes": _strings([origin.name for origin in found]),
-        "node_operators": _strings([origin.operator for origin in found]),
-        "operators": _strings(operators),
+        "nodes": string_array([origin.name for origin in found]),
+        "node_operators": string_array([origin.operator for origin in found]),
+        "operators": string_array(operators),
         "main": ir.StringAttr.get(main),
-        "inputs": _strings(types_of(op.operands)),
-        "outputs": _strings(types_of(op.results)),
+        "inputs": string_array(types_of(op.operands)),
+        "outputs": string_array(types_of(op.results)),
     }
     moved = _bytes_moved(list(dict.fromkeys([*op.operands, *op.results])))
     if moved is not None and moved < MOST_BYTES:
@@ -56,11 +57,8 @@ def _operators(op: Any, kernel: Any) -> tuple[list[str], str]:
     """What a call computes, and which of it counts. A function that a program brings along is known by its name."""
     if kernel is None:
         return [str(op.name)], str(op.name)
-    attributes = kernel.attributes
-    name = f"@{string_value(attributes['sym_name'])}"
-    listed = string_value(attributes[OPERATOR]) if OPERATOR in attributes else name
-    main = string_value(attributes[MAIN_OPERATOR]) if MAIN_OPERATOR in attributes else listed
-    return listed.split("+"), main
+    listed = text_in(kernel, OPERATOR, f"@{symbol_name(kernel)}")
+    return listed.split("+"), text_in(kernel, MAIN_OPERATOR, listed)
 
 
 def _bytes_moved(values: Sequence[Any]) -> int | None:
@@ -68,7 +66,3 @@ def _bytes_moved(values: Sequence[Any]) -> int | None:
     if not all(isinstance(dim, int) for tensor in tensors for dim in dims_of(tensor)):
         return None
     return sum(math.prod(dims_of(tensor)) * storage_bytes(tensor.dtype) for tensor in tensors)
-
-
-def _strings(texts: Sequence[str]) -> Any:
-    return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
 from ...dialects.tir import dialect as tir

@@ -26,8 +26,8 @@ def view(into: FunctionLowering, op: Any) -> None:
     info = decode(result.type)
     if not isinstance(info, TensorInfo) or info.shape is None:
         raise located_error(f"'{op.name}' op gives {describe(info)}: its rank is not known", op.location)
-    memref = into.memref(source)
-    shown = _shown(into, op, [memrefs.dim(memref, axis) for axis in range(memref.type.rank)])
+    memref = into.get(source)
+    shown = _shown(into, op, memrefs.dims(memref))
     extents = (
         _told(into, op, info, memref)
         if shown is None
@@ -68,7 +68,7 @@ def _told(into: FunctionLowering, op: Any, info: TensorInfo, memref: Any) -> lis
     told = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
     if False in known:
         rest = maximum(as_index(memrefs.count(told)), 1)
-        count = as_index(memrefs.count([memrefs.dim(memref, axis) for axis in range(memref.type.rank)]))
+        count = as_index(memrefs.count(memrefs.dims(memref)))
         told.insert(known.index(False), floor_divide(count, rest).value)
     return told
 
@@ -89,7 +89,7 @@ def _require_same_count(
     known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
     if equal(known, product(want.shape or ())) is True:
         return
-    own = [memrefs.dim(memref, axis) for axis in range(memref.type.rank)]
+    own = memrefs.dims(memref)
     if _factors(own) == _factors(extents):
         return
     shape = memrefs.shape_text(want)
@@ -123,13 +123,13 @@ def match_cast(into: FunctionLowering, op: Any) -> None:
 
 
 def _cast_tensor(into: FunctionLowering, op: Any, have: Info, want: TensorInfo) -> Any:
-    memref = into.memref(op.operands[0])
+    memref = into.get(op.operands[0])
     if not isinstance(memref.type, ir.MemRefType):
         reason = f"makes {describe(want)} of {describe(have)}: state what a function returns where it is called"
         raise located_error(f"'{op.name}' op {reason}", op.location)
     shape = want.shape or ()
     _require_rank(op, memref.type.rank, len(shape))
-    extents = [memrefs.dim(memref, axis) for axis in range(len(shape))]
+    extents = memrefs.dims(memref)
     known = have.shape if isinstance(have, TensorInfo) else None
     match_sizes(into, list(shape), extents, list(known or [None] * len(extents)))
     wanted = [into.sizes.compute(dim) if dim is not None else extents[axis] for axis, dim in enumerate(shape)]

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, symbol_name
+from ...bindings.navigation import body_of, operations_in, symbol_name
 from ...dialects.core.aliases import aliases, written_by
 
 #: On a graph function, and on what it is lowered to: positions of inputs that it may write to.
@@ -31,20 +31,12 @@ def _written(function: Any, known: dict[str, set[int]]) -> set[int]:
     body = body_of(function)
     inputs = {argument: position for position, argument in enumerate(body.arguments)}
     found = set()
-    for op in _operations(body):
+    for op in operations_in(function):
         found |= {inputs[value] for value in _targets(op, known) if value in inputs}
         for result, operand in zip(op.results, aliases(op), strict=True):
             if operand in inputs:
                 inputs[result] = inputs[operand]
     return found
-
-
-def _operations(block: Any) -> Iterator[Any]:
-    for view in block.operations:
-        yield view.operation
-        for region in view.operation.regions:
-            for inner in region.blocks:
-                yield from _operations(inner)
 
 
 def _targets(op: Any, known: dict[str, set[int]]) -> list[Any]:

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import made_by, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
-from ...emit.structured import StructuredOp, analyze, is_scalar
+from ...emit.structured import StructuredOp, analyze
 from ...targets.core.machine import Machine
 from .combiner import allow_fused_multiply_add, combiners
 from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results, with_epilogue
 from .fitting import check_plan
-from .joining import Joined
+from .joining import Joined, fold_reshapes
 from .notes import note_loops, note_unplanned
 from .plan import PLAN, EpilogueOf, Plan, Start, plan_of
-from .reshapes import fold_reshapes
 from .vector_body import check_body
 from .vector_nest import Nest
 
@@ -37,10 +37,9 @@ def apply_plans(function: Any, operations: Sequence[Any], machine: Machine) -> N
                 with ir.InsertionPoint(operation):
                     gone = _apply(operation, plan, machine)
             except Decline as decline:
-                name = string_value(function.attributes["sym_name"])
                 text = string_value(operation.attributes[PLAN])
                 problem = f'{PLAN} "{text}" does not fit the operation: {decline.reason}'
-                raise located_error(f"PrimFunc @{name}: {problem}", operation.location) from None
+                raise located_error(f"PrimFunc @{symbol_name(function)}: {problem}", operation.location) from None
             pending[:] = [each for each in pending if each not in gone]
             for each in gone:
                 each.erase()
@@ -120,24 +119,17 @@ def _in_place(op: StructuredOp) -> StructuredOp:
     output = op.outputs[0]
     for operand in range(op.input_count):
         value = op.operands[operand]
-        is_same_place = op.accesses[operand] == op.accesses[-1] and value.type == output.type
-        if is_same_place and _is_used_once(value) and _is_same(_destination(value), _destination(output)):
+        if op.accesses[operand] != op.accesses[-1] or value.type != output.type or use_count(value) != 1:
+            continue
+        place, wanted = _destination(value), _destination(output)
+        if place is not None and wanted is not None and place == wanted:
             return replace(op, operands=(*op.operands[:-1], value))
     return op
 
 
-def _is_same(left: Any, right: Any) -> bool:
-    return left is not None and right is not None and left == right
-
-
-def _is_used_once(value: Any) -> bool:
-    return sum(1 for _ in value.uses) == 1 and not is_scalar(value.type)
-
-
 def _destination(value: Any) -> Any:
     """The parameter whose memory a value will be in, as far as structured operations tell."""
-    while not isinstance(value.owner, ir.Block):
-        producer = value.owner.operation
+    while (producer := made_by(value)) is not None:
         if producer.name != "linalg.generic":
             return None
         first_output = len(producer.operands) - len(producer.results)

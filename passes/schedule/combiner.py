@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import last_of, made_by, use_count
 from ...bindings.rewriting import Decline
+from ...emit.numbers import constant, result_of
 from ...emit.structured import StructuredOp
 
 #: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.
@@ -52,50 +54,40 @@ class Combiner:
         attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
         if isinstance(self.element, ir.FloatType):
             attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
-        return ir.Operation.create(
-            "vector.reduction", results=[self.element], operands=[vector, start], attributes=attributes
-        ).result
+        return result_of("vector.reduction", [vector, start], self.element, **attributes)
 
     def neutral(self) -> Any:
         """The number that changes nothing, created here."""
         number = _KINDS[self.operation.name][1](getattr(self.element, "width", 64))
-        is_float = isinstance(self.element, ir.FloatType)
-        value = ir.FloatAttr.get(self.element, number) if is_float else ir.IntegerAttr.get(self.element, number)
-        return ir.Operation.create("arith.constant", results=[self.element], attributes={"value": value}).result
+        return constant(number, self.element).value
 
 
 def combiners(op: StructuredOp) -> list[Combiner]:
     """One for each output. Raises Decline where the order of a reduction is not free."""
-    yielded = list(op.block.operations)[-1].operation.operands
-    return [_combiner(op, output, value) for output, value in enumerate(yielded)]
+    return [_combiner(op, output, value) for output, value in enumerate(last_of(op.block).operands)]
 
 
 def _combiner(op: StructuredOp, output: int, value: Any) -> Combiner:
     argument = op.block.arguments[op.input_count + output]
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name not in _KINDS or owner.operation.parent != op.operation:
+    operation = made_by(value, *_KINDS)
+    if operation is None or operation.parent != op.operation:
         raise Decline(f"output #{output} is not reduced by a known operation")
-    operation = owner.operation
     from_before = [operand == argument for operand in operation.operands]
-    if sum(from_before) != 1 or _use_count(argument) != 1 or _use_count(value) != 1:
+    if sum(from_before) != 1 or use_count(argument) != 1 or use_count(value) != 1:
         raise Decline(f"output #{output} depends on what was reduced before in more than one way")
     return Combiner(operation)
 
 
-def _use_count(value: Any) -> int:
-    return sum(1 for _ in value.uses)
-
-
 def allow_fused_multiply_add(op: StructuredOp) -> None:
     """Sums of products may be rounded once instead of twice."""
-    for output in range(len(op.outputs)):
+    for output, value in enumerate(last_of(op.block).operands):
         try:
-            adding = _combiner(op, output, list(op.block.operations)[-1].operation.operands[output]).operation
+            adding = _combiner(op, output, value).operation
         except Decline:
             continue
         for operand in adding.operands if adding.name == "arith.addf" else ():
-            owner = operand.owner
-            if isinstance(owner, ir.Block) or owner.operation.name != "arith.mulf" or _use_count(operand) != 1:
+            product = made_by(operand, "arith.mulf")
+            if product is None or use_count(operand) != 1:
                 continue
-            for each in (owner.operation, adding):
+            for each in (product, adding):
                 each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")

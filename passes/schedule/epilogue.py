@@ -5,13 +5,13 @@ operation makes of each, a bias, a rounding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, last_of, made_by, operations_of, use_count
 from ...bindings.rewriting import Decline
-from ...emit.structured import Linear, StructuredOp, analyze
+from ...emit.structured import StructuredOp, analyze
 from .joining import asks_for_place
 from .plan import Plan
 from .vector_access import is_lanewise
@@ -36,13 +36,11 @@ def producer_of(consumer: StructuredOp) -> int:
 
 def _reduction_of(consumer: StructuredOp, operand: int) -> Any:
     """The operation whose only result an input is, for this use only; None where it is no reduction."""
-    owner = consumer.operands[operand].owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.generic":
+    producer = made_by(consumer.operands[operand], "linalg.generic")
+    if producer is None or producer.block != consumer.operation.block or len(producer.results) != 1:
         return None
-    producer = owner.operation
-    is_near = producer.block == consumer.operation.block and len(producer.results) == 1
     is_reduction = any("reduction" in str(iterator) for iterator in producer.attributes["iterator_types"])
-    return producer if is_near and is_reduction and _is_used_once(producer.results[0]) else None
+    return producer if is_reduction and use_count(producer.results[0]) == 1 else None
 
 
 def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, Epilogue]:
@@ -65,7 +63,7 @@ def with_epilogue(consumer: StructuredOp, position: int) -> tuple[StructuredOp, 
         operands=(*producer.operands[:inputs], *(consumer.operands[operand] for operand in taken)),
         accesses=(
             *producer.accesses[:inputs],
-            *(tuple(_renumbered(index, dims) for index in consumer.accesses[operand]) for operand in taken),
+            *(tuple(index.renumbered(dims) for index in consumer.accesses[operand]) for operand in taken),
         ),
         shapes=(*producer.shapes[:inputs], *(consumer.shapes[operand] for operand in taken)),
     )
@@ -89,10 +87,6 @@ def _common_dims(producer: StructuredOp, consumer: StructuredOp, position: int) 
     return dims
 
 
-def _renumbered(index: Linear, dims: Mapping[int, int]) -> Linear:
-    return index._replace(factors=tuple(sorted((dims[dim], factor) for dim, factor in index.factors)))
-
-
 def check_lanes(op: StructuredOp, vector: int) -> None:
     """Raises Decline where what the epilogue reads besides would be fetched lane by lane."""
     if any(is_lanewise(op, vector, operand) for operand in range(op.input_count, len(op.operands))):
@@ -110,24 +104,18 @@ def keeps_results(op: StructuredOp, plan: Plan) -> bool:
 
 def fill_of(value: Any) -> Any:
     """The operation that fills a tensor with one number for this use only; None where there is none."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.generic" or not _is_used_once(value):
+    fill = made_by(value, "linalg.generic")
+    if fill is None or use_count(value) != 1:
         return None
-    fill = owner.operation
-    is_plain = len(fill.results) == 1 and len(list(fill.regions[0].blocks[0].operations)) == 1
+    is_plain = len(fill.results) == 1 and len(operations_of(body_of(fill))) == 1
     return fill if is_plain and filled_with(fill) is not None else None
 
 
 def filled_with(fill: Any) -> Any:
     """The scalar in every element, if it is one from outside of the operation."""
-    block = fill.regions[0].blocks[0]
-    yielded = next(iter(block.operations)).operation.operands[0]
-    arguments: Sequence[Any] = list(block.arguments)
+    block = body_of(fill)
+    yielded, arguments = last_of(block).operands[0], list(block.arguments)
     if yielded not in arguments:
         return yielded
     given = fill.operands[arguments.index(yielded)]
     return None if isinstance(given.type, ir.RankedTensorType) else given
-
-
-def _is_used_once(value: Any) -> bool:
-    return sum(1 for _ in value.uses) == 1

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.patterns import defining_op
+from ...bindings.navigation import constant_of, made_by, operations_in, use_count
 from ...bindings.rewriting import Decline
 from ...emit import linalg
+from ...emit.numbers import result_of
 from ...emit.structured import DYNAMIC, Linear, StructuredOp
 
 #: What no type can have as a size.
 _TOO_MANY = 1 << 63
 Loops = Sequence[Sequence[int]]
+_COLLAPSE, _EXPAND = "tensor.collapse_shape", "tensor.expand_shape"
 
 
 def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
@@ -38,7 +40,7 @@ def joinable(op: StructuredOp) -> tuple[tuple[int, ...], ...]:
 
 def asks_for_place(op: StructuredOp) -> bool:
     """Whether what is computed depends on where in the loops it is."""
-    return any(inner.operation.name in ("linalg.index", "tensor.extract") for inner in op.block.operations)
+    return not op.inner_names.isdisjoint(("linalg.index", "tensor.extract"))
 
 
 def _following(op: StructuredOp) -> Iterator[tuple[int, int]]:
@@ -81,11 +83,11 @@ def _are_whole(op: StructuredOp, left: int, right: int) -> bool:
 
 
 def _is_whole_in(value: Any, axes: Iterable[int]) -> bool:
-    slice_ = defining_op(value, "tensor.extract_slice")
+    slice_ = made_by(value, "tensor.extract_slice")
     if slice_ is None:
         return True
-    source = slice_.operation.operands[0].type
-    sizes, steps = (list(slice_.operation.attributes[name]) for name in ("static_sizes", "static_strides"))
+    source = slice_.operands[0].type
+    sizes, steps = (list(slice_.attributes[name]) for name in ("static_sizes", "static_strides"))
     is_whole = [
         size == known != DYNAMIC and step == 1 for size, known, step in zip(sizes, source.shape, steps, strict=True)
     ]
@@ -121,7 +123,8 @@ def join(op: StructuredOp, loops: Loops) -> StructuredOp:
     return replace(
         op,
         accesses=tuple(
-            tuple(_renumbered(access[group[0]], number) for group in groups)
+            # Of a group's axes the first one has the chain's first dimension; alone, it is renumbered.
+            tuple(access[group[0]].renumbered(number) for group in groups)
             for access, groups in zip(op.accesses, grouped, strict=True)
         ),
         shapes=tuple(_joined_shape(shape, groups) for shape, groups in zip(op.shapes, grouped, strict=True)),
@@ -142,11 +145,6 @@ def _groups(access: Sequence[Linear], loops: Loops) -> list[list[int]]:
         until = place[chain[-1]] if len(chain) > 1 else axis
         groups.append(list(range(axis, until + 1)))
     return groups
-
-
-def _renumbered(index: Linear, number: dict[int, int]) -> Linear:
-    """Of a group's axes the first one has the chain's first dimension; alone, it is renumbered."""
-    return index._replace(factors=tuple(sorted((number[dim], factor) for dim, factor in index.factors)))
 
 
 def _joined_shape(shape: Sequence[int], groups: Loops) -> tuple[int, ...]:
@@ -197,24 +195,49 @@ def _collapse(value: Any, groups: Loops) -> Any:
     if all(len(group) == 1 for group in groups):
         return value
     type_ = ir.RankedTensorType.get(_joined_shape(value.type.shape, groups), value.type.element_type)
-    attributes = {"reassociation": _reassociation(groups)}
-    return ir.Operation.create("tensor.collapse_shape", results=[type_], operands=[value], attributes=attributes).result
+    return result_of(_COLLAPSE, [value], type_, reassociation=_reassociation(groups))
 
 
 def _expand(value: Any, like: Any, groups: Loops) -> Any:
     if value.type == like.type:
         return value
-    dynamic = [size for size in linalg.sizes(like) if not isinstance(size, int)]
-    attributes = {
-        "reassociation": _reassociation(groups),
-        "static_output_shape": ir.DenseI64ArrayAttr.get(list(like.type.shape)),
-    }
-    operands = [value, *dynamic]
-    return ir.Operation.create(
-        "tensor.expand_shape", results=[like.type], operands=operands, attributes=attributes
-    ).result
+    shape, dynamic = linalg.static_and_dynamic(linalg.sizes(like))
+    attributes = {"reassociation": _reassociation(groups), "static_output_shape": ir.DenseI64ArrayAttr.get(shape)}
+    return result_of(_EXPAND, [value, *dynamic], like.type, **attributes)
 
 
 def _reassociation(groups: Loops) -> Any:
     i64 = ir.IntegerType.get_signless(64)
     return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in group]) for group in groups])
+
+
+# ---- back and forth ----
+# Loops that were joined and taken apart again for the next operation: MLIR sees through that where no more than one of
+# the joined sizes is unknown; what is left would be copied, or count as reading what is written in its place.
+
+
+def fold_reshapes(function: Any) -> None:
+    """Takes what was joined before it was taken apart, and sizes from where they were stated."""
+    for op in operations_in(function):
+        apart = made_by(op.operands[0], _EXPAND) if op.name in (_COLLAPSE, "tensor.dim") else None
+        if apart is None:
+            continue
+        if op.name == "tensor.dim":
+            known = _stated_size(apart, constant_of(op.operands[1]))
+        else:
+            is_same = apart.attributes["reassociation"] == op.attributes["reassociation"]
+            known = apart.operands[0] if is_same else None
+        if known is not None:
+            op.result.replace_all_uses_with(known)
+            op.erase()
+    for op in reversed(operations_in(function)):
+        if op.name == _EXPAND and not use_count(op.result):
+            op.erase()
+
+
+def _stated_size(apart: Any, axis: int | None) -> Any:
+    """The value that says how large a dimension becomes; None where it is no value."""
+    sizes = list(apart.attributes["static_output_shape"])
+    if axis is None or sizes[axis] != DYNAMIC:
+        return None
+    return apart.operands[1 + sizes[:axis].count(DYNAMIC)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...bindings.mlir import dialect_module, ir
-from ...bindings.navigation import body_of, function_type_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.tir.prim_func import SCHEDULE
 from ...support.callbacks import enters
@@ -34,11 +34,7 @@ def apply_named_schedule(module: Any, function: Any) -> None:
 def drop_named_schedules(module: Any, functions: Iterable[Any]) -> None:
     """Takes out the sequences that these functions named: they have run, and no code can be made of them."""
     named = [function for function in functions if SCHEDULE in function.attributes]
-    sequences: list[Any] = []
-    for function in named:
-        sequence = _find(module, function)
-        if sequence not in sequences:
-            sequences.append(sequence)
+    sequences = dict.fromkeys(_find(module, function) for function in named)
     for function in named:
         del function.attributes[SCHEDULE]
     for sequence in sequences:
@@ -60,8 +56,7 @@ def _find(module: Any, function: Any) -> Any:
 
 
 def _takes_one_operation(sequence: Any) -> bool:
-    blocks = sequence.regions[0].blocks
-    if not len(blocks):
+    if not has_body(sequence):
         return False
     type_ = function_type_of(sequence)
     return len(type_.inputs) == 1 and not len(type_.results) and str(type_.inputs[0]).startswith("!transform.")

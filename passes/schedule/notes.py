@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import body_of, constant_of, innermost, made_by, operations_of, symbol_name
 from ...emit.structured import StructuredOp, shape_of
 from ..core.facts import LoopsFact
 from ..core.journal import Journal
@@ -58,9 +59,8 @@ def _axis_text(value: Any, axis: int) -> str | None:
         group = [int(each.value) for each in list(owner.attributes["reassociation"])[axis]]
         factors = [_axis_text(owner.operands[0], each) for each in group]
         return None if None in factors else "*".join(filter(None, factors))
-    if owner.name == "tensor.pad" and not any(_padding(owner, axis)):
-        return _axis_text(owner.operands[0], axis)
-    if owner.name == "tensor.cast":
+    sides = ("static_low", "static_high") if owner.name == "tensor.pad" else ()
+    if owner.name in ("tensor.cast", "tensor.pad") and not any(list(owner.attributes[side])[axis] for side in sides):
         return _axis_text(owner.operands[0], axis)
     if owner.name.startswith("linalg."):
         outputs = len(owner.operands) - len(owner.results)
@@ -71,20 +71,11 @@ def _axis_text(value: Any, axis: int) -> str | None:
     return None
 
 
-def _padding(pad: Any, axis: int) -> list[int]:
-    return [list(pad.attributes[side])[axis] for side in ("static_low", "static_high")]
-
-
 def _index_text(value: Any) -> str | None:
     """What an index is, where it is a size of a tensor."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "tensor.dim":
-        return None
-    tensor, axis = owner.operation.operands
-    maker = axis.owner
-    if isinstance(maker, ir.Block) or maker.operation.name != "arith.constant":
-        return None
-    return _axis_text(tensor, int(maker.operation.attributes["value"].value))
+    size = made_by(value, "tensor.dim")
+    axis = None if size is None else constant_of(size.operands[1])
+    return None if size is None or axis is None else _axis_text(size.operands[0], axis)
 
 
 def note_unplanned(operation: Any) -> None:
@@ -95,13 +86,10 @@ def note_unplanned(operation: Any) -> None:
 
 
 def _kernel_of(operation: Any) -> str:
-    around = operation.parent.operation
-    while around.name != "func.func":
-        around = around.parent.operation
-    return string_value(around.attributes["sym_name"])
+    return symbol_name(innermost(operation, "func.func"))
 
 
 def _work(operation: Any) -> int:
     """Operations on numbers for one point of the loops."""
-    names = [view.operation.name for view in operation.regions[0].blocks[0].operations]
+    names = [inner.name for inner in operations_of(body_of(operation))]
     return sum(name.startswith(("arith.", "math.")) and name not in _NO_WORK for name in names)

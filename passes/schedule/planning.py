@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline
 from ...emit.structured import StructuredOp, analyze, structured_ops
@@ -15,14 +16,13 @@ from ...targets.core.machine import Machine
 from .epilogue import check_lanes, fill_of, keeps_results, producer_of, with_epilogue
 from .joining import join, joinable
 from .plan import PLAN, UNPLANNED, EpilogueOf, Plan, Start, set_plan
-from .registry import ScheduleContext
-from .rules import PlanRule, plan_rules
+from .registry import PlanRule, ScheduleContext, plan_rules
 from .vector_body import check_body
 
 
 def plan_each(function: Any, context: ScheduleContext) -> Decline | None:
     """Plans the operations that have no plan yet, by the rules of the target; declines where there are none at all."""
-    arguments = function.regions[0].blocks[0].arguments
+    arguments = body_of(function).arguments
     if not any(isinstance(argument.type, ir.RankedTensorType) for argument in arguments):
         return context.decline("it is not on tensors")
     found = structured_ops(function, named=True)

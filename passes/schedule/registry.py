@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules by operator pattern and target, and the order in which they are tried.
+"""Schedules by operator pattern and target, rules that choose plans by target, the order in which they are tried.
 
     @register_schedule("comm_reduce", target="llvm")
     def reduction(function, context):
         ...gives the PrimFunc's operations plans, or rewrites it in place, or `return context.decline("reason")`: then
         the next one is tried.
 
-What no schedule takes stays as it is and becomes plain loops.
+What no schedule takes stays as it is and becomes plain loops. Most let rules choose a plan for each operation:
+
+    @register_plan(target="llvm")
+    def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
+        if not op.reductions:
+            raise Decline("it reduces nothing")
+        ...
 """
 
 from __future__ import annotations
@@ -18,11 +24,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
+from ...emit.structured import StructuredOp
 from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget
 from ...targets.core.code import find_backend
 from ...targets.core.machine import Machine
-from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
+from ...targets.core.registry import find_target, load_schedules, schedules_chain
+from .plan import Plan
 
 ScheduleFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ScheduleFunction)
@@ -94,10 +102,38 @@ def schedules_for(pattern: OpPattern, target: str) -> list[Schedule]:
     return _SCHEDULES.tried(pattern.attribute_text, [(step.name,) for step in chain])
 
 
-def all_schedules(target: str | None = None) -> list[Schedule]:
-    """Every schedule, or for each pattern the one that a target would try first; in the patterns' order."""
-    if target is None:
-        load_schedules(all_targets())
-        return sorted(_SCHEDULES.all(), key=lambda each: (OpPattern.parse(each.pattern), each.target))
-    first = [schedules_for(pattern, target)[:1] for pattern in OpPattern]
-    return [schedule for found in first for schedule in found]
+# ---- plans ----
+
+#: Gives the plan of an operation, whose loops are joined where they can be, or raises Decline with the reason.
+PlanFunction = Callable[[StructuredOp, Machine], Plan]
+
+
+class PlanRule(NamedTuple):
+    """A rule; its name is the function's without `plan_`, `place` says where that is written."""
+
+    target: str
+    name: str
+    function: PlanFunction
+    place: str
+
+
+_PLAN_RULES = Registry[PlanRule](
+    lambda rule: (rule.target, rule.name),
+    lambda rule, taken: f"target '{rule.target}' has a plan rule '{rule.name}' already: {taken.place}",
+)
+
+
+def register_plan(target: str = "default") -> Callable[[PlanFunction], PlanFunction]:
+    """Registers a function as a rule of a target; use it as a decorator. Refuses a second one of the same name."""
+
+    find_target(target)
+    return _PLAN_RULES.registering(
+        lambda function, place: [PlanRule(target, function.__name__.removeprefix("plan_"), function, place)]
+    )
+
+
+def plan_rules(target: str) -> list[PlanRule]:
+    """The rules to try for a target, its own first."""
+    chain = schedules_chain(target)
+    load_schedules(chain)
+    return [rule for step in chain for rules in _PLAN_RULES.entries.get(step.name, {}).values() for rule in rules]

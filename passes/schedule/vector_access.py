@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...emit import linalg
-from ...emit.numbers import as_index
+from ...emit.numbers import as_index, constant, result_of
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from .vector_body import from_elements, is_vector, lane_of
 
@@ -120,9 +120,9 @@ class Access:
         if dim != self._vector:
             return scalar
         type_ = ir.VectorType.get([self._lanes], scalar.type)
-        step = ir.Operation.create("vector.step", results=[type_]).result
-        first = ir.Operation.create("vector.broadcast", results=[type_], operands=[scalar]).result
-        return ir.Operation.create("arith.addi", results=[type_], operands=[first, step]).result
+        step = result_of("vector.step", [], type_)
+        first = result_of("vector.broadcast", [scalar], type_)
+        return result_of("arith.addi", [first, step], type_)
 
     def mask(self, point: Point) -> Any:
         """Which lanes are inside of the loop; None where all are."""
@@ -138,9 +138,7 @@ class Access:
         if key not in self._made:
             type_ = ir.VectorType.get([self._lanes], ir.IntegerType.get_signless(1))
             bound = max(count, 0) if isinstance(count, int) else count
-            self._made[key] = ir.Operation.create(
-                "vector.create_mask", results=[type_], operands=values([bound])
-            ).result
+            self._made[key] = result_of("vector.create_mask", values([bound]), type_)
         return self._made[key]
 
     # ---- places ----
@@ -174,22 +172,16 @@ class Access:
 
     def _read(self, tensor: Any, indices: Sequence[Index], mask: Any) -> Any:
         element = tensor.type.element_type
-        type_ = ir.VectorType.get([self._lanes], element)
         masks = [] if mask is None else [mask]
         operands = [tensor, *values(indices), self._zero(element), *masks]
-        segments = [1, len(indices), 1, len(masks)]
-        attributes = _transfer_attributes(len(indices), segments)
-        return ir.Operation.create(
-            "vector.transfer_read", results=[type_], operands=operands, attributes=attributes
-        ).result
+        attributes = _transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
+        return result_of("vector.transfer_read", operands, ir.VectorType.get([self._lanes], element), **attributes)
 
     def _write(self, value: Any, tensor: Any, indices: Sequence[Index], mask: Any) -> Any:
         masks = [] if mask is None else [mask]
         operands = [value, tensor, *values(indices), *masks]
-        attributes = _transfer_attributes(len(indices), [1, 1, len(indices), len(masks)])
-        return ir.Operation.create(
-            "vector.transfer_write", results=[tensor.type], operands=operands, attributes=attributes
-        ).result
+        attributes = _transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
+        return result_of("vector.transfer_write", operands, tensor.type, **attributes)
 
     def _read_every_second(self, tensor: Any, indices: Sequence[Index], point: Point) -> Any:
         """Two vectors that end with the last element needed, so that nothing behind it is read."""
@@ -210,20 +202,16 @@ class Access:
     def _zero(self, element: Any) -> Any:
         """What stands in lanes that are masked out."""
         if element not in self._hoisted:
-            is_float = isinstance(element, ir.FloatType)
-            value = ir.FloatAttr.get(element, 0.0) if is_float else ir.IntegerAttr.get(element, 0)
             with ir.InsertionPoint.at_block_begin(self._op.operation.block):
-                self._hoisted[element] = ir.Operation.create(
-                    "arith.constant", results=[element], attributes={"value": value}
-                ).result
+                self._hoisted[element] = constant(0, element).value
         return self._hoisted[element]
 
 
-def _transfer_attributes(rank: int, segments: Sequence[int]) -> dict[str, Any]:
+def _transfer_attributes(rank: int, *counts: int) -> dict[str, Any]:
     return {
         "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),
         "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get(list(segments)),
+        **linalg.segments(*counts),
     }
 
 
@@ -243,10 +231,7 @@ def transposed(rows: Sequence[Any]) -> list[Any]:
 
 def shuffle(left: Any, right: Any, picked: Sequence[int]) -> Any:
     """Lanes of two vectors, numbered through."""
-    attributes = {"mask": ir.DenseI64ArrayAttr.get(list(picked))}
-    return ir.Operation.create(
-        "vector.shuffle", results=[left.type], operands=[left, right], attributes=attributes
-    ).result
+    return result_of("vector.shuffle", [left, right], left.type, mask=ir.DenseI64ArrayAttr.get(list(picked)))
 
 
 # ---- indices that are numbers as long as they can be ----
@@ -296,4 +281,4 @@ def floor_to(size: Index, step: int) -> Index:
 
 def _binary(name: str, left: Index, right: Index) -> Any:
     operands = values([left, right])
-    return ir.Operation.create(name, results=[operands[0].type], operands=operands).result
+    return result_of(name, operands, operands[0].type)

@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import operations_of, users_of
 from ...bindings.rewriting import Decline
+from ...emit import linalg
+from ...emit.numbers import result_of
 from ...emit.structured import StructuredOp
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})
@@ -27,14 +30,13 @@ def check_body(op: StructuredOp) -> None:
     """Raises Decline where the body has an operation that is not known to work lane by lane."""
     _check_types(op.block.arguments)
     computes = False
-    for view in op.block.operations:
-        inner = view.operation
+    for inner in operations_of(op.block):
         is_arithmetic = inner.name.partition(".")[0] in ("arith", "math") and not len(inner.regions)
         if inner.name in _SCALAR_ONLY or not (is_arithmetic or inner.name in _MOVES):
             raise Decline(f"its body has a '{inner.name}'")
         _check_types(inner.results)
         computes = computes or (is_arithmetic and inner.name != "arith.constant" and not _is_of_index(inner))
-    if extracts(op) and not computes:
+    if "tensor.extract" in op.inner_names and not computes:
         raise Decline("its body moves single elements and computes nothing")
 
 
@@ -50,30 +52,23 @@ def _is_of_index(inner: Any) -> bool:
     )
 
 
-def extracts(op: StructuredOp) -> bool:
-    """Whether the body picks elements by indices of its own."""
-    return any(view.operation.name == "tensor.extract" for view in op.block.operations)
-
-
 def runs_on_whole_vectors(op: StructuredOp) -> bool:
     """Whether every lane must have a point: the body reads memory or may trap, whatever a lane holds."""
-    names = {view.operation.name for view in op.block.operations}
-    return bool(names & (_TRAPPING | {"tensor.extract"}))
+    return not op.inner_names.isdisjoint((*_TRAPPING, "tensor.extract"))
 
 
 def widest_bits(op: StructuredOp) -> int:
     """The bits of the widest number that has a lane; truth values take one bit."""
     types = [argument.type for argument in op.block.arguments]
-    types += [result.type for view in op.block.operations for result in view.operation.results]
-    indices = {"linalg.index", "tensor.dim"}
-    if any(view.operation.name in indices for view in op.block.operations):
+    types += [result.type for inner in operations_of(op.block) for result in inner.results]
+    if not op.inner_names.isdisjoint(("linalg.index", "tensor.dim")):
         types.append(ir.IntegerType.get_signless(64))
     return max([8, *(type_.width for type_ in types if hasattr(type_, "width"))])
 
 
 def widening_of(op: StructuredOp, operand: int) -> Any:
     """The operation that makes wider numbers of an input's elements before anything else; None where there is none."""
-    users = [use.owner.operation for use in op.block.arguments[operand].uses]
+    users = users_of(op.block.arguments[operand])
     is_widening = len(users) == 1 and users[0].name in ("arith.extf", "arith.extsi", "arith.extui")
     return users[0] if is_widening else None
 
@@ -95,8 +90,7 @@ class Lanes:
         `known` are values in the body that have been computed before.
         """
         values: dict[Any, Any] = {**dict(zip(self._op.block.arguments, arguments, strict=True)), **(known or {})}
-        for view in self._op.block.operations:
-            inner = view.operation
+        for inner in operations_of(self._op.block):
             if len(inner.results) and inner.results[0] in values:
                 continue
             operands = [values.get(operand, operand) for operand in inner.operands]
@@ -125,7 +119,7 @@ class Lanes:
             return value
         if value not in self._broadcasts:
             type_ = ir.VectorType.get([self._lanes], value.type)
-            self._broadcasts[value] = ir.Operation.create("vector.broadcast", results=[type_], operands=[value]).result
+            self._broadcasts[value] = result_of("vector.broadcast", [value], type_)
         return self._broadcasts[value]
 
     def _constant(self, inner: Any) -> Any:
@@ -142,8 +136,7 @@ class Lanes:
         elements = []
         for lane in range(self._lanes):
             place = [lane_of(index, lane) if is_vector(index) else index for index in indices]
-            result = inner.results[0].type
-            elements.append(ir.Operation.create("tensor.extract", results=[result], operands=[tensor, *place]).result)
+            elements.append(linalg.extract(tensor, place).value)
         return from_elements(elements)
 
 
@@ -152,14 +145,12 @@ def is_vector(value: Any) -> bool:
 
 
 def from_elements(elements: Sequence[Any]) -> Any:
-    type_ = ir.VectorType.get([len(elements)], elements[0].type)
-    return ir.Operation.create("vector.from_elements", results=[type_], operands=list(elements)).result
+    return result_of("vector.from_elements", elements, ir.VectorType.get([len(elements)], elements[0].type))
 
 
 def lane_of(vector: Any, lane: int) -> Any:
-    attributes = {"static_position": ir.DenseI64ArrayAttr.get([lane])}
-    results = [vector.type.element_type]
-    return ir.Operation.create("vector.extract", results=results, operands=[vector], attributes=attributes).result
+    position = ir.DenseI64ArrayAttr.get([lane])
+    return result_of("vector.extract", [vector], vector.type.element_type, static_position=position)
 
 
 def _copy(inner: Any, operands: Sequence[Any], lanes: int = 0) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from ...emit import linalg, loops
+from ...emit.numbers import result_of
 from ...emit.structured import StructuredOp
 from .combiner import Combiner
 from .epilogue import Epilogue
@@ -99,18 +100,34 @@ class Nest:
         if level == len(self.plan.order) - self.plan.carried:
             return self._registers(ranges, state, outputs)
         dim = self.plan.order[level]
-        start, size = ranges[dim]
+
+        def inside(new: State, values: list[Any]) -> list[Any]:
+            if dim == self.plan.vector:
+                values = [*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values)]
+            return self._loop(level + 1, ranges, new, values)
+
+        return self._steps(dim, ranges[dim], state, inside, outputs)
+
+    def _steps(
+        self,
+        dim: int,
+        range_: tuple[Index, Index],
+        state: State,
+        body: Callable[[State, list[Any]], list[Any]],
+        values: list[Any],
+    ) -> list[Any]:
+        """A loop: `values = body(state there, values)` for each of its steps."""
+        start, size = range_
         for segment in self.segments(dim, size):
 
-            def inside(position: Index, *values: Any, segment: Segment = segment) -> list[Any]:
+            def inside(position: Index, *carried: Any, segment: Segment = segment) -> list[Any]:
                 new = state.at(dim, add(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
-                    values = (*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values))
-                return self._loop(level + 1, ranges, new, list(values))
+                return body(new, list(carried))
 
-            outputs = _run(segment.start, segment.stop, segment.step, inside, outputs)
-        return outputs
+            values = _run(segment.start, segment.stop, segment.step, inside, values)
+        return values
 
     def _fill_panel(self, ranges: Any, state: State, values: Sequence[Any]) -> list[Any]:
         panel = self.plan.panel
@@ -143,17 +160,9 @@ class Nest:
         if level == len(self.plan.order):
             return Step(self, state).combine(values, outputs)
         dim = self.plan.order[level]
-        start, size = ranges[dim]
-        for segment in self.segments(dim, size):
-
-            def inside(position: Index, *carried: Any, segment: Segment = segment) -> list[Any]:
-                new = state.at(dim, add(start, position), segment.points, position)
-                if dim == self.plan.vector:
-                    new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
-                return self._reduce(level + 1, ranges, new, outputs, list(carried))
-
-            values = _run(segment.start, segment.stop, segment.step, inside, values)
-        return values
+        return self._steps(
+            dim, ranges[dim], state, lambda new, carried: self._reduce(level + 1, ranges, new, outputs, carried), values
+        )
 
 
 class State(NamedTuple):
@@ -207,8 +216,11 @@ class Step:
 
     def accumulators(self) -> list[tuple[int, Point]]:
         """For each output and point one; the partial ones of one element follow each other."""
-        points = [point for point in self._outer() for _ in range(self._partials())]
-        return [(output, point) for output in range(len(self.op.outputs)) for point in points]
+        return [slot for slot in self._slots() for _ in range(self._partials())]
+
+    def _slots(self) -> list[tuple[int, Point]]:
+        """Each output with each point of the tile."""
+        return [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
 
     def first(self, output: int, point: Point, outputs: Sequence[Any]) -> Any:
         """What an accumulator starts from."""
@@ -247,7 +259,7 @@ class Step:
         if mask is None:
             return vectors
         pairs = zip(vectors, before, strict=True)
-        return [_operation("arith.select", [mask, after, old], old.type) for after, old in pairs]
+        return [result_of("arith.select", [mask, after, old], old.type) for after, old in pairs]
 
     def _widened_before(self, loaded: Sequence[Any]) -> dict[Any, Any]:
         """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
@@ -288,11 +300,9 @@ class Step:
         new = list(outputs)
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
-        slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
-        for (output, point), value in zip(slots, values, strict=True):
-            new[output] = self.access.store(
-                self._finished(value, point), self.op.output_start + output, point, new[output]
-            )
+        for (output, point), value in zip(self._slots(), values, strict=True):
+            finished = self._finished(value, point)
+            new[output] = self.access.store(finished, self.op.output_start + output, point, new[output])
         return new
 
     def _finished(self, value: Any, point: Point) -> Any:
@@ -311,9 +321,8 @@ class Step:
     def _reduced(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         """One scalar for each output and point, of what the lanes and partial accumulators hold."""
         partials = self._partials()
-        slots = [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
         reduced = []
-        for slot, (output, point) in enumerate(slots):
+        for slot, (output, point) in enumerate(self._slots()):
             combiner = self.nest.combiners[output]
             mine = list(values[slot * partials : (slot + 1) * partials])
             while len(mine) > 1:
@@ -323,10 +332,6 @@ class Step:
                 first = self.access.load(self.op.output_start + output, point, outputs[output])
             reduced.append(combiner.reduce(mine[0], first))
         return reduced
-
-
-def _operation(name: str, operands: Sequence[Any], type_: Any) -> Any:
-    return ir.Operation.create(name, results=[type_], operands=list(operands)).result
 
 
 def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], values: list[Any]) -> list[Any]:

@@ -77,7 +77,7 @@ def _concat_in_groups(op: Any, operands: Sequence[Any], joined: int, builder: Ru
         part = relax.ops["concat"](group, axis=op.axis) if len(group) > 1 else group[0]
         parts.append(_with_new_size(part, joined, builder) if stated.shape[joined] is None else part)
     whole = relax.ops["concat"](parts, axis=op.axis)
-    return whole if decode(whole.type) == stated else builder.cast(whole, stated)
+    return builder.cast(whole, stated)
 
 
 def _with_new_size(value: Any, axis: int, builder: RuleBuilder) -> Any:

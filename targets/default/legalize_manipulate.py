@@ -48,7 +48,7 @@ def collapse_sum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         wide = relax.ops["expand_dims"](total, axis=[axis - offset for axis in inner]) if inner else total
         # Equal sizes may be written in two ways.
         (info,) = builder.result_infos
-        return wide if builder.info(wide) == info else builder.cast(wide, info)
+        return builder.cast(wide, info)
     dtype = builder.dtype(operands[0])
     return builder.loops(lambda x, output: _sum_where_one(x, output, dtype), operands[:1])
 

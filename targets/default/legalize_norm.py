@@ -167,7 +167,7 @@ def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     wanted = builder.result_infos
     normalized = _norm(builder, channels, in_use, wanted[:1], OpPattern.BROADCAST)
     pairs = zip(operands[3:], wanted[1:], strict=True)
-    return [*normalized, *(old if builder.info(old) == info else builder.cast(old, info) for old, info in pairs)]
+    return [*normalized, *(builder.cast(old, info) for old, info in pairs)]
 
 
 def _moved(old: Number, new: Number, momentum: float) -> Number:

@@ -55,7 +55,7 @@ def unique(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         *([taken[2]] if with_counts else []),
     ]
     pairs = zip(results, builder.result_infos, strict=True)
-    return [value if builder.info(value) == wanted else builder.cast(value, wanted) for value, wanted in pairs]
+    return [builder.cast(value, wanted) for value, wanted in pairs]
 
 
 def _axis(builder: RuleBuilder, operand: Sequence[Any], info: TensorInfo) -> int | None:

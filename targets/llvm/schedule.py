@@ -10,8 +10,7 @@ from typing import Any
 
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.schedule.planning import plan_each
-from ...passes.schedule.registry import ScheduleContext, register_schedule
-from ...passes.schedule.rules import register_plan
+from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
 from .plans.conv import plan_conv
 from .plans.elementwise import plan_elementwise
 from .plans.matmul import plan_matmul

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy
-from relax_mlir.bindings.legality import operations_in
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.runtime import Executable
 from relax_mlir.targets.host.support import Support, define_support
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import Module, targets  # noqa: F401  # importing the package makes its targets known
 from ...bindings.diagnostics import Diagnostic, locate, reporting, with_file_name
-from ...bindings.legality import operations_in
+from ...bindings.navigation import operations_in
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.core.dialect import registered_dialects
 from ...support.errors import RelaxError

@@ -16,8 +16,8 @@ from typing import Any
 from ...bindings.diagnostics import locate
 from ...bindings.ir import Operation
 from ...bindings.irdl import RUNS, irdl_name
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
+from ...bindings.navigation import operations_in
 from ...dialects.core.dialect import registered_dialects
 from ...dialects.core.opdef import OpDef, OperandDef
 from ...dialects.core.operator import group_sizes

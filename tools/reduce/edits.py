@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Block, Operation, Type
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir
-from ...bindings.navigation import enclosing, outermost
+from ...bindings.navigation import enclosing, operations_in, outermost
 
 _NUMBERS = (ir.IntegerAttr, ir.FloatAttr, ir.DenseElementsAttr)
 _FUNCTION, _RETURN, _CONSTANT = "func.func", "func.return", "arith.constant"

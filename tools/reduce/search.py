@@ -11,8 +11,8 @@ from typing import Any
 
 from ... import Module
 from ...bindings.diagnostics import silenced
-from ...bindings.legality import operations_in
 from ...bindings.mlir import ir, print_asm
+from ...bindings.navigation import operations_in
 from ...support.errors import RelaxError
 from ..guard import announce
 from .edits import EDITS, Edit

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....bindings.patterns import defining_op
+from ....bindings.navigation import defining_op
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 

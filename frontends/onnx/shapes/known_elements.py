@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ....bindings.patterns import defining_op
+from ....bindings.navigation import defining_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int
 from ....dialects.core.symbols import SymExpr, ceildiv

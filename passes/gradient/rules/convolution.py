@@ -8,10 +8,10 @@ from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
 from ....dialects.relax.infer.windows import each_dimension, padding_of
-from ...canonicalize.support import dtype_of, is_known, shape_of
+from ...canonicalize.support import dtype_of, shape_of
 from ..call import GradientCall
 from ..registry import register_gradient
-from ..tensors import relax
+from ..tensors import known_shape, relax
 
 _CONVOLUTIONS = {"relax.nn.conv1d": "W", "relax.nn.conv2d": "HW", "relax.nn.conv3d": "DHW"}
 
@@ -32,10 +32,7 @@ class _Windows:
         self.strides, self.dilation = (each_dimension(values, self.rank) for values in (call.strides, call.dilation))
 
     def shape(self, tensor: Any) -> tuple[Dim, ...]:
-        shape = shape_of(tensor)
-        if shape is None or not is_known(shape):
-            raise self.call.fail("sizes of its operands are only known when the program runs")
-        return shape
+        return known_shape(self.call, tensor)
 
     @property
     def _all_padding(self) -> list[int]:
@@ -43,28 +40,16 @@ class _Windows:
         return [width for side in zip(*self.padding, strict=True) for width in side]
 
     def convolved(self, data: Any, weight: Any, strides: Sequence[int], dilation: Sequence[int]) -> Any:
-        return relax[f"nn.conv{self.rank}d"](
-            data,
-            weight,
-            strides=strides,
-            padding=self._all_padding,
-            dilation=dilation,
-            groups=self.call.groups,
-        )
+        attributes = {"strides": strides, "dilation": dilation, "padding": self._all_padding}
+        return relax[f"nn.conv{self.rank}d"](data, weight, **attributes, groups=self.call.groups)
 
     def spread(self, data: Any, weight: Any, like: Any) -> Any:
         """The transposed convolution that has the size of what was convolved."""
         wanted, taps = self.shape(like)[2:], self.shape(weight)[2:]
         rests = [self._rest(axis, size, tap) for axis, (size, tap) in enumerate(zip(wanted, taps, strict=True))]
-        return relax[f"nn.conv{self.rank}d_transpose"](
-            data,
-            weight,
-            strides=self.strides,
-            padding=self._all_padding,
-            output_padding=rests,
-            dilation=self.dilation,
-            groups=self.call.groups,
-        )
+        attributes = {"strides": self.strides, "dilation": self.dilation, "padding": self._all_padding}
+        convolve = relax[f"nn.conv{self.rank}d_transpose"]
+        return convolve(data, weight, **attributes, output_padding=rests, groups=self.call.groups)
 
     def _rest(self, axis: int, size: Dim, taps: Dim) -> int:
         """How many of the (padded) data's last elements no window reaches."""

@@ -6,19 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of, shape_of
+from ...canonicalize.support import dtype_of
 from ..call import GradientCall
 from ..registry import register_gradient
 from ..reverse import gradients_at
-from ..tensors import relax
+from ..tensors import known_shape, relax
 
 
 @register_gradient("relax.nn.nll_loss")
 def nll_loss(call: GradientCall) -> list[Any]:
     """The sum of products with 1 at each target, 0 elsewhere, is a function of operators with rules."""
-    shape = shape_of(call.predictions)
-    if shape is None or None in shape:
-        raise call.fail("sizes of its predictions are only known when the program runs")
+    shape = known_shape(call, call.predictions, "its predictions")
     axis = min(len(shape) - 1, 1)
     at_target = _at_targets(call, axis, shape)
 
@@ -52,9 +50,7 @@ def _at_targets(call: GradientCall, axis: int, shape: Any) -> Any:
 
 @register_gradient("relax.nn.cross_entropy_with_logits")
 def cross_entropy_with_logits(call: GradientCall) -> list[Any]:
-    shape = shape_of(call.predictions)
-    if shape is None or None in shape:
-        raise call.fail("sizes of its predictions are only known when the program runs")
+    shape = known_shape(call, call.predictions, "its predictions")
 
     def forward(predictions: Any, labels: Any) -> Any:
         total = relax["negative"](relax["sum"](relax["multiply"](predictions, labels)))

@@ -3,25 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....dialects.core.symbols import dim_floordiv
 from ....dialects.relax import const
-from ...canonicalize.support import dtype_of, is_known, shape_of
+from ...canonicalize.support import dtype_of
 from ..call import GradientCall
 from ..registry import register_gradient
 from ..reverse import gradients_at
-from ..tensors import relax, shape_operand
+from ..tensors import known_shape, rank_of, relax, shape_operand
 
 
 @register_gradient("relax.nn.layer_norm")
 def layer_norm(call: GradientCall) -> list[Any]:
     def forward(data: Any, gamma: Any, beta: Any) -> Any:
-        centered = relax["subtract"](data, relax["mean"](data, axis=call.axes, keepdims=True))
-        result = _divided_by_root(call, centered, relax["square"](centered), call.axes)
-        result = relax["multiply"](result, _along(call, gamma)) if call.scale else result
-        return relax["add"](result, _along(call, beta)) if call.center else result
+        result = _divided_by_root(call, _centered(data, call.axes), call.axes)
+        return _scaled(call, result, gamma, beta, lambda weight: _along(call, weight))
 
     return gradients_at(call.operands, forward, call.gradient)
 
@@ -29,7 +27,7 @@ def layer_norm(call: GradientCall) -> list[Any]:
 @register_gradient("relax.nn.rms_norm")
 def rms_norm(call: GradientCall) -> list[Any]:
     def forward(data: Any, weight: Any) -> Any:
-        return relax["multiply"](_divided_by_root(call, data, relax["square"](data), call.axes), _along(call, weight))
+        return relax["multiply"](_divided_by_root(call, data, call.axes), _along(call, weight))
 
     return gradients_at(call.operands, forward, call.gradient)
 
@@ -37,19 +35,15 @@ def rms_norm(call: GradientCall) -> list[Any]:
 @register_gradient("relax.nn.instance_norm")
 def instance_norm(call: GradientCall) -> list[Any]:
     def forward(data: Any, gamma: Any, beta: Any) -> Any:
-        centered = relax["subtract"](data, relax["mean"](data, axis=call.axes, keepdims=True))
-        result = _divided_by_root(call, centered, relax["square"](centered), call.axes)
-        result = relax["multiply"](result, _of_channels(call, gamma, call.channel_axis)) if call.scale else result
-        return relax["add"](result, _of_channels(call, beta, call.channel_axis)) if call.center else result
+        result = _divided_by_root(call, _centered(data, call.axes), call.axes)
+        return _scaled(call, result, gamma, beta, lambda weight: _of_channels(call, weight, call.channel_axis))
 
     return gradients_at(call.operands, forward, call.gradient)
 
 
 @register_gradient("relax.nn.group_norm")
 def group_norm(call: GradientCall) -> list[Any]:
-    shape, axis = shape_of(call.data), call.channel_axis % _rank(call)
-    if shape is None or not is_known(shape):
-        raise call.fail("sizes of its data are only known when the program runs")
+    axis, shape = call.channel_axis % _rank(call), known_shape(call, call.data, "its data")
     in_group = dim_floordiv(shape[axis], call.num_groups)
     apart = (*shape[:axis], call.num_groups, in_group, *shape[axis + 1 :])
     given = [each % _rank(call) for each in call.axes]
@@ -57,11 +51,8 @@ def group_norm(call: GradientCall) -> list[Any]:
 
     def forward(data: Any, gamma: Any, beta: Any) -> Any:
         groups = relax["reshape"](data, relax["shape_expr"](dims=apart))
-        centered = relax["subtract"](groups, relax["mean"](groups, axis=axes, keepdims=True))
-        result = _divided_by_root(call, centered, relax["square"](centered), axes)
-        result = relax["reshape"](result, shape_operand(data))
-        result = relax["multiply"](result, _of_channels(call, gamma, axis)) if call.scale else result
-        return relax["add"](result, _of_channels(call, beta, axis)) if call.center else result
+        result = relax["reshape"](_divided_by_root(call, _centered(groups, axes), axes), shape_operand(data))
+        return _scaled(call, result, gamma, beta, lambda weight: _of_channels(call, weight, axis))
 
     return gradients_at(call.operands, forward, call.gradient)
 
@@ -79,8 +70,7 @@ def batch_norm(call: GradientCall) -> list[Any]:
             spread = relax["variance"](data, axis=axes, keepdims=True)
         scale = relax["rsqrt"](relax["add"](spread, const(call.epsilon, dtype_of(data))))
         result = relax["multiply"](relax["subtract"](data, center), scale)
-        result = relax["multiply"](result, _of_channels(call, gamma, call.axis)) if call.scale else result
-        return relax["add"](result, _of_channels(call, beta, call.axis)) if call.center else result
+        return _scaled(call, result, gamma, beta, lambda weight: _of_channels(call, weight, call.axis))
 
     return gradients_at(call.operands, forward, call.gradient)
 
@@ -92,14 +82,22 @@ def _of_channels(call: GradientCall, weight: Any, axis: int) -> Any:
 
 
 def _rank(call: GradientCall) -> int:
-    shape = shape_of(call.data)
-    if shape is None:
-        raise call.fail("the rank of its operand is not known")
-    return len(shape)
+    return rank_of(call, call.data)
 
 
-def _divided_by_root(call: GradientCall, x: Any, squares: Any, axes: Sequence[int]) -> Any:
-    mean = relax["mean"](squares, axis=list(axes), keepdims=True)
+def _scaled(call: GradientCall, result: Any, gamma: Any, beta: Any, fitted: Callable[[Any], Any]) -> Any:
+    """Times gamma, plus beta, where the operator has them; `fitted` makes them broadcast with the data."""
+    result = relax["multiply"](result, fitted(gamma)) if call.scale else result
+    return relax["add"](result, fitted(beta)) if call.center else result
+
+
+def _centered(x: Any, axes: Sequence[int]) -> Any:
+    return relax["subtract"](x, relax["mean"](x, axis=axes, keepdims=True))
+
+
+def _divided_by_root(call: GradientCall, x: Any, axes: Sequence[int]) -> Any:
+    """Divided by the root of the mean of its squares."""
+    mean = relax["mean"](relax["square"](x), axis=list(axes), keepdims=True)
     return relax["multiply"](x, relax["rsqrt"](relax["add"](mean, const(call.epsilon, dtype_of(x)))))
 
 

@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.relax.infer.einsum import parse_subscripts
 from ...canonicalize.support import dtype_of, same_known_shape, shape_of
 from ..call import GradientCall
 from ..registry import register_gradient
-from ..tensors import relax, shape_operand
+from ..tensors import rank_of, relax, shape_operand
 
 
 @register_gradient("relax.matmul")
 def matmul(call: GradientCall) -> list[Any]:
     """A vector is a matrix of one row on the left, of one column on the right."""
     left, right, gradient = call.x1, call.x2, call.gradient
-    ranks = [len(_shape(call, each)) for each in (left, right)]
+    ranks = [rank_of(call, each, "an operand") for each in (left, right)]
     if dtype_of(gradient) != dtype_of(left):
         gradient = relax["astype"](gradient, dtype=dtype_of(left))
     # The later new dimension first: places count in the result.
@@ -31,13 +30,6 @@ def matmul(call: GradientCall) -> list[Any]:
         lambda: _like(relax["matmul"](gradient, _turned(columns)), rows, left),
         lambda: _like(relax["matmul"](_turned(rows), gradient), columns, right),
     ]
-
-
-def _shape(call: GradientCall, tensor: Any) -> Sequence[Any]:
-    shape = shape_of(tensor)
-    if shape is None:
-        raise call.fail("the rank of an operand is not known")
-    return shape
 
 
 def _turned(matrix: Any) -> Any:

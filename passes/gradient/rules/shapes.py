@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax.infer.order import at_least
-from ...canonicalize.support import is_known, shape_of
+from ...canonicalize.support import shape_of
 from ..call import GradientCall
 from ..registry import register_gradient
-from ..tensors import relax, shape_operand
+from ..tensors import known_shape, relax, shape_operand
 
 
 @register_gradient(["relax.reshape", "relax.flatten", "relax.squeeze", "relax.expand_dims", "relax.nn.batch_flatten"])
@@ -53,7 +52,7 @@ def flip(call: GradientCall) -> Any:
 @register_gradient("relax.concat")
 def concat(call: GradientCall) -> list[Any]:
     """Each tensor gets the part of the gradient where it lies."""
-    shapes = [_known_shape(call, tensor) for tensor in call.tensors]
+    shapes = [known_shape(call, tensor) for tensor in call.tensors]
     axis = call.axis % len(shapes[0])
     begins: list[Dim] = [0]
     for shape in shapes:
@@ -72,13 +71,6 @@ def _part(x: Any, axis: int, begin: Dim, end: Dim) -> Any:
     ones = [1] * len(shape)
     bounds = [relax["shape_to_tensor"](relax["shape_expr"](dims=tuple(each))) for each in (first, last, ones)]
     return relax["dynamic_strided_slice"](x, *bounds)
-
-
-def _known_shape(call: GradientCall, tensor: Any) -> Sequence[Dim]:
-    shape = shape_of(tensor)
-    if shape is None or not is_known(shape):
-        raise call.fail("sizes of its operands are only known when the program runs")
-    return shape
 
 
 @register_gradient("relax.stack")
@@ -125,7 +117,7 @@ def pad(call: GradientCall) -> Any:
 @register_gradient("relax.tile")
 def tile(call: GradientCall) -> Any:
     """The sum of the copies: repeats and sizes become dimensions of their own."""
-    shape = _known_shape(call, call.data)
+    shape = known_shape(call, call.data)
     rank = max(len(shape), len(call.repeats))
     sizes = [1] * (rank - len(shape)) + list(shape)
     repeats = [1] * (rank - len(call.repeats)) + list(call.repeats)
@@ -137,7 +129,7 @@ def tile(call: GradientCall) -> Any:
 
 @register_gradient("relax.repeat")
 def repeat(call: GradientCall) -> Any:
-    shape = _known_shape(call, call.data)
+    shape = known_shape(call, call.data)
     if call.axis is None:
         raise call.fail("only along an axis")
     axis = call.axis % len(shape)

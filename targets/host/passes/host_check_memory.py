@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
+from ....bindings.navigation import operations_in
 from ....bindings.rewriting import located_error
 from ....dialects.tir import dialect as tir
 from ....emit.numbers import Number, as_i64, constant, number

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
+from ....bindings.navigation import operations_in
 from ....emit.numbers import as_i64, as_index
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.diagnostics import made_at
-from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import defining_op, operations_in
 from ....bindings.pass_manager import run_upstream
-from ....bindings.patterns import defining_op
 from ....bindings.rewriting import located_error
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

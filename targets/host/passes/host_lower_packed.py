@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import operations_in
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.tir import dialect as tir

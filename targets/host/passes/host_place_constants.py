@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import operations_in
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.legality import operations_in
 from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import operations_in
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS

@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
-from ....bindings.navigation import functions_in, is_private, symbol_name
-from ....bindings.patterns import defining_op
+from ....bindings.navigation import defining_op, functions_in, is_private, operations_in, symbol_name
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from chains import body_of, chain, op_names, to
 from misbehaving import MISBEHAVIOURS, SOURCE
-from relax_mlir.bindings.conversion import UPDATED, Conversion, Decline
-from relax_mlir.bindings.legality import describe_operation
+from relax_mlir.bindings.conversion import UPDATED, Conversion, Decline, describe_operation
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.support.errors import RelaxError
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 from compiling import array, compiled, floats, module_with
-from relax_mlir.bindings.legality import operations_in
+from relax_mlir.bindings.navigation import operations_in
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -11,7 +11,7 @@ import pytest
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.bindings.legality import operations_in
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.tir.prim_func import is_prim_func
 from relax_mlir.passes.relax_fuse_tir import FuseTir

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from compiling import array, floats, module_with
 from own_rules import without_new
-from relax_mlir.passes.schedule import rules
-from relax_mlir.passes.schedule.rules import plan_rules
+from relax_mlir.passes.schedule import registry
+from relax_mlir.passes.schedule.registry import plan_rules
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -21,7 +21,7 @@ def _forgotten() -> Iterator[None]:
     """What a test registers is forgotten; llvm's own are there."""
     rx.register_target(rx.Target("plannpu", parents=("llvm",)))
     plan_rules("plannpu")
-    with without_new(rules._RULES):
+    with without_new(registry._PLAN_RULES):
         yield
 
 

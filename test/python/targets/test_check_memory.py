@@ -14,7 +14,7 @@ import numpy
 import pytest
 from compiling import array, built, floats, module_with
 from failing_memory import FailingMemory, problems
-from relax_mlir.bindings.legality import operations_in
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo, TensorInfo
 from relax_mlir.dialects.tir.prim_func import is_prim_func

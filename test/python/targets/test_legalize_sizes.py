@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relax_mlir.bindings.legality import operations_in
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo

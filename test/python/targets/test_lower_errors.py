@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from relax_mlir.bindings.legality import operations_in
+from relax_mlir.bindings.navigation import operations_in
 
 import relax_mlir as rx
 
