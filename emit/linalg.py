@@ -18,11 +18,7 @@ ScalarBody = Callable[..., Any]
 
 
 def generic(
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    maps: Sequence[Any],
-    iterators: Sequence[str],
-    body: ScalarBody,
+    inputs: Sequence[Any], outputs: Sequence[Any], maps: Sequence[Any], iterators: Sequence[str], body: ScalarBody
 ) -> list[Any]:
     """A linalg.generic; its results, one for each output that is a tensor. `maps` are affine maps, inputs' first."""
     attributes = {
@@ -46,10 +42,7 @@ def generic(
 
 
 def parallel(
-    inputs: Sequence[Any],
-    output: Any,
-    body: ScalarBody,
-    dims: Sequence[Sequence[int | None] | None] | None = None,
+    inputs: Sequence[Any], output: Any, body: ScalarBody, dims: Sequence[Sequence[int | None] | None] | None = None
 ) -> Any:
     """The output with each element `body(*elements)`: the inputs' ones there, or at these dimensions of its place."""
     rank = rank_of(output)

@@ -20,16 +20,7 @@ from ...emit import linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.conversions import accumulator
-from ...emit.numbers import (
-    Number,
-    Size,
-    as_index,
-    constant,
-    element,
-    intrinsic,
-    maximum,
-    select,
-)
+from ...emit.numbers import Number, Size, as_index, constant, element, intrinsic, maximum, select
 from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name

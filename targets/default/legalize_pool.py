@@ -262,8 +262,7 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
     wide = _sum_dtype(dtype, None)
     sizes = [linalg.size(data, axis) for axis in places.axes]
     shape_of_window = linalg.empty(
-        [_widest(size, count) for size, count in zip(sizes, wanted, strict=True)],
-        data.type.element_type,
+        [_widest(size, count) for size, count in zip(sizes, wanted, strict=True)], data.type.element_type
     )
 
     def bounds(along: int) -> tuple[Number, Number]:

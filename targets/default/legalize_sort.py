@@ -8,16 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, nest, require, size, store
-from ...emit.sorting import (
-    FirstOfMany,
-    Order,
-    Record,
-    Sorter,
-    around_axis,
-    precedes,
-    with_first_of_many,
-    with_sorter,
-)
+from ...emit.sorting import FirstOfMany, Order, Record, Sorter, around_axis, precedes, with_first_of_many, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
