@@ -43,7 +43,7 @@ _DEFINED_IN = {
     "passes.relax_legalize_ops": "LegalizeOps",
     # Targets: rules, schedules, and how code is made for them.
     "targets.core.registry": "Target TargetOption all_targets find_target register_target",
-    "targets.core.backend": "Backend ChosenTarget",
+    "targets.core.backend": "Backend ChosenTarget Machine",
     "targets.core.code": "find_backend",
     "targets.core.code_options": "CodeOptions",
     "bindings.rewriting": "Decline",
@@ -53,7 +53,6 @@ _DEFINED_IN = {
     "passes.schedule.registry": "ScheduleContext register_schedule",
     "passes.schedule.plan": "Panel Plan",
     "passes.schedule.rules": "register_plan",
-    "targets.core.machine": "Machine",
     "dialects.tir.prim_func": "OpPattern",
     # Derivatives of operators.
     "passes.gradient.registry": "all_gradients register_gradient",

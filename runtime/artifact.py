@@ -25,8 +25,9 @@ from typing import Any
 from ..support.files import replacing
 from .errors import ArtifactError
 from .manifest import FORMAT_VERSION, ConstantPlace, Manifest, parse_manifest, render_manifest
-from .memory import ALIGNMENT
 
+#: Of objects and constants.
+ALIGNMENT = 64
 # As PNG's: a high bit and line ends, which transfers as text would change.
 MAGIC = b"\x89RXA\r\n\x1a\n"
 _HEADER = struct.Struct("<8sIIQQ")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .arguments import are_passed_as_they_are, prepared
+from .display import documentation, python_signature, signature_text
 from .results import giver
-from .signatures import documentation, python_signature, signature_text
 
 if TYPE_CHECKING:
     import tvm_ffi

@@ -10,7 +10,7 @@ from typing import Any
 from ...bindings.mlir import ir, string_value
 from ...bindings.rewriting import Decline, located_error
 from ...emit.structured import StructuredOp, analyze, is_scalar
-from ...targets.core.machine import Machine
+from ...targets.core.backend import Machine
 from .combiner import allow_fused_multiply_add, combiners
 from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results, with_epilogue
 from .fitting import check_plan

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
 from ...support.registry import Registry
-from ...targets.core.backend import ChosenTarget
+from ...targets.core.backend import ChosenTarget, Machine
 from ...targets.core.code import find_backend
-from ...targets.core.machine import Machine
 from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
 
 ScheduleFunction = Callable[..., Any]

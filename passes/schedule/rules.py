@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...emit.structured import StructuredOp
 from ...support.registry import Registry
-from ...targets.core.machine import Machine
+from ...targets.core.backend import Machine
 from ...targets.core.registry import find_target, load_schedules, schedules_chain
 from .plan import Plan
 
