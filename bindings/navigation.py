@@ -73,6 +73,11 @@ def symbol_name(op: Any) -> str:
     return string_value(attributes["sym_name"]) if "sym_name" in attributes else ""
 
 
+def callee_of(call: Any) -> str:
+    """The name of the function that a call is of."""
+    return str(call.attributes["callee"].value)
+
+
 def function_type_of(function: Any) -> Any:
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ..support.suggest import counted
 from .artifact import Artifact
 
 if TYPE_CHECKING:
@@ -36,10 +37,9 @@ def html(artifact: Artifact) -> str:
 def _facts(artifact: Artifact) -> list[str]:
     code = sum(each.nbytes for each in artifact.objects)
     constants = sum(each.data.nbytes for each in artifact.constants)
-    count = len(artifact.entries)
     return [
         f"for {artifact.triple or 'any machine'}",
-        f"{count} function{'' if count == 1 else 's'}",
+        counted(len(artifact.entries), "function"),
         f"{_size(code)} of code",
         f"{_size(constants)} of constants",
     ]
@@ -52,7 +52,7 @@ def _kernels(entry: Mapping[str, Any]) -> int | None:
 
 def _kernels_text(entry: Mapping[str, Any]) -> str:
     count = _kernels(entry)
-    return "" if count is None else f"  ({count} kernel{'' if count == 1 else 's'})"
+    return "" if count is None else f"  ({counted(count, 'kernel')})"
 
 
 def _size(count: int) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import difflib
 import functools
 import os
 import platform
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..support.suggest import suggest
 from . import display
 from .artifact import ALIGNMENT, Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cpu import host_features
@@ -107,8 +107,7 @@ class Executable:
         write_artifact(self._artifact, path)
 
     def _unknown(self, name: str) -> str:
-        close = difflib.get_close_matches(str(name), self._entries, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = suggest(str(name), self._entries)
         return f"no function {name!r} in this executable; there are {', '.join(self._entries) or 'none'}{hint}"
 
 
@@ -148,10 +147,8 @@ def _check_functions(artifact: Artifact) -> None:
     """Refuses functions that the program does not call, and what is none."""
     for name, function in artifact.functions.items():
         if name not in artifact.calls:
-            close = difflib.get_close_matches(str(name), artifact.calls, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            listed = ", ".join(artifact.calls) or "none"
-            raise UnknownFunction(f"this program calls no function {name!r}; it calls {listed}{hint}")
+            listed = (", ".join(artifact.calls) or "none") + suggest(str(name), artifact.calls)
+            raise UnknownFunction(f"this program calls no function {name!r}; it calls {listed}")
         if not callable(function):
             raise TypeError(f"function {name!r} is a {type(function).__name__}, which cannot be called")
 
