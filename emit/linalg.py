@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..bindings.mlir import ir
@@ -54,6 +54,18 @@ def parallel(
 def copy(source: Any, output: Any, dims: Sequence[int | None] | None = None) -> Any:
     """The output, each element read from the source at these dimensions of its own place; None reads at 0."""
     return parallel([source], output, lambda x: x, [dims])
+
+
+def moved(source: Any, output: Any, places: Mapping[int, Callable[[Number], Number]]) -> Any:
+    """The output, each element read from the source at its own place but along these axes: a function of it there."""
+
+    def read() -> Number:
+        at = [index(axis) for axis in range(rank_of(output))]
+        for axis, place in places.items():
+            at[axis] = place(at[axis])
+        return extract(source, at)
+
+    return parallel([], output, read)
 
 
 def identity(rank: int) -> Any:
@@ -107,9 +119,8 @@ def insert(scalar: Any, tensor: Any, indices: Sequence[Any]) -> Any:
 def empty(sizes: Sequence[Size], element: Any) -> Any:
     """A tensor with undefined elements, for what a body computes on its way."""
     shape, dynamic = static_and_dynamic(sizes)
-    return ir.Operation.create(
-        "tensor.empty", results=[ir.RankedTensorType.get(shape, element)], operands=dynamic
-    ).result
+    type_ = ir.RankedTensorType.get(shape, element)
+    return ir.Operation.create("tensor.empty", results=[type_], operands=dynamic).result
 
 
 def is_nothing(sizes: Sequence[Size]) -> bool:

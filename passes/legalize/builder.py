@@ -219,12 +219,11 @@ class RuleBuilder:
         symbol = self._prim_funcs.get(key, symbol, make)
         self.called.append(symbol)
         called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
-        pairs = zip(called, wanted, infos, strict=True)
-        return [value if have == info else self.cast(value, info) for value, info, have in pairs]
+        return list(map(self.cast, called, wanted))
 
     def cast(self, value: Any, info: Info) -> Any:
         """The value with another type, checked at run time where it says more than its own."""
-        return relax.ops["match_cast"](value, encode(info, self.op.context))
+        return value if self.info(value) == info else relax.ops["match_cast"](value, encode(info, self.op.context))
 
     def new_symbols(self, count: int) -> list[SymExpr]:
         """Symbols that nobody uses, for sizes that a match_cast defines."""

@@ -173,8 +173,7 @@ def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builde
     result = as_value(op.definition(data=data, weight=weight, **attributes))
     if blocked_dimensions(conv.out_layout):
         result = from_plain(result, conv.out_layout)
-    info = builder.result_infos[0]
-    return result if decode(result.type) == info else builder.cast(result, info)
+    return builder.cast(result, builder.result_infos[0])
 
 
 def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:

@@ -68,8 +68,7 @@ def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, ou
     operands = by_name(op, builder.operands)
     operands[op.definition.operands[0].name] = to_plain(_with_blocks(data, builder, layout), layout)
     result = from_plain(as_value(op.definition(**operands, **attributes)), out_layout)
-    info = builder.result_infos[0]
-    return result if decode(result.type) == info else builder.cast(result, info)
+    return builder.cast(result, builder.result_infos[0])
 
 
 def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
@@ -77,8 +76,7 @@ def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
     info = builder.info(data)
     assert isinstance(info, TensorInfo) and info.shape is not None
     sizes = [size if axis.block is None else axis.block for axis, size in zip(layout.axes, info.shape, strict=True)]
-    refined = info.with_shape(sizes)
-    return data if refined == info else builder.cast(data, refined)
+    return builder.cast(data, info.with_shape(sizes))
 
 
 def to_plain(value: Any, layout: Layout) -> Any:
