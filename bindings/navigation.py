@@ -125,6 +125,11 @@ def symbol_name(op: Any) -> str:
     return text_in(op, "sym_name")
 
 
+def callee_of(call: Any) -> str:
+    """The name of the function that a call is of."""
+    return str(call.attributes["callee"].value)
+
+
 def function_type_of(function: Any) -> Any:
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 

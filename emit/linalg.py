@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..bindings.mlir import ir
@@ -18,11 +18,7 @@ ScalarBody = Callable[..., Any]
 
 
 def generic(
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    maps: Sequence[Any],
-    iterators: Sequence[str],
-    body: ScalarBody,
+    inputs: Sequence[Any], outputs: Sequence[Any], maps: Sequence[Any], iterators: Sequence[str], body: ScalarBody
 ) -> list[Any]:
     """A linalg.generic; its results, one for each output that is a tensor. `maps` are affine maps, inputs' first."""
     attributes = {
@@ -46,10 +42,7 @@ def generic(
 
 
 def parallel(
-    inputs: Sequence[Any],
-    output: Any,
-    body: ScalarBody,
-    dims: Sequence[Sequence[int | None] | None] | None = None,
+    inputs: Sequence[Any], output: Any, body: ScalarBody, dims: Sequence[Sequence[int | None] | None] | None = None
 ) -> Any:
     """The output with each element `body(*elements)`: the inputs' ones there, or at these dimensions of its place."""
     rank = rank_of(output)
@@ -61,6 +54,18 @@ def parallel(
 def copy(source: Any, output: Any, dims: Sequence[int | None] | None = None) -> Any:
     """The output, each element read from the source at these dimensions of its own place; None reads at 0."""
     return parallel([source], output, lambda x: x, [dims])
+
+
+def moved(source: Any, output: Any, places: Mapping[int, Callable[[Number], Number]]) -> Any:
+    """The output, each element read from the source at its own place but along these axes: a function of it there."""
+
+    def read() -> Number:
+        at = [index(axis) for axis in range(rank_of(output))]
+        for axis, place in places.items():
+            at[axis] = place(at[axis])
+        return extract(source, at)
+
+    return parallel([], output, read)
 
 
 def identity(rank: int) -> Any:

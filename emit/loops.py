@@ -53,16 +53,18 @@ def for_range(
     return given(op.results)
 
 
-def nest(sizes: Sequence[int | Any], body: Callable[..., Any]) -> None:
-    """`body(*indices)` for all indices below the sizes, the last one fastest."""
+def nest(bounds: Sequence[Any], body: Callable[..., Any], *carried: Any) -> list[Any]:
+    """`body(*indices, *carried)` for all indices below sizes, or in ranges (start, stop), the last one fastest; it
+    returns what is carried on. The last of that."""
 
-    def enter(*outer: Any) -> None:
-        if len(outer) == len(sizes):
-            body(*outer)
-        else:
-            for_range(0, sizes[len(outer)], lambda i: enter(*outer, i))
+    def enter(outer: list[Any], *values: Any) -> Any:
+        if len(outer) == len(bounds):
+            return body(*outer, *values)
+        bound = bounds[len(outer)]
+        start, stop = bound if isinstance(bound, tuple) else (0, bound)
+        return for_range(start, stop, lambda i, *inner: enter([*outer, i], *inner), *values)
 
-    enter()
+    return _values(enter([], *_values(carried)))
 
 
 def repeat_while(initial: Sequence[Any], condition: Callable[..., Any], body: Callable[..., Any]) -> list[Any]:

@@ -11,8 +11,9 @@ types do not tell a Number keeps, and what is computed from it. Sizes are Python
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Union, overload
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, Union, overload
 
 from ..bindings.ir import Value
 from ..bindings.mlir import ir
@@ -277,46 +278,24 @@ def select(condition: Any, yes: Any, no: Any) -> Number:
     return made
 
 
-@overload
-def maximum(x: int, y: int) -> int: ...
-
-
-@overload
-def maximum(x: Number, y: Operand) -> Number: ...
-
-
-@overload
-def maximum(x: Operand, y: Number) -> Number: ...
-
-
-@overload
-def maximum(x: Size, y: Size) -> Size: ...
-
-
-def maximum(x: Any, y: Any) -> Any:
+class _Extreme(Protocol):
     """NaN when either is, as numpy has it; of known sizes a number."""
-    return _extreme("max", x, y) if isinstance(x, ir.Value) or isinstance(y, ir.Value) else max(x, y)
+
+    @overload
+    def __call__(self, x: int, y: int) -> int: ...
+    @overload
+    def __call__(self, x: Number, y: Operand) -> Number: ...
+    @overload
+    def __call__(self, x: Operand, y: Number) -> Number: ...
+    @overload
+    def __call__(self, x: Size, y: Size) -> Size: ...
 
 
-@overload
-def minimum(x: int, y: int) -> int: ...
+def _extreme_of(name: str, known: Callable[[int, int], int]) -> _Extreme:
+    def extreme(x: Any, y: Any) -> Any:
+        return _extreme(name, x, y) if isinstance(x, ir.Value) or isinstance(y, ir.Value) else known(x, y)
 
-
-@overload
-def minimum(x: Number, y: Operand) -> Number: ...
-
-
-@overload
-def minimum(x: Operand, y: Number) -> Number: ...
-
-
-@overload
-def minimum(x: Size, y: Size) -> Size: ...
-
-
-def minimum(x: Any, y: Any) -> Any:
-    """NaN when either is; of known sizes a number."""
-    return _extreme("min", x, y) if isinstance(x, ir.Value) or isinstance(y, ir.Value) else min(x, y)
+    return extreme
 
 
 def _extreme(name: str, x: Any, y: Any) -> Number:
@@ -327,6 +306,9 @@ def _extreme(name: str, x: Any, y: Any) -> Number:
     made = operation(f"arith.{name}{kind}", pair, like.type)
     made.is_unsigned = not like.is_float and not has_sign
     return made
+
+
+maximum, minimum = _extreme_of("max", max), _extreme_of("min", min)
 
 
 # ---- division that no machine traps on ----
@@ -420,6 +402,18 @@ def _rounded_to_bf16(x: Number) -> Number:
     # A NaN stays one, although its last bits go.
     kept = select(x != x, bits | 0x400000, rounded).shift_right_unsigned(16)
     return from_bits(convert("arith.trunci", kept, ir.IntegerType.get_signless(16)), element("bf16"))
+
+
+def on_each_element(function: Callable[..., Number], *operands: Number) -> Number:
+    """A function of scalars; of vectors element by element, one after the other."""
+    result = operands[0]
+    if not isinstance(result.type, ir.VectorType):
+        return function(*operands)
+    for position in itertools.product(*map(range, result.type.shape)):
+        place = ir.DenseI64ArrayAttr.get(list(position))
+        scalars = [operation("vector.extract", [each], each.element, static_position=place) for each in operands]
+        result = operation("vector.insert", [function(*scalars), result], result.type, static_position=place)
+    return result
 
 
 def element(dtype: str) -> Any:

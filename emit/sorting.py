@@ -84,9 +84,7 @@ class Sorter:
         zero, total = as_index(0), as_index(count)
         for_range(0, total, lambda i: self._put(record(i), zero, i))
         _, half = repeat_while(
-            [1, zero],
-            lambda width, _: width < total,
-            lambda width, half: self._merge_all(width, half, total, order),
+            [1, zero], lambda width, _: width < total, lambda width, half: self._merge_all(width, half, total, order)
         )
         return lambda i: self._get(half, i)
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from ..bindings.navigation import functions_in
 from ..dialects.tir.prim_func import is_prim_func
 from ..emit.structured import structured_ops
-from ..targets.core.chosen import parse_target
 from ..targets.core.code import find_backend
+from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.registry import register_pass
 from .schedule.applying import apply_plans

@@ -11,7 +11,7 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import functions_in, symbol_name
 from ..bindings.rewriting import Decline
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, is_prim_func, op_pattern
-from ..targets.core.chosen import parse_target
+from ..targets.core.registry import parse_target
 from .core.base import Pass
 from .core.facts import ScheduleFact
 from .core.journal import Journal

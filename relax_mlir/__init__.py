@@ -43,7 +43,7 @@ _DEFINED_IN = {
     "passes.relax_legalize_ops": "LegalizeOps",
     # Targets: rules, schedules, and how code is made for them.
     "targets.core.registry": "Target TargetOption all_targets find_target register_target",
-    "targets.core.backend": "Backend ChosenTarget",
+    "targets.core.backend": "Backend ChosenTarget Machine",
     "targets.core.code": "find_backend",
     "targets.core.code_options": "CodeOptions",
     "bindings.rewriting": "Decline",
@@ -52,7 +52,6 @@ _DEFINED_IN = {
     "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
     "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
     "passes.schedule.plan": "Panel Plan",
-    "targets.core.machine": "Machine",
     "dialects.tir.prim_func": "OpPattern",
     # Derivatives of operators.
     "passes.gradient.registry": "all_gradients register_gradient",

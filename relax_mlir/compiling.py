@@ -17,9 +17,9 @@ from .passes.core.stages import Stages
 from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
-from .targets.core.chosen import parse_target
 from .targets.core.code import build, find_backend, stages_of
 from .targets.core.code_options import code_options
+from .targets.core.registry import parse_target
 
 
 @enters

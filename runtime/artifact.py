@@ -13,25 +13,41 @@ manifest, more than twice as fast, which is enough against damage.
 from __future__ import annotations
 
 import hashlib
+import json
 import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..support.files import replacing
 from .errors import ArtifactError
-from .manifest import FORMAT_VERSION, ConstantPlace, Manifest, parse_manifest, render_manifest
-from .memory import ALIGNMENT
 
+FORMAT_VERSION = 2
+# The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
+ABI_VERSION = (0, 1)
+#: Of objects and constants.
+ALIGNMENT = 64
 # As PNG's: a high bit and line ends, which transfers as text would change.
 MAGIC = b"\x89RXA\r\n\x1a\n"
 _HEADER = struct.Struct("<8sIIQQ")
 _DIGEST_BYTES = 32
 HEADER_BYTES = _HEADER.size + _DIGEST_BYTES
+
+
+@dataclass(frozen=True)
+class ConstantPlace:
+    """Where a constant lies, counted from the first one's beginning; the CRC is over the padding too."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    size: int
+    crc32: int
 
 
 @dataclass(frozen=True)
@@ -91,10 +107,7 @@ def _pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
         offset += _padded(data.nbytes)
     objects = [_bytes_of(each) for each in artifact.objects]
     sizes = tuple(each.nbytes for each in objects)
-    manifest = Manifest(
-        artifact.entries, sizes, tuple(places), artifact.triple, artifact.features, artifact.version, artifact.calls
-    )
-    text = render_manifest(manifest)
+    text = _manifest(artifact, sizes, places)
     head = HEADER_BYTES + len(text)
     body: list[bytes | memoryview] = [text, _padding(head)]
     for code in objects:
@@ -161,17 +174,10 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     digest = _digest([data[: _HEADER.size], data[HEADER_BYTES:constants_start]])
     if digest != data[_HEADER.size : HEADER_BYTES]:
         raise ArtifactError("damaged: the checksum of manifest and code is wrong")
-    manifest = parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]))
-    constants = data[constants_start:]
-    return Artifact(
-        manifest.entries,
-        tuple(_objects(manifest.object_sizes, data[code_start:constants_start])),
-        tuple(_constants(manifest.constants, constants, verify_constants)),
-        manifest.triple,
-        manifest.features,
-        manifest.version,
-        manifest.calls,
-    )
+    fields, sizes, places = _parse_manifest(bytes(data[HEADER_BYTES : HEADER_BYTES + manifest_bytes]))
+    objects = tuple(_objects(sizes, data[code_start:constants_start]))
+    constants = tuple(_constants(places, data[constants_start:], verify_constants))
+    return Artifact(objects=objects, constants=constants, **fields)
 
 
 def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
@@ -218,3 +224,89 @@ def _padded(size: int) -> int:
 
 def _padding(size: int) -> bytes:
     return bytes(-size % ALIGNMENT)
+
+
+# ---- the manifest ----
+
+
+def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[ConstantPlace]) -> bytes:
+    """Everything but the code and the constants themselves, as JSON that is the same for the same program."""
+    content = {
+        "format": FORMAT_VERSION,
+        "relax_mlir": artifact.version,
+        "abi": list(ABI_VERSION),
+        "target": {"triple": artifact.triple, "features": sorted(artifact.features)},
+        "entries": list(artifact.entries),
+        "objects": list(object_sizes),
+        "constants": [{**vars(place), "shape": list(place.shape)} for place in places],
+        **({"calls": list(artifact.calls)} if artifact.calls else {}),
+    }
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _parse_manifest(text: bytes) -> tuple[dict[str, Any], list[int], list[ConstantPlace]]:
+    """What an artifact has beside data, the sizes of its objects, the places of its constants. Raises ArtifactError."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ArtifactError("damaged: its manifest is not JSON") from None
+    fields = _Fields(content, "manifest")
+    if fields.get("format", int) != FORMAT_VERSION:
+        raise ArtifactError(f"its manifest is not of format version {FORMAT_VERSION}")
+    abi = fields.items("abi", int)
+    if abi != list(ABI_VERSION):
+        spelled = ".".join(map(str, abi))
+        raise ArtifactError(f"its code calls tvm-ffi {spelled}, this release has {'.'.join(map(str, ABI_VERSION))}")
+    target = _Fields(fields.get("target", dict), "target")
+    entries = tuple(_parse_entry(entry) for entry in fields.get("entries", list))
+    sizes = fields.items("objects", int)
+    if min(sizes, default=0) < 0:
+        raise ArtifactError("damaged: its manifest has a negative size")
+    places = [_parse_constant(place) for place in fields.get("constants", list)]
+    found = {
+        "entries": entries,
+        "triple": target.get("triple", str),
+        "features": tuple(target.items("features", str)),
+        "version": fields.get("relax_mlir", str),
+        "calls": tuple(fields.items("calls", str)) if "calls" in content else (),
+    }
+    return found, sizes, places
+
+
+def _parse_entry(content: Any) -> dict[str, Any]:
+    entry = _Fields(content, "entry")
+    entry.get("name", str)
+    entry.items("inputs", dict)
+    entry.items("outputs", dict)
+    return dict(content)
+
+
+def _parse_constant(content: Any) -> ConstantPlace:
+    fields = _Fields(content, "constant")
+    numbers = [fields.get(key, int) for key in ("offset", "size", "crc32")]
+    shape = fields.items("shape", int)
+    if min((*numbers, *shape)) < 0:
+        raise ArtifactError("damaged: its manifest has a negative size")
+    return ConstantPlace(fields.get("name", str), fields.get("dtype", str), tuple(shape), *numbers)
+
+
+class _Fields:
+    """Typed access to a JSON object."""
+
+    def __init__(self, content: Any, what: str) -> None:
+        if not isinstance(content, dict):
+            raise ArtifactError(f"damaged: its {what} is no JSON object")
+        self._content = content
+        self._what = what
+
+    def get(self, key: str, kind: type) -> Any:
+        value = self._content.get(key)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise ArtifactError(f"damaged: '{key}' in its {self._what} is not of type {kind.__name__}")
+        return value
+
+    def items(self, key: str, kind: type) -> list[Any]:
+        values: list[Any] = self.get(key, list)
+        if not all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
+            raise ArtifactError(f"damaged: '{key}' in its {self._what} holds more than {kind.__name__}")
+        return values

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import difflib
 import functools
 import os
 import platform
@@ -13,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..support.suggest import suggest
 from . import display
-from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
+from .artifact import ALIGNMENT, Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
 from .function import Function
-from .memory import ConstantMemory
 from .registered import register_builtin_errors, register_print
 from .signing import check_trust
 
@@ -108,8 +107,7 @@ class Executable:
         write_artifact(self._artifact, path)
 
     def _unknown(self, name: str) -> str:
-        close = difflib.get_close_matches(str(name), self._entries, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = suggest(str(name), self._entries)
         return f"no function {name!r} in this executable; there are {', '.join(self._entries) or 'none'}{hint}"
 
 
@@ -149,10 +147,8 @@ def _check_functions(artifact: Artifact) -> None:
     """Refuses functions that the program does not call, and what is none."""
     for name, function in artifact.functions.items():
         if name not in artifact.calls:
-            close = difflib.get_close_matches(str(name), artifact.calls, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            listed = ", ".join(artifact.calls) or "none"
-            raise UnknownFunction(f"this program calls no function {name!r}; it calls {listed}{hint}")
+            listed = (", ".join(artifact.calls) or "none") + suggest(str(name), artifact.calls)
+            raise UnknownFunction(f"this program calls no function {name!r}; it calls {listed}")
         if not callable(function):
             raise TypeError(f"function {name!r} is a {type(function).__name__}, which cannot be called")
 
@@ -241,3 +237,47 @@ def _set_functions(module: Any, artifact: Artifact) -> None:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+# ---- addresses of buffers: what compiled code is told of constants ----
+
+
+class _Buffer(ctypes.Structure):
+    """CPython's Py_buffer."""
+
+    _fields_ = (
+        ("address", ctypes.c_void_p), ("owner", ctypes.py_object), ("length", ctypes.c_ssize_t),
+        ("item_size", ctypes.c_ssize_t), ("read_only", ctypes.c_int), ("dimensions", ctypes.c_int),
+        ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+        ("sub_offsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+def address_of(view: memoryview) -> int:
+    """Where a contiguous buffer begins; ctypes itself tells that of writable ones only."""
+    buffer = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
+    address = buffer.address or 0
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+    return address
+
+
+class ConstantMemory:
+    """The constants of one program, as code sees them: an address each, 64-byte aligned, while this object lives."""
+
+    def __init__(self, constants: Sequence[memoryview]) -> None:
+        self._kept: list[Any] = []
+        self.table = (ctypes.c_void_p * max(len(constants), 1))(*(self._place(view) for view in constants))
+        self.count = len(constants)
+
+    def _place(self, view: memoryview) -> int:
+        """The buffer's own address where that is aligned, as it is in an artifact; else a copy's."""
+        address = address_of(view)
+        if address and address % ALIGNMENT == 0:
+            self._kept.append(view)
+            return address
+        copy = bytearray(view.nbytes + ALIGNMENT)
+        start = -address_of(memoryview(copy)) % ALIGNMENT
+        copy[start : start + view.nbytes] = view
+        self._kept.append(copy)
+        return address_of(memoryview(copy)) + start

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..support.suggest import suggest
 from .arguments import are_passed_as_they_are, prepared
+from .display import documentation, python_signature, signature_text
 from .results import giver
-from .signatures import documentation, python_signature, signature_text
 
 if TYPE_CHECKING:
     import tvm_ffi
@@ -83,9 +83,8 @@ class Function:
         names = [each["name"] for each in self._entry["inputs"]]
         for name in named:
             if name not in names:
-                close = difflib.get_close_matches(name, names, 1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise TypeError(f"{self.__name__}: no argument {name!r}; there are {', '.join(names) or 'none'}{hint}")
+                there = f"there are {', '.join(names) or 'none'}{suggest(name, names)}"
+                raise TypeError(f"{self.__name__}: no argument {name!r}; {there}")
             if name in names[: len(arguments)]:
                 raise TypeError(f"{self.__name__}: argument '{name}' is given twice, by its place and by its name")
         rest = names[len(arguments) :]

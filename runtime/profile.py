@@ -180,11 +180,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _summary(
-    name: str,
-    sites: list[dict[str, Any]],
-    plain: list[float],
-    timed: list[float],
-    counts: list[list[tuple[int, int]]],
+    name: str, sites: list[dict[str, Any]], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
 ) -> Profile:
     runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
     seconds = [_mean([run[index][1] * 1e-9 for _, run in runs]) for index in range(len(sites))]

@@ -212,14 +212,12 @@ class RuleBuilder:
 
         symbol = self._prim_funcs.get(key, symbol, make)
         self.called.append(symbol)
-        called = relax.ops["call_tir"](symbol, values, encoded)
-        return [self.cast(*pair) for pair in zip(called, wanted, strict=True)]
+        called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
+        return list(map(self.cast, called, wanted))
 
     def cast(self, value: Any, info: Info) -> Any:
-        """The value with a type, checked at run time where it says more than its own."""
-        if decode(value.type) == info:
-            return value
-        return relax.ops["match_cast"](value, encode(info, self.op.context))
+        """The value with another type, checked at run time where it says more than its own."""
+        return value if self.info(value) == info else relax.ops["match_cast"](value, encode(info, self.op.context))
 
     def new_symbols(self, count: int) -> list[SymExpr]:
         """Symbols that nobody uses, for sizes that a match_cast defines."""

@@ -11,7 +11,7 @@ from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import made_by, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
 from ...emit.structured import StructuredOp, analyze
-from ...targets.core.machine import Machine
+from ...targets.core.backend import Machine
 from .combiner import allow_fused_multiply_add, combiners
 from .epilogue import Epilogue, check_lanes, fill_of, filled_with, keeps_results, with_epilogue
 from .fitting import check_plan

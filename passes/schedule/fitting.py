@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...bindings.rewriting import Decline
 from ...emit.structured import StructuredOp
-from ...targets.core.machine import Machine
+from ...targets.core.backend import Machine
 from .combiner import combiners
 from .joining import check_joined, join
 from .plan import Panel, Plan

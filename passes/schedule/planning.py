@@ -12,7 +12,7 @@ from ...bindings.navigation import body_of
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline
 from ...emit.structured import StructuredOp, analyze, structured_ops
-from ...targets.core.machine import Machine
+from ...targets.core.backend import Machine
 from .epilogue import check_lanes, fill_of, keeps_results, producer_of, with_epilogue
 from .joining import join, joinable
 from .plan import PLAN, UNPLANNED, EpilogueOf, Plan, Start, set_plan

@@ -26,9 +26,8 @@ from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import OpPattern
 from ...emit.structured import StructuredOp
 from ...support.registry import Registry
-from ...targets.core.backend import ChosenTarget
+from ...targets.core.backend import ChosenTarget, Machine
 from ...targets.core.code import find_backend
-from ...targets.core.machine import Machine
 from ...targets.core.registry import find_target, load_schedules, schedules_chain
 from .plan import Plan
 

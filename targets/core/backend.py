@@ -12,11 +12,26 @@ from typing import TYPE_CHECKING, Any
 from ...passes.core.options import quoted
 from ...passes.core.stages import Stage
 from ...support.errors import RelaxError
-from .machine import Machine
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
     from .code_options import CodeOptions
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor: what it is, and how long and how many its vector registers are."""
+
+    #: By LLVM's name: x86_64.
+    architecture: str
+    #: By LLVM's names: avx2, neon.
+    features: frozenset[str]
+    vector_bytes: int
+    registers: int
+
+    def lanes(self, bits: int) -> int:
+        """Numbers of so many bits in a register."""
+        return max(self.vector_bytes * 8 // bits, 1)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...passes.core.stages import Stage, Stages
 from ...support.errors import RelaxError
 from .backend import Backend, ChosenTarget
-from .chosen import parse_target
-from .registry import all_targets, host_chain
+from .registry import all_targets, host_chain, parse_target
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact

@@ -8,15 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...emit.numbers import (
-    Number,
-    convert,
-    fma,
-    numbers,
-    operation,
-    select,
-    unary,
-)
+from ...emit.numbers import Number, convert, fma, numbers, operation, select, unary
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 # What rounds more than once is done in f32 at least.

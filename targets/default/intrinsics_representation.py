@@ -7,18 +7,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...emit.numbers import (
-    Number,
-    bits_of,
-    convert,
-    element,
-    from_bits,
-    numbers,
-    operation,
-    select,
-    to_float,
-    unary,
-)
+from ...emit.numbers import Number, bits_of, convert, element, from_bits, numbers, operation, select, to_float, unary
 from ...passes.intrinsics.registry import register_legalize_intrinsic
 from .intrinsics import WIDE, formula
 from .intrinsics_integer import signless

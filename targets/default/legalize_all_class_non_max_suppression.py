@@ -33,32 +33,27 @@ def all_class_non_max_suppression(op: Any, operands: list[Any], builder: RuleBui
 
 def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
     """Rows of (batch, class, box), as many as there are; and their number."""
-    scores = builder.info(builder.operands[1])
-    assert isinstance(scores, TensorInfo) and scores.shape is not None
+    shape = builder.shape(builder.operands[1])
 
     def select(boxes: Any, scores: Any, *rest: Any) -> None:
         *attributes, taken, counts, total = rest
 
-        def of_class(classes: _Classes, batch: Any, class_: Any, found: Any) -> Any:
-            def take(place: Any, anchor: Any, _: Number) -> None:
-                store(anchor.to("i64"), taken, batch, class_, place)
-
-            chosen = lambda place: load(taken, batch, class_, place).to("index")  # noqa: E731
-            count = classes.select(batch, class_, take, chosen)
-            store(count.to("i64"), counts, batch, class_)
-            return found + count
-
         def of_all(classes: _Classes) -> None:
-            def of_batch(batch: Any, found: Any) -> Any:
-                step = lambda class_, found: of_class(classes, batch, class_, found)  # noqa: E731
-                return for_range(0, size(scores, 1), step, found)[0]
+            def of_class(batch: Any, class_: Any, found: Any) -> Any:
+                def take(place: Any, anchor: Any, _: Number) -> None:
+                    store(anchor.to("i64"), taken, batch, class_, place)
 
-            found = for_range(0, size(scores, 0), of_batch, 0)[0]
+                chosen = lambda place: load(taken, batch, class_, place).to("index")  # noqa: E731
+                count = classes.select(batch, class_, take, chosen)
+                store(count.to("i64"), counts, batch, class_)
+                return found + count
+
+            (found,) = nest(sizes(scores)[:2], of_class, 0)
             store(found.to("i64"), total, 0)
 
         _with_classes(boxes, scores, attributes, limit_dtype, of_all)
 
-    outputs = [scores.with_dtype("i64"), TensorInfo(scores.shape[:2], "i64"), TensorInfo((1,), "i64")]
+    outputs = [TensorInfo(each, "i64") for each in (shape, shape[:2], (1,))]
     taken, counts, total = builder.loops(select, outputs=outputs, name="select_boxes")
     (rows,) = builder.define_sizes(total, 1)
 
@@ -75,10 +70,7 @@ def _as_onnx(builder: RuleBuilder, limit_dtype: str) -> list[Any]:
             for_range(0, count, write)
             return first + count
 
-        def of_batch(batch: Any, first: Any) -> Any:
-            return for_range(0, size(taken, 1), lambda class_, first: of_class(batch, class_, first), first)[0]
-
-        for_range(0, size(taken, 0), of_batch, 0)
+        nest(sizes(taken)[:2], of_class, 0)
 
     listed = builder.loops(list_rows, [taken, counts], [TensorInfo((rows, 3), "i64")], name="list_boxes")
     return [builder.cast(listed[0], builder.result_infos[0]), total]
@@ -188,9 +180,8 @@ def _with_classes(
 
     def with_candidates(candidates: Any) -> None:
         elements = [place, scores.type.element_type]
-        with_sorter(
-            anchors, elements, lambda sorter: use(_Classes(boxes, scores, (limit, iou, score), candidates, sorter))
-        )
+        limits = limit, iou, score
+        with_sorter(anchors, elements, lambda sorter: use(_Classes(boxes, scores, limits, candidates, sorter)))
 
     scratches([anchors], [place], with_candidates)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -20,16 +20,7 @@ from ...emit import linalg, loops, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.conversions import accumulator
-from ...emit.numbers import (
-    Number,
-    Size,
-    as_index,
-    constant,
-    element,
-    intrinsic,
-    maximum,
-    select,
-)
+from ...emit.numbers import Number, Size, as_index, constant, element, intrinsic, maximum, select
 from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name
@@ -71,26 +62,17 @@ def _attention(op: Any, operands: dict[str, Any], builder: RuleBuilder) -> _Atte
     return _Attention(**infos, scale=op.scale, causal_mask=op.causal_mask, window=op.window_size)
 
 
-@register_legalize("relax.nn.attention")
+@register_legalize(["relax.nn.attention", "relax.nn.attention_bias"])
 def attention(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     what = _attention(op, by_name(op, operands), builder)
 
-    def body(query: Any, key: Any, value: Any, out: Any) -> Any:
+    def body(query: Any, key: Any, value: Any, *rest: Any) -> Any:
+        *biases, out = rest
         _check_sizes(what, query, key, value)
-        return _attend(what, query, key, value, None, out)
-
-    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
-
-
-@register_legalize("relax.nn.attention_bias")
-def attention_bias(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    what = _attention(op, by_name(op, operands), builder)
-
-    def body(query: Any, key: Any, value: Any, bias: Any, out: Any) -> Any:
-        _check_sizes(what, query, key, value)
-        batch, queries, heads, _ = linalg.sizes(query)
-        require_broadcast(bias, [batch, heads, queries, linalg.sizes(key)[1]])
-        return _attend(what, query, key, value, bias, out)
+        for bias in biases:
+            batch, queries, heads, _ = linalg.sizes(query)
+            require_broadcast(bias, [batch, heads, queries, linalg.sizes(key)[1]])
+        return _attend(what, query, key, value, biases, out)
 
     return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
 
@@ -115,7 +97,7 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
         def sequence(position: Any, out: Any) -> Any:
             queries, keys = _range(of_queries, position), _range(of_keys, position)
             own_keys, own_values = _part(key, *keys), _part(value, *keys)
-            result = _attend(what, _part(query, *queries), own_keys, own_values, None, _part(out, *queries))
+            result = _attend(what, _part(query, *queries), own_keys, own_values, [], _part(out, *queries))
             return tensors.put_slice(result, out, [0, queries[0], 0, 0])
 
         return loops.for_range(0, _count(of_queries), sequence, linalg.fill(0, out))
@@ -157,12 +139,12 @@ def _part(tensor: Any, start: Any, length: Any) -> Any:
 # ---- attention of a batch ----
 
 
-def _attend(what: _Attention, query: Any, key: Any, value: Any, bias: Any, out: Any) -> Any:
+def _attend(what: _Attention, query: Any, key: Any, value: Any, biases: Sequence[Any], out: Any) -> Any:
     batch, queries, heads, _ = linalg.sizes(query)
     keys = linalg.sizes(key)[1]
     scores = linalg.empty([batch, heads, queries, keys], element(what.wide))
     scores = _scores(what, query, key, scores)
-    scores = _adjusted(what, scores, bias, _scale(what, query), queries, keys)
+    scores = _adjusted(what, scores, biases, _scale(what, query), queries, keys)
     rows = Reduction(scores, [_KEYS])
     most = rows.extreme(maximum, -math.inf, what.wide)
     weights = rows.everywhere(_exponential, [rows.whole, rows.part(most)], scores)
@@ -212,10 +194,9 @@ def _scale(what: _Attention, query: Any) -> Number:
     return 1.0 / intrinsic("sqrt", size.to(what.wide))
 
 
-def _adjusted(what: _Attention, scores: Any, bias: Any, scale: Number, queries: Size, keys: Size) -> Any:
+def _adjusted(what: _Attention, scores: Any, biases: Sequence[Any], scale: Number, queries: Size, keys: Size) -> Any:
     """The scores scaled, with the bias, and -inf where a key is not seen."""
     is_visible = _mask(what, queries, keys)
-    tensors_read = [scores] if bias is None else [scores, bias]
     infos = [what.scores] if what.bias is None else [what.scores, what.bias]
     plans = [broadcast_plan(info, what.scores) for info in infos]
 
@@ -225,7 +206,7 @@ def _adjusted(what: _Attention, scores: Any, bias: Any, scale: Number, queries: 
             result = result + each.of(what.bias.dtype).to(what.wide)  # type: ignore[union-attr]
         return result if is_visible is None else select(is_visible(), result, -math.inf)
 
-    return broadcast_generic(tensors_read, scores, plans, body)
+    return broadcast_generic([scores, *biases], scores, plans, body)
 
 
 def _mask(what: _Attention, queries: Size, keys: Size) -> Callable[[], Number] | None:

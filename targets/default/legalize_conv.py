@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ...bindings.mlir import ir
@@ -11,7 +13,7 @@ from ...dialects.relax.infer.windows import Padding
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
 from ...emit.linalg import copy
-from ...emit.numbers import Number, Size
+from ...emit.numbers import Size
 from ...emit.windows import Window
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.convolution import Convolution, Lettered, check_channels, convolve, in_plain_layouts
@@ -112,14 +114,7 @@ def _reversed(weight: Lettered, spatial: str) -> Lettered:
         for axis, last in lasts.items():
             places[axis] = last - places[axis]
         maps = [ir.AffineMap.get(rank, 0, places), linalg.identity(rank)]
-        return weight.replaced(
-            linalg.generic([weight.value], [out], maps, [linalg.PARALLEL] * rank, lambda value, _: value)[0]
-        )
-
-    def opposite() -> Number:
-        indices = [linalg.index(axis) for axis in range(rank)]
-        for axis, last in lasts.items():
-            indices[axis] = last - indices[axis]
-        return linalg.extract(weight.value, indices)
-
-    return weight.replaced(linalg.parallel([], out, opposite))
+        kinds = [linalg.PARALLEL] * rank
+        return weight.replaced(linalg.generic([weight.value], [out], maps, kinds, lambda value, _: value)[0])
+    opposite = {axis: partial(operator.sub, last) for axis, last in lasts.items()}
+    return weight.replaced(linalg.moved(weight.value, out, opposite))

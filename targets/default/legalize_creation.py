@@ -8,7 +8,7 @@ import operator
 from math import prod
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo, is_float
+from ...dialects.core.infos import is_float
 from ...dialects.relax import dialect as relax
 from ...emit import linalg
 from ...emit.indices import step_count
@@ -22,11 +22,9 @@ from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
 @register_legalize(["relax.full", "relax.full_like"])
 def full(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    (info,) = builder.result_infos
-    assert isinstance(info, TensorInfo)
-    value = op.fill_value
-    if builder.dtype(value) != info.dtype:
-        value = relax.ops["astype"](value, dtype=info.dtype)
+    value, dtype = op.fill_value, builder.result_dtype()
+    if builder.dtype(value) != dtype:
+        value = relax.ops["astype"](value, dtype=dtype)
     return builder.prim(lambda x, output: linalg.copy(x, output, []), [value], pattern="broadcast")
 
 
@@ -124,11 +122,9 @@ def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.arange")
 def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    (info,) = builder.result_infos
-    assert isinstance(info, TensorInfo) and info.shape is not None
     scalars = ScalarInputs(builder, [op.start, op.end, op.step])
     wide = "i64" if scalars.are_integers else "f64"
-    dtype = info.dtype
+    dtype, (count,) = builder.result_dtype(), builder.result_shape()
     through = _computed_in(dtype, wide)
     if dtype != through:
         return relax.ops["astype"](relax.ops["arange"](*operands, dtype=through), dtype=dtype)
@@ -141,7 +137,7 @@ def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def sizes(*inputs: Any) -> list[Any]:
         return [step_count(*scalars.read(inputs, wide))]
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if info.shape[0] is None else None)
+    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if count is None else None)
 
 
 def _computed_in(dtype: str, wide: str) -> str:
@@ -153,12 +149,10 @@ def _computed_in(dtype: str, wide: str) -> str:
 
 @register_legalize("relax.hamming_window")
 def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    (info,) = builder.result_infos
-    assert isinstance(info, TensorInfo) and info.shape is not None
-    if info.dtype not in ("f32", "f64"):
-        return relax.ops["astype"](relax.ops["hamming_window"](*operands, dtype="float32"), dtype=info.dtype)
+    dtype, (count,) = builder.result_dtype(), builder.result_shape()
+    if dtype not in ("f32", "f64"):
+        return relax.ops["astype"](relax.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
     scalars = ScalarInputs(builder, operands)
-    dtype = info.dtype
 
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
@@ -177,7 +171,7 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def sizes(*inputs: Any) -> list[Any]:
         return [require_size(scalars.read(inputs, "i64", "i1", "f64", "f64")[0], "window_size")]
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if info.shape[0] is None else None)
+    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if count is None else None)
 
 
 # ---- counts ----

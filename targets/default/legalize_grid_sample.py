@@ -97,9 +97,8 @@ def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     layout = parse_layout(op.layout, dimensions)
     if blocked_dimensions(layout) - {"C"}:
         return in_plain_layout(op, operands[0], builder, layout, layout)
-    if is_empty(
-        builder.info(operands[0]), [_axis(layout, letter) for letter in dimensions[2:]], builder.result_infos[0]
-    ):
+    spatial = [_axis(layout, letter) for letter in dimensions[2:]]
+    if is_empty(builder.info(operands[0]), spatial, builder.result_infos[0]):
         return builder.decline("the image is empty: there is nothing to sample")
     dtype, grid_dtype = (builder.dtype(operand) for operand in operands)
     wide = "f64" if max(map(bit_width, (dtype, grid_dtype))) > 32 else "f32"

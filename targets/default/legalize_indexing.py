@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...dialects.core.infos import ScalarInfo, TensorInfo, describe, is_unsigned
+from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
@@ -57,11 +57,8 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
                 return _or_nan(read, as_position(index, dtype), size, x.type.element_type)
             return read(_place(mode, index, dtype, size))
 
-        return (
-            _read([], [], output, element)
-            if is_scalar
-            else _read([given], [range(axis, axis + count)], output, element)
-        )
+        inputs, dims = ([], []) if is_scalar else ([given], [range(axis, axis + count)])
+        return _read(inputs, dims, output, element)
 
     return builder.prim(body, pattern=OpPattern.INJECTIVE)
 
@@ -141,12 +138,9 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any) -> Any:
     """Elements of x from the starts on by strides of either sign; numbers or indices."""
-    lines = list(zip(starts, strides, strict=True))
-
-    def element(at: list[Number]) -> Number:
-        return linalg.extract(x, [index * step + start for index, (start, step) in zip(at, lines, strict=True)])
-
-    return _read([], [], output, element)
+    lines = enumerate(zip(starts, strides, strict=True))
+    places = {axis: lambda index, start=start, step=step: index * step + start for axis, (start, step) in lines}
+    return linalg.moved(x, output, places)
 
 
 @register_legalize("relax.dynamic_strided_slice")
@@ -161,9 +155,8 @@ def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) ->
             require_same(loops.sizes(values)[0], rank, "bounds and strides are to be one for each dimension")
         found = []
         for axis, size in enumerate(loops.sizes(x)):
-            begin, end, stride = (
-                as_position(loops.load(values, axis), dtype) for values, dtype in zip(lists, dtypes, strict=True)
-            )
+            pairs = zip(lists, dtypes, strict=True)
+            begin, end, stride = (as_position(loops.load(values, axis), dtype) for values, dtype in pairs)
             loops.require(stride != 0, "ValueError", f"the stride of axis {axis} is 0")
             found.append((*slice_range(begin, end, stride, size), stride))
         return found
@@ -238,14 +231,10 @@ def _column(indices: Any, position: int) -> Any:
 
 @register_legalize("relax.index_tensor")
 def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    (result,) = builder.result_infos
-    if not isinstance(result, TensorInfo) or result.shape is None:
-        return builder.decline(f"the rank of the result ({describe(result)}) is not known")
-    count = len(operands) - 1
-    rank = len(result.shape)
-    common = rank - (len(builder.shape(operands[0])) - count)
+    shape, count = builder.result_shape(), len(operands) - 1
+    common = len(shape) - (len(builder.shape(operands[0])) - count)
     dtypes = [builder.dtype(value) for value in operands[1:]]
-    outer = result.with_shape(result.shape[:common])
+    outer = TensorInfo(shape[:common], builder.result_dtype())
     plans: list[Any] = [broadcast_plan(builder.info(value), outer) for value in operands[1:]]
 
     def body(data: Any, *others: Any) -> Any:
@@ -270,9 +259,9 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return _read(direct, dims, output, element)
 
     def sizes(data: Any, *indices: Any) -> list[Any]:
-        return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(result.shape or ()) if dim is None]
+        return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(shape) if dim is None]
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE, sizes=sizes if None in result.shape else None)
+    return builder.prim(body, pattern=OpPattern.INJECTIVE, sizes=sizes if None in shape else None)
 
 
 @register_legalize("relax.reverse_sequence")
@@ -286,9 +275,8 @@ def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         size = linalg.size(data, sequence)
         require_same(loops.sizes(lengths)[0], loops.sizes(data)[batch], "lengths and batches")
         _, longest = extremes(lengths, dtype)
-        loops.require(
-            longest <= size, "ValueError", "length {} is larger than the sequence, which has {}", longest, size
-        )
+        message = "length {} is larger than the sequence, which has {}"
+        loops.require(longest <= size, "ValueError", message, longest, size)
 
         def element(at: list[Number], given: Number) -> Number:
             length = as_position(given, dtype)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
@@ -68,24 +67,20 @@ def _concat_in_groups(op: Any, operands: Sequence[Any], joined: int, builder: Ru
 
     Where a sum of all sizes would be too large for an expression, those of the groups are read when the program runs.
     """
-    stated = builder.result_infos[0]
-    assert isinstance(stated, TensorInfo) and stated.shape is not None
+    is_open = builder.result_shape()[joined] is None
     step = _GROUP if len(operands) > _GROUP else 1
     parts = []
     for start in range(0, len(operands), step):
         group = operands[start : start + step]
         part = relax.ops["concat"](group, axis=op.axis) if len(group) > 1 else group[0]
-        parts.append(_with_new_size(part, joined, builder) if stated.shape[joined] is None else part)
-    whole = relax.ops["concat"](parts, axis=op.axis)
-    return builder.cast(whole, stated)
+        parts.append(_with_new_size(part, joined, builder) if is_open else part)
+    return builder.cast(relax.ops["concat"](parts, axis=op.axis), builder.result_infos[0])
 
 
 def _with_new_size(value: Any, axis: int, builder: RuleBuilder) -> Any:
-    info = decode(value.type)
-    assert isinstance(info, TensorInfo) and info.shape is not None
-    sizes = list(info.shape)
+    sizes = list(builder.shape(value))
     (sizes[axis],) = builder.new_symbols(1)
-    return builder.cast(value, info.with_shape(sizes))
+    return builder.cast(value, TensorInfo(tuple(sizes), builder.dtype(value)))
 
 
 @register_legalize("relax.stack")
@@ -123,9 +118,8 @@ def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         for output in outputs:
             sizes = linalg.sizes(output)
             offsets = [offset if each == axis else 0 for each in range(rank)]
-            copies.append(
-                output if linalg.is_nothing(sizes) else linalg.copy(tensors.slice_of(x, offsets, sizes), output)
-            )
+            is_there = not linalg.is_nothing(sizes)
+            copies.append(linalg.copy(tensors.slice_of(x, offsets, sizes), output) if is_there else output)
             # The parts are as long as they can be: together they are x.
             offset += sizes[axis]
         return copies

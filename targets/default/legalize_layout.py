@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, dim_mod, equal
 from ...emit import linalg, loops, tensors
-from ...emit.numbers import Size, constant
+from ...emit.numbers import Number, Size, constant
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -25,11 +24,9 @@ class _Block(NamedTuple):
 
 @register_legalize("relax.layout_transform")
 def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    info = builder.info(operands[0])
-    assert isinstance(info, TensorInfo) and info.shape is not None
     index_map, pad_value = op.index_map.value, op.pad_value or 0
     expressions = list(index_map.results)
-    blocks = _blocks(expressions, info.shape)
+    blocks = _blocks(expressions, builder.shape(operands[0]))
     if blocks is not None:
         found = blocks
         return builder.prim(lambda x, output: _move_blocks(x, output, found), pattern="injective")
@@ -37,12 +34,12 @@ def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def write(x: Any, output: Any) -> None:
         pad = constant(pad_value, output.type.element_type)
         loops.nest(loops.sizes(output), lambda *place: loops.store(pad, output, *place))
-        loops.nest(
-            loops.sizes(x),
-            lambda *place: loops.store(
-                loops.load(x, *place), output, *(linalg.affine_value(each, place.__getitem__) for each in expressions)
-            ),
-        )
+
+        def move(*place: Number) -> None:
+            target = [linalg.affine_value(each, place.__getitem__) for each in expressions]
+            loops.store(loops.load(x, *place), output, *target)
+
+        loops.nest(loops.sizes(x), move)
 
     return builder.loops(write)
 

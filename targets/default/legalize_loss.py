@@ -28,10 +28,8 @@ def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder
         sizes = linalg.sizes(predictions)
         for axis, size in enumerate(linalg.sizes(labels)):
             loops.require_same(sizes[axis], size, f"axis {axis} of predictions and labels")
-
-        (total,) = _summed(
-            [predictions, labels], 1, lambda x, y, total: x.of(dtype).to(_SUM) * y.of(dtype).to(_SUM) + total
-        )
+        add = lambda x, y, total: x.of(dtype).to(_SUM) * y.of(dtype).to(_SUM) + total  # noqa: E731
+        (total,) = _summed([predictions, labels], 1, add)
         batch = as_index(sizes[0] if len(sizes) > 1 else 1)
         return _finished([total], output, lambda x: -x / batch.to(_SUM), dtype)
 

@@ -47,8 +47,7 @@ def collapse_sum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         total = relax.ops["sum"](operands[0], axis=[*range(offset), *inner]) if offset or inner else operands[0]
         wide = relax.ops["expand_dims"](total, axis=[axis - offset for axis in inner]) if inner else total
         # Equal sizes may be written in two ways.
-        (info,) = builder.result_infos
-        return builder.cast(wide, info)
+        return builder.cast(wide, builder.result_infos[0])
     dtype = builder.dtype(operands[0])
     return builder.loops(lambda x, output: _sum_where_one(x, output, dtype), operands[:1])
 
@@ -66,19 +65,14 @@ def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
         for index, target, size in zip(place, targets, sizes[offset:], strict=True):
             is_one = target == 1
             ranges.append((select(is_one, 0, index), select(is_one, size, index + 1)))
-        loops.store(_nested_sum(x, ranges, [], constant(0, wide), dtype, wide).of(wide).to(dtype), output, *place)
+        (total,) = loops.nest(ranges, add, constant(0, wide))
+        loops.store(total.of(wide).to(dtype), output, *place)
+
+    def add(*place: Number) -> Number:
+        *at, total = place
+        return contraction.add(total, loops.load(x, *at).of(dtype).to(wide))
 
     loops.nest(targets, write)
-
-
-def _nested_sum(
-    x: Any, ranges: Sequence[tuple[Any, Any]], place: Sequence[Any], total: Any, dtype: str, wide: str
-) -> Any:
-    if not ranges:
-        return contraction.add(total, loops.load(x, *place).of(dtype).to(wide))
-    (start, stop), *inner = ranges
-    step = lambda i, so_far: _nested_sum(x, inner, [*place, i], so_far, dtype, wide)  # noqa: E731
-    return loops.for_range(start, stop, step, total)[0]
 
 
 # ---- order ----
@@ -100,18 +94,11 @@ def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.flip")
 def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    rank = len(builder.shape(operands[0]))
-    flipped = op.axis % rank
+    flipped = op.axis % len(builder.shape(operands[0]))
 
     def write(x: Any, output: Any) -> Any:
         last = linalg.size(x, flipped) - 1
-
-        def read() -> Number:
-            places = [linalg.index(axis) for axis in range(rank)]
-            places[flipped] = last - places[flipped]
-            return linalg.extract(x, places)
-
-        return linalg.parallel([], output, read)
+        return linalg.moved(x, output, {flipped: lambda place: last - place})
 
     return builder.prim(write, pattern="injective")
 
@@ -160,9 +147,8 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         sizes = linalg.sizes(x)
         # What has one element needs no dimension of its own beside another.
         kept = [[part for part in each if part.axis is not None or part.times > 1] or [_Part(None)] for each in parts]
-        split = tensors.split_all(
-            output, [[part.times if part.axis is None else sizes[part.axis] for part in each] for each in kept]
-        )
+        shapes = [[part.times if part.axis is None else sizes[part.axis] for part in each] for each in kept]
+        split = tensors.split_all(output, shapes)
         order = [part.axis for each in kept for part in each]
         copied = linalg.copy(x, split, [order.index(axis) for axis in range(len(old))])
         return tensors.merge_all(copied, [len(each) for each in kept])

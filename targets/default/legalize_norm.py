@@ -166,8 +166,7 @@ def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return _norm(builder, channels, in_training)
     wanted = builder.result_infos
     normalized = _norm(builder, channels, in_use, wanted[:1], OpPattern.BROADCAST)
-    pairs = zip(operands[3:], wanted[1:], strict=True)
-    return [*normalized, *(builder.cast(old, info) for old, info in pairs)]
+    return [*normalized, *map(builder.cast, operands[3:], wanted[1:])]
 
 
 def _moved(old: Number, new: Number, momentum: float) -> Number:

@@ -68,15 +68,9 @@ def _repeated(
         if not isinstance(size, int) and max(before[axis], after[axis]) > 0:
             loops.require(size > 0, "ValueError", f"axis {axis} is empty: there is nothing to pad it with")
     known = [as_index(size) for size in sizes]
-
-    def read() -> Number:
-        indices = [linalg.index(axis) for axis in range(len(sizes))]
-        for axis, (low, high) in enumerate(zip(before, after, strict=True)):
-            if low or high:
-                indices[axis] = place(indices[axis] - low, known[axis])
-        return linalg.extract(data, indices)
-
-    return linalg.parallel([], output, read)
+    padded = [axis for axis in range(len(sizes)) if before[axis] or after[axis]]
+    read_at = {axis: lambda index, axis=axis: place(index - before[axis], known[axis]) for axis in padded}
+    return linalg.moved(data, output, read_at)
 
 
 def _nearest(index: Number, size: Number) -> Number:

@@ -182,9 +182,8 @@ def _over_windows(
         expressions[axis] = window.place(expressions[axis], ir.AffineDimExpr.get(tap))
     # Nobody reads it: its shape says how many taps there are.
     shape_of_window = linalg.empty([window.taps for window in windows], data.type.element_type)
-    return linalg.generic(
-        [surrounded, shape_of_window], [start], places.maps(expressions), places.kinds, lambda x, _, t: combine(x, t)
-    )[0]
+    inputs, body = [surrounded, shape_of_window], lambda x, _, total: combine(x, total)
+    return linalg.generic(inputs, [start], places.maps(expressions), places.kinds, body)[0]
 
 
 # ---- means ----
@@ -261,10 +260,7 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
     """Window i of n begins at i * size // n and ends before the next begins, rounded up: neighbours may overlap."""
     wide = _sum_dtype(dtype, None)
     sizes = [linalg.size(data, axis) for axis in places.axes]
-    shape_of_window = linalg.empty(
-        [_widest(size, count) for size, count in zip(sizes, wanted, strict=True)],
-        data.type.element_type,
-    )
+    shape_of_window = linalg.empty(list(map(_widest, sizes, wanted)), data.type.element_type)
 
     def bounds(along: int) -> tuple[Number, Number]:
         position, count, size = linalg.index(places.windowed[along]), wanted[along], sizes[along]

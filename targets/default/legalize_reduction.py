@@ -66,18 +66,15 @@ def combination(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def body(reduction: Reduction, output: Any) -> Any:
         wide = reduction.sum_dtype if name == "sum" and is_float(dtype) else reduction.dtype
         # What is combined in the result's own type needs no memory in between.
-        is_direct = wide == str(output.type.element_type) and not op.keepdims
+        result = str(output.type.element_type)
+        is_direct = wide == result and not op.keepdims
 
         def step(x: Number, total: Number) -> Number:
             return combine(to_float(widened(x), wide) if x.is_float else x.of(dtype), total)
 
         totals = output if is_direct else reduction.empty(wide)
         totals = reduction.fold(step, [reduction.whole], start(dtype), totals)
-        return (
-            totals
-            if is_direct
-            else reduction.over_kept(lambda x: rounded(x, str(output.type.element_type)), [totals], output)
-        )
+        return totals if is_direct else reduction.over_kept(lambda x: rounded(x, result), [totals], output)
 
     return _reduce(op, builder, body)
 
@@ -110,10 +107,8 @@ def spread(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         mean = reduction.mean(widened, [reduction.whole])
         if not is_root:
             return reduction.variance(mean, output)
-        variance = reduction.variance(mean)
-        return reduction.over_kept(
-            lambda x: rounded(intrinsic("sqrt", x), str(output.type.element_type)), [variance], output
-        )
+        root = lambda x: rounded(intrinsic("sqrt", x), str(output.type.element_type))  # noqa: E731
+        return reduction.over_kept(root, [reduction.variance(mean)], output)
 
     return _reduce(op, builder, body)
 

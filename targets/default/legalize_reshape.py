@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, equal, product
 from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops, tensors
@@ -19,11 +18,10 @@ _Groups = list[tuple[list[int], list[int]]]
 
 @register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"])
 def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    old, new = builder.info(operands[0]), builder.result_infos[0]
-    assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
+    old, new = builder.shape(operands[0]), builder.result_shape()
 
     def write(x: Any, output: Any) -> Any:
-        if equal(product(old.shape or ()), product(new.shape or ())) is not True:
+        if equal(product(old), product(new)) is not True:
             have, want = (prod(linalg.sizes(each)) for each in (x, output))
             loops.require_same(have, want, "numbers of elements")
         return _copy(x, output, old, new)
@@ -33,37 +31,33 @@ def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 @register_legalize("relax.squeeze")
 def squeeze(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    old, new = builder.info(operands[0]), builder.result_infos[0]
-    assert isinstance(old, TensorInfo) and isinstance(new, TensorInfo)
-    if new.shape is None:
+    sizes = builder.shape(operands[0])
+    if builder.result_infos[0].shape is None:  # type: ignore[union-attr]
         return builder.decline("sizes that may be 1 leave the rank open: name the axes")
-    sizes = old.shape or ()
+    new = builder.result_shape()
     dropped = [axis % len(sizes) for axis in op.axis or ()]
 
     def write(x: Any, output: Any) -> Any:
         for axis in dropped:
             if equal(sizes[axis], 1) is not True:
                 loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")
-        return _copy(x, output, old, new)
+        return _copy(x, output, sizes, new)
 
     return builder.prim(write, pattern="injective")
 
 
 @register_legalize("relax.nn.batch_flatten")
 def batch_flatten(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    (info,) = builder.result_infos
-    assert isinstance(info, TensorInfo)
-    return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](info.shape))
+    return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](builder.result_shape()))
 
 
-def _copy(x: Any, output: Any, old: TensorInfo, new: TensorInfo) -> Any:
+def _copy(x: Any, output: Any, old: Sequence[Dim], new: Sequence[Dim]) -> Any:
     """The output with x's elements in their order."""
-    assert old.shape is not None and new.shape is not None
-    if 0 in new.shape:
+    if 0 in new:
         return output
-    if not old.shape or not new.shape:
-        return linalg.copy(x, output, [None] * len(old.shape))
-    groups = _matching_groups(old.shape, new.shape)
+    if not old or not new:
+        return linalg.copy(x, output, [None] * len(old))
+    groups = _matching_groups(old, new)
     flat = tensors.merge_all(x, [len(axes) for axes, _ in groups])
     sizes = linalg.sizes(output)
     return linalg.copy(tensors.split_all(flat, [[sizes[axis] for axis in axes] for _, axes in groups]), output)

@@ -225,10 +225,7 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
                     def larger(y: Number, x: Number, best: Number) -> Number:
                         return maximum(best, load_wide(data, *layout.at(image, channel, y, x)))
 
-                    def of_row(y: Number, best: Number) -> Number:
-                        return for_range(left, right, lambda x, best: larger(y, x, best), best)[0]
-
-                    found = for_range(top, bottom, of_row, start)[0]
+                    (found,) = nest([(top, bottom), (left, right)], larger, start)
                     store(found.to(dtype), out, *layout.at(region, channel, row, column))
 
                 for_range(0, size(data, layout.channel), largest)

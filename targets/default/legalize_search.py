@@ -11,7 +11,7 @@ from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.conversions import widened
 from ...emit.indices import as_position
-from ...emit.loops import for_range, load, repeat_while, require, require_same, size, sizes, store, when
+from ...emit.loops import for_range, load, nest, repeat_while, require, require_same, size, sizes, store, when
 from ...emit.numbers import Number, as_index, select
 from ...emit.reduction import Reduction
 from ...emit.sorting import precedes
@@ -88,15 +88,13 @@ def nonzero(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             store(place.to("i64"), out, row, column)
 
     def body(data: Any, out: Any) -> None:
-        def visit(indices: list[Any], column: Any) -> Any:
-            if len(indices) < rank:
-                place = size(data, len(indices))
-                return for_range(0, place, lambda i, column: visit([*indices, i], column), column)[0]
+        def visit(*at: Any) -> Any:
+            *indices, column = at
             found = widened(load(data, *indices)) != 0
             when(found, lambda: write(indices, out, column))
             return column + found.to("index")
 
-        visit([], as_index(0))
+        nest([size(data, axis) for axis in range(rank)], visit, 0)
 
     return builder.loops(body, sizes=lambda data: [_count(data)])
 

@@ -8,16 +8,7 @@ from typing import Any
 
 from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, nest, require, size, store
-from ...emit.sorting import (
-    FirstOfMany,
-    Order,
-    Record,
-    Sorter,
-    around_axis,
-    precedes,
-    with_first_of_many,
-    with_sorter,
-)
+from ...emit.sorting import FirstOfMany, Order, Record, Sorter, around_axis, precedes, with_first_of_many, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
@@ -40,38 +31,21 @@ def _order(builder: RuleBuilder, *, descending: bool) -> Order:
     return lambda left, right: precedes(left[0], right[0], dtype, descending=descending)
 
 
-@register_legalize("relax.sort")
+@register_legalize(["relax.sort", "relax.argsort"])
 def sort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axis, order = _axis(op, builder), _order(builder, descending=op.descending)
+    is_of_places, dtype = op.definition.name == "argsort", builder.result_dtype()
 
     def body(*buffers: Any) -> None:
         data, out = (around_axis(buffer, axis) for buffer in buffers)
         count = size(data, 1)
 
         def sort_row(sorter: Sorter, at: Place) -> None:
-            row = sorter.sort(count, lambda i: [load(data, *at(i))], order)
-            for_range(0, count, lambda i: store(row(i)[0], out, *at(i)))
+            row = sorter.sort(count, lambda i: [load(data, *at(i)), *([i] if is_of_places else [])], order)
+            wanted = lambda i: row(i)[1].to(dtype) if is_of_places else row(i)[0]  # noqa: E731
+            for_range(0, count, lambda i: store(wanted(i), out, *at(i)))
 
-        element = data.type.element_type
-        with_sorter(count, [element], lambda sorter: _rows(data, lambda at: sort_row(sorter, at)))
-
-    return builder.loops(body)
-
-
-@register_legalize("relax.argsort")
-def argsort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    axis, order = _axis(op, builder), _order(builder, descending=op.descending)
-    dtype = builder.result_dtype()
-
-    def body(*buffers: Any) -> None:
-        data, out = (around_axis(buffer, axis) for buffer in buffers)
-        count = size(data, 1)
-
-        def sort_row(sorter: Sorter, at: Place) -> None:
-            row = sorter.sort(count, lambda i: [load(data, *at(i)), i], order)
-            for_range(0, count, lambda i: store(row(i)[1].to(dtype), out, *at(i)))
-
-        elements = [data.type.element_type, ir.IndexType.get()]
+        elements = [data.type.element_type, *([ir.IndexType.get()] if is_of_places else [])]
         with_sorter(count, elements, lambda sorter: _rows(data, lambda at: sort_row(sorter, at)))
 
     return builder.loops(body)

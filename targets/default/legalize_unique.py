@@ -36,47 +36,43 @@ class _Grouping(NamedTuple):
 @register_legalize("relax.unique")
 def unique(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     data, is_sorted, *flags = operands[:5]
-    info = builder.info(data)
-    assert isinstance(info, TensorInfo) and info.shape is not None
+    shape = builder.shape(data)
     if builder.scalar_value(is_sorted) is None:
         return builder.decline("whether the result is sorted must be a constant")
-    axis = _axis(builder, operands[5:], info)
-    of_elements = axis is None or len(info.shape) == 1
+    axis = _axis(builder, operands[5:], len(shape))
+    of_elements = axis is None or len(shape) == 1
     grouping = _Grouping(axis, builder.dtype(data), bool(builder.scalar_value(is_sorted)), of_elements)
     with_firsts, with_inverse, with_counts = (bool(builder.scalar_value(flag)) for flag in flags)
 
     asked = [_FIRSTS, *([_COUNTS] if with_counts else []), *([_INVERSE] if with_inverse else [])]
-    found = _grouped(builder, data, info, asked, grouping)
-    taken = _taken(builder, data, info, [found[name] for name in asked if name != _INVERSE], found["size"], axis)
+    found = _grouped(builder, data, shape, asked, grouping)
+    taken = _taken(builder, data, shape, [found[name] for name in asked if name != _INVERSE], found["size"], axis)
     results = [
         taken[0],
         *([taken[1]] if with_firsts else []),
         *([found[_INVERSE]] if with_inverse else []),
         *([taken[2]] if with_counts else []),
     ]
-    pairs = zip(results, builder.result_infos, strict=True)
-    return [builder.cast(value, wanted) for value, wanted in pairs]
+    return list(map(builder.cast, results, builder.result_infos))
 
 
-def _axis(builder: RuleBuilder, operand: Sequence[Any], info: TensorInfo) -> int | None:
-    assert info.shape is not None
+def _axis(builder: RuleBuilder, operand: Sequence[Any], rank: int) -> int | None:
     if not operand:
         return None
     axis = builder.scalar_value(operand[0])
     if not isinstance(axis, int):
         raise Decline("the axis must be a constant")
-    return axis % len(info.shape)
+    return axis % rank
 
 
 # ---- groups of equal items ----
 
 
 def _grouped(
-    builder: RuleBuilder, data: Any, info: TensorInfo, asked: Sequence[str], grouping: _Grouping
+    builder: RuleBuilder, data: Any, shape: Sequence[Dim], asked: Sequence[str], grouping: _Grouping
 ) -> dict[str, Any]:
     """What is asked for of the groups, with room for as many as there are items, and "size", how many there are."""
-    assert info.shape is not None
-    most: Dim = product(info.shape) if grouping.axis is None else info.shape[grouping.axis]
+    most: Dim = product(shape) if grouping.axis is None else shape[grouping.axis]
     outputs = [*(TensorInfo((most,), "i64") for _ in asked), TensorInfo((1,), "i64")]
 
     def body(buffer: Any, *outs: Any) -> None:
@@ -194,15 +190,12 @@ def _slice_order(items: Any, dtype: str, before: Any, after: Any) -> tuple[Order
 
 
 def _taken(
-    builder: RuleBuilder, data: Any, info: TensorInfo, found: Sequence[Any], size_tensor: Any, axis: int | None
+    builder: RuleBuilder, data: Any, shape: Sequence[Dim], found: Sequence[Any], size_tensor: Any, axis: int | None
 ) -> list[Any]:
     """The items where groups are first, then `found` without the room that is not needed."""
-    count: Dim = 1 if info.shape == () else builder.define_sizes(size_tensor, 1)[0]
-    values = builder.result_infos[0].with_shape(  # type: ignore[union-attr]
-        count if dim is None else dim
-        for dim in builder.result_infos[0].shape  # type: ignore[union-attr]
-    )
-    outputs = [values, *(TensorInfo((count,), "i64") for _ in found)]
+    count: Dim = 1 if not shape else builder.define_sizes(size_tensor, 1)[0]
+    sizes = tuple(count if dim is None else dim for dim in builder.result_shape())
+    outputs = [TensorInfo(sizes, builder.result_dtype()), *(TensorInfo((count,), "i64") for _ in found)]
 
     def body(buffer: Any, *rest: Any) -> None:
         given, outs = rest[: len(found)], rest[len(found) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..core.registry import DEFAULT, Target
 
-_FAMILIES = ("", "_representation", "_integer", "_loops")
+_FAMILIES = ("", "_representation", "_integer")
 
 _OPERATORS = (
     "activation",

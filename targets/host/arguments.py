@@ -12,6 +12,7 @@ from ...dialects.tir import dialect as tir
 from ...emit.numbers import Number, as_i64, as_index, convert, from_bits, number, select
 from ...passes.lower_calls.memrefs import Extent, as_value
 from ...passes.lower_calls.sizes import Sizes
+from ...support.suggest import counted
 from . import abi
 from .llvm_ops import behind, constant, load, stack, type_of
 from .signature import ListInfo, NothingInfo, Passed
@@ -81,7 +82,7 @@ class ArgumentChecks:
     def _list(self, where: str, info: ListInfo, slot: Any) -> list[Any]:
         """The tensors of a list, which keeps them for the time of the call: nobody can change an ffi.Array."""
         count = len(info.items)
-        expected = f"a list of {count} {'tensor' if count == 1 else 'tensors'}"
+        expected = f"a list of {counted(count, 'tensor')}"
         self._require_kind(slot, where, expected, abi.ARRAY)
         array = load(slot, abi.ANY_PAYLOAD, type_of("ptr"))
         given = load(array, abi.SEQUENCE_SIZE, type_of("i64"))

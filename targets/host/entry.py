@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of, symbol_name
 from ...dialects.core.infos import ObjectInfo, TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
@@ -19,6 +20,7 @@ from ...emit.numbers import as_i64, as_index, number
 from ...passes.legalize.builder import OPERATOR
 from ...passes.lower_calls.memrefs import MOST_BYTES, Extent, below
 from ...passes.lower_calls.sizes import Sizes
+from ...support.suggest import counted
 from . import abi
 from .arguments import ArgumentChecks, Tensor
 from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
@@ -101,9 +103,9 @@ class _Entry:
         results = self._slots(len(outputs))
         for position, info in enumerate(outputs):
             values.append(self._make_result(position, info, shapes[position], results[position]))
-        types = list(ir.FunctionType(ir.TypeAttr(self._kernel.attributes["function_type"]).value).inputs)
+        types = function_type_of(self._kernel).inputs
         operands = [_passed(value, type_) for value, type_ in zip(values, types, strict=True)]
-        callee = {"callee": ir.FlatSymbolRefAttr.get(ir.StringAttr(self._kernel.attributes["sym_name"]).value)}
+        callee = {"callee": ir.FlatSymbolRefAttr.get(symbol_name(self._kernel))}
         ir.Operation.create("func.call", operands=operands, attributes=callee)
         given = self._grouped(results)
         self._give(given)
@@ -113,8 +115,7 @@ class _Entry:
     def _check_arity(self) -> None:
         names = [name for name, _ in self._signature.inputs]
         listed = f" ({short(', '.join(names))})".replace("{}", "{ }") if names else ""
-        noun = "argument" if len(names) == 1 else "arguments"
-        message = f"expected {len(names)} {noun}{listed}, got {{}}"
+        message = f"expected {counted(len(names), 'argument')}{listed}, got {{}}"
         given = number(self._count).to("i64").value
         tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
 

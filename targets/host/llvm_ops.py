@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, innermost
 from ...dialects.tir import dialect as tir
-from ...emit.numbers import number
+from ...emit import numbers
+from ...emit.linalg import segments
+from ...emit.numbers import number, operation
 
 PTR = "!llvm.ptr"
 
@@ -30,20 +33,13 @@ def memref_at(pointer: Any, type_: Any, sizes: Sequence[Any]) -> Any:
         value = _insert(value, _as_value(stride), 4, axis)
         if axis:
             stride = _product(stride, size)
-    cast = ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=[value])
-    return cast.result
+    return operation("builtin.unrealized_conversion_cast", [value], type_)
 
 
 def pointer_of(memref: Any) -> Any:
     """Where the elements of a memref begin, an !llvm.ptr, without the offset of its layout."""
-    cast = ir.Operation.create(
-        "builtin.unrealized_conversion_cast", results=[_descriptor(memref.type)], operands=[memref]
-    )
-    attributes = {"position": ir.DenseI64ArrayAttr.get([1])}
-    pointer = ir.Type.parse(PTR)
-    return ir.Operation.create(
-        "llvm.extractvalue", results=[pointer], operands=[cast.result], attributes=attributes
-    ).result
+    cast = operation("builtin.unrealized_conversion_cast", [memref], _descriptor(memref.type))
+    return operation("llvm.extractvalue", [cast], ir.Type.parse(PTR), position=ir.DenseI64ArrayAttr.get([1])).value
 
 
 def _descriptor(type_: Any) -> Any:
@@ -63,15 +59,14 @@ def _as_value(size: Any) -> Any:
 
 
 def constant(value: int, width: int = 64) -> Any:
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(width), value)
-    return ir.Operation.create("arith.constant", results=[attribute.type], attributes={"value": attribute}).result
+    return numbers.constant(value, f"i{width}").value
 
 
 def call(symbol: str, operands: Sequence[Any], result: Any = None) -> Any:
     """Calls a function of the LLVM dialect; its value."""
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(symbol),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        **segments(len(operands), 0),
         "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
     }
     results = [] if result is None else [result]
@@ -116,17 +111,12 @@ def type_of(name: str) -> Any:
 
 def stack(size: int) -> Any:
     """A piece of the stack, 8-byte aligned, taken once for each call of the function that the insertion point is in."""
-    block = ir.InsertionPoint.current.block
-    while block.owner.operation.name != "func.func":
-        block = block.owner.operation.block
-    with ir.InsertionPoint.at_block_begin(block.owner.operation.regions[0].blocks[0]):
-        attributes = {
-            "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
-            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 8),
-        }
-        operands = [constant(max(size, 1))]
-        made = ir.Operation.create("llvm.alloca", results=[type_of("ptr")], operands=operands, attributes=attributes)
-    return made.result
+    function = innermost(ir.InsertionPoint.current.block.owner, "func.func")
+    element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 8)
+    with ir.InsertionPoint.at_block_begin(body_of(function)):
+        count = [constant(max(size, 1))]
+        return operation("llvm.alloca", count, type_of("ptr"), elem_type=element, alignment=alignment).value
 
 
 def stored(values: Sequence[Any]) -> Any:
@@ -138,8 +128,7 @@ def stored(values: Sequence[Any]) -> Any:
 
 
 def address_of(symbol: str) -> Any:
-    attributes = {"global_name": ir.FlatSymbolRefAttr.get(symbol)}
-    return ir.Operation.create("llvm.mlir.addressof", results=[ir.Type.parse(PTR)], attributes=attributes).result
+    return operation("llvm.mlir.addressof", [], ir.Type.parse(PTR), global_name=ir.FlatSymbolRefAttr.get(symbol)).value
 
 
 def load(pointer: Any, offset: int, type_: Any) -> Any:
@@ -158,18 +147,12 @@ def behind(pointer: Any, offset: int) -> Any:
 def view_of(pointer: Any, offset: Any = 0) -> Any:
     """A new value for the address `offset` bytes, a number or an i64 value, behind a pointer."""
     is_number = isinstance(offset, int)
-    attributes = {
-        "rawConstantIndices": ir.DenseI32ArrayAttr.get([offset if is_number else _FROM_OPERAND]),
-        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
-    }
+    places = ir.DenseI32ArrayAttr.get([offset if is_number else _FROM_OPERAND])
+    element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
     operands = [pointer] if is_number else [pointer, offset]
-    return ir.Operation.create(
-        "llvm.getelementptr", results=[pointer.type], operands=operands, attributes=attributes
-    ).result
+    return operation("llvm.getelementptr", operands, pointer.type, rawConstantIndices=places, elem_type=element).value
 
 
 def _insert(struct: Any, value: Any, *position: int) -> Any:
-    attributes = {"position": ir.DenseI64ArrayAttr.get(list(position))}
-    return ir.Operation.create(
-        "llvm.insertvalue", results=[struct.type], operands=[struct, value], attributes=attributes
-    ).result
+    places = ir.DenseI64ArrayAttr.get(list(position))
+    return operation("llvm.insertvalue", [struct, value], struct.type, position=places)

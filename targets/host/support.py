@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, operations_of, symbol_name
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
 
@@ -83,8 +84,8 @@ class Support:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self._body = module.regions[0].blocks[0]
-        self._known = {string_value(op.attributes["sym_name"]) for op in symbols_of(module)}
+        self._body = body_of(module)
+        self._known = set(named_in(module))
 
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._known
@@ -138,20 +139,19 @@ def _hash(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def symbols_of(module: Any) -> list[Any]:
-    """The operations of a module that have a name."""
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [operation for operation in operations if "sym_name" in operation.attributes]
+def named_in(module: Any) -> dict[str, Any]:
+    """The operations of a module that have a name, by it."""
+    return {name: op for op in operations_of(body_of(module)) if (name := symbol_name(op))}
 
 
 def merge(module: Any, text: str, known: Iterable[str]) -> set[str]:
     """Adds what a text defines or declares to a module, but the known symbols; what the text has."""
     with module.context, ir.Location.unknown():
         parsed = ir.Module.parse(text)
-        named = {string_value(op.attributes["sym_name"]): op for op in symbols_of(parsed.operation)}
+        named = named_in(parsed.operation)
         for op in [op for name, op in named.items() if name not in known]:
             op.detach_from_parent()
-            module.regions[0].blocks[0].append(op)
+            body_of(module).append(op)
     return set(named)
 
 
@@ -167,19 +167,11 @@ def define_support(module: Any) -> None:
     for each in declared:
         each.erase()
     if declared:
-        known = {string_value(op.attributes["sym_name"]) for op in symbols_of(operation)}
-        merge(
-            operation,
-            re.sub(r"^(llvm\.func|llvm\.mlir\.global external) hidden", _internal, unit_text(), flags=re.M),
-            known,
-        )
-
-
-def _internal(found: re.Match[str]) -> str:
-    return f"{found[1].removesuffix(' external')} internal"
+        text = re.sub(r"^(llvm\.func|llvm\.mlir\.global)(?: external)? hidden", r"\1 internal", unit_text(), flags=re.M)
+        merge(operation, text, named_in(operation))
 
 
 def _declared(module: Any) -> list[Any]:
-    functions = [op for op in symbols_of(module) if op.name == "llvm.func" and not len(op.regions[0].blocks)]
     known = {_PREFIX + name for name in _functions()}
-    return [function for function in functions if string_value(function.attributes["sym_name"]) in known]
+    functions = [op for name, op in named_in(module).items() if name in known and op.name == "llvm.func"]
+    return [function for function in functions if not len(function.regions[0].blocks)]

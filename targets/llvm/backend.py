@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.backend import Backend, ChosenTarget
-from ..core.machine import Machine
-from .machine import machine
+from ..core.backend import Backend, ChosenTarget, Machine
+from .objects.code_target import machine
 from .pipeline import Stage, stages
 
 if TYPE_CHECKING:

@@ -71,11 +71,7 @@ STAGES = (
         ("func.func(convert-linalg-to-loops)", "host-name-functions", "host-profile-kernels", "host-add-entries"),
         "the functions that callers see",
     ),
-    _stage(
-        "errors",
-        ("host-lower-packed", "host-check-memory", "host-lower-errors"),
-        "what can fail returns a status",
-    ),
+    _stage("errors", ("host-lower-packed", "host-check-memory", "host-lower-errors"), "what can fail returns a status"),
     _stage("memory", ("host-keep-arena",), "temporaries stay from call to call"),
     _stage("calls", ("llvm-pass-pointers",), "kernels take pointers and sizes"),
     _stage("to-llvm", (",".join(TO_LLVM), "llvm-store-narrow-floats"), "upstream's passes to the LLVM dialect"),

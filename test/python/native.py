@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from relax_mlir.bindings.context import load_dialects
-from relax_mlir.bindings.mlir import ir, string_value
+from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo
@@ -19,7 +19,7 @@ from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.passes.host_lower_packed import LowerPacked
 from relax_mlir.targets.host.passes.host_place_constants import constant_table
 from relax_mlir.targets.host.signature import Result, Signature
-from relax_mlir.targets.host.support import Support, symbols_of
+from relax_mlir.targets.host.support import Support, named_in
 from relax_mlir.targets.llvm.objects.object_file import emit_object
 
 import relax_mlir
@@ -64,7 +64,7 @@ def module_for(text: str, signatures: Sequence[Signature], *, constants: int = 0
     module = _parsed((constant_table(constants) if constants else "") + text)
     operation = module.operation
     support = Support(operation)
-    functions = {string_value(op.attributes["sym_name"]): op for op in symbols_of(operation)}
+    functions = named_in(operation)
     for each in signatures:
         add_entry(support, each, functions[f"{each.name}_impl"])
     LowerPacked()(operation)

@@ -19,7 +19,7 @@ from relax_mlir.passes.tir_bufferize import Bufferize
 from relax_mlir.passes.tir_plan import TirPlan
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
-from relax_mlir.targets.core.machine import Machine
+from relax_mlir.targets.core.backend import Machine
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.signature import Signature

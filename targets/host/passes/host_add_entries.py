@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import functions_in
+from ....bindings.navigation import body_of, function_type_of, functions_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
@@ -39,7 +39,7 @@ class AddEntries(Pass):
     def run(self, op: Any) -> None:
         _refuse_nested(op)
         functions = [each for each in functions_in(op) if len(each.regions[0].blocks) and not is_entry(each)]
-        public = [each for each in functions if INPUTS in each.attributes and is_public(each)]
+        public = [each for each in functions if INPUTS in each.attributes and _is_public(each)]
         signatures = [signature_of(function) for function in public]
         support = Support(op)
         for signature, function in zip(signatures, public, strict=True):
@@ -58,14 +58,14 @@ class AddEntries(Pass):
 
 def _refuse_nested(module: Any) -> None:
     """Raises RelaxError for a module in the module: what another code generator was to compile, and has not."""
-    for op in [view.operation for view in module.regions[0].blocks[0].operations]:
+    for op in operations_of(body_of(module)):
         if op.name == "builtin.module":
-            name = f" @{string_value(op.attributes['sym_name'])}" if "sym_name" in op.attributes else ""
+            name = f" @{symbol_name(op)}" if symbol_name(op) else ""
             reason = "is not for this target: whoever compiles it must take it out before"
             raise located_error(f"the nested module{name} {reason}", op.location)
 
 
-def is_public(function: Any) -> bool:
+def _is_public(function: Any) -> bool:
     attributes = function.attributes
     return "sym_visibility" not in attributes or string_value(attributes["sym_visibility"]) == "public"
 
@@ -83,7 +83,7 @@ def signature_of(function: Any) -> Signature:
     results = [decode(ir.TypeAttr(each).value) for each in attributes[RESULTS]]
     names = [string_value(each) for each in attributes[NAMES]]
     # A tensor that the caller makes room for, or an object that the function makes: the lowering has decided that.
-    parameters = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).inputs[len(inputs) :]
+    parameters = function_type_of(function).inputs[len(inputs) :]
     outputs = [
         info if isinstance(info, TensorInfo) and isinstance(type_, ir.MemRefType) else ObjectInfo()
         for info, type_ in zip(results, parameters, strict=True)

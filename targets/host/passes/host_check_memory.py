@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import body_of, functions_in, operations_in, users_of
 from ....bindings.rewriting import located_error
 from ....dialects.tir import dialect as tir
 from ....emit.numbers import Number, as_i64, constant, number
@@ -38,12 +38,8 @@ class CheckMemory(Pass):
 
     def run(self, op: Any) -> None:
         with op.context:
-            for function in [each for each in operations_in(op, _is_function) if _is_function(each)]:
+            for function in functions_in(op):
                 _check(function)
-
-
-def _is_function(op: Any) -> bool:
-    return bool(op.name == "func.func")
 
 
 def _check(function: Any) -> None:
@@ -85,11 +81,11 @@ def _known_sizes(type_: Any) -> list[int]:
 
 def _put_on_stack(op: Any, function: Any) -> None:
     """Once for a call of the function: in a loop, each round would take more."""
-    with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
+    with ir.InsertionPoint.at_block_begin(body_of(function)):
         attributes = {name: op.attributes[name] for name in op.attributes}
         made = ir.Operation.create("memref.alloca", results=[op.results[0].type], attributes=attributes).result
-    for use in [use.owner.operation for use in op.results[0].uses if use.owner.operation.name == "memref.dealloc"]:
-        use.erase()
+    for user in [each for each in users_of(op.results[0]) if each.name == "memref.dealloc"]:
+        user.erase()
     op.results[0].replace_all_uses_with(made)
     op.erase()
 

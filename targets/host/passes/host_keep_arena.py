@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import operations_in, users_of
 from ....emit.numbers import as_i64, as_index
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -39,7 +39,7 @@ class KeepArena(Pass):
 
 def _keep(support: Support, alloc: Any) -> None:
     memref = alloc.results[0]
-    frees = [use.owner.operation for use in memref.uses if use.owner.operation.name == "memref.dealloc"]
+    frees = [user for user in users_of(memref) if user.name == "memref.dealloc"]
     with alloc.location, ir.InsertionPoint(alloc):
         size = alloc.operands[0] if len(alloc.operands) else as_index(memref.type.shape[0])
         bytes_ = as_i64(size).value

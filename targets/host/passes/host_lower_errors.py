@@ -13,9 +13,21 @@ from typing import Any, ClassVar
 
 from ....bindings.diagnostics import made_at
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import defining_op, operations_in
+from ....bindings.navigation import (
+    body_of,
+    callee_of,
+    defining_op,
+    function_type_of,
+    functions_in,
+    operations_in,
+    operations_of,
+    symbol_name,
+    users_of,
+)
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error
+from ....emit.linalg import segments
+from ....emit.numbers import number
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
@@ -40,28 +52,14 @@ class LowerErrors(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
 
     def run(self, op: Any) -> None:
-        functions = {_name(function): function for function in _functions(op)}
+        functions = {symbol_name(each): each for each in functions_in(op) if len(each.regions[0].blocks)}
         program = _Program(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
-                if len(functions[name].attributes["function_type"].value.results):
-                    raise located_error(
-                        f"function '{name}' returns a value, which has no place beside a status", op.location
-                    )
+                if len(function_type_of(functions[name]).results):
+                    problem = f"function '{name}' returns a value, which has no place beside a status"
+                    raise located_error(problem, op.location)
                 _FailingFunction(program, functions[name]).run()
-
-
-def _functions(module: Any) -> list[Any]:
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [op for op in operations if op.name == "func.func" and len(op.regions[0].blocks)]
-
-
-def _name(function: Any) -> str:
-    return string_value(function.attributes["sym_name"])
-
-
-def _callee(op: Any) -> str:
-    return str(op.attributes["callee"].value)
 
 
 def _knows_place(function: Any) -> bool:
@@ -72,7 +70,7 @@ def _knows_place(function: Any) -> bool:
 def _failing(functions: dict[str, Any]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is told the place."""
     inside = {name: operations_in(function) for name, function in functions.items()}
-    calls = {name: {_callee(op) for op in inside[name] if op.name == "func.call"} for name in functions}
+    calls = {name: {callee_of(op) for op in inside[name] if op.name == "func.call"} for name in functions}
     found = {name for name, f in functions.items() if _knows_place(f) or _can_fail(inside[name])}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
@@ -107,7 +105,7 @@ class _FailingFunction:
     def __init__(self, program: _Program, function: Any):
         self._program = program
         self._function = function
-        self._is_told = program.failing[_name(function)]
+        self._is_told = program.failing[symbol_name(function)]
         self._where: Any = None
         #: By the number of a way out: the number of the one that it goes on to. 0 returns and has none.
         self._next = [-1]
@@ -145,7 +143,7 @@ class _FailingFunction:
                 op.erase()
 
     def _declare(self) -> None:
-        function, block = self._function, self._function.regions[0].blocks[0]
+        function, block = self._function, body_of(self._function)
         pointer, i32 = ir.Type.parse(PTR), ir.IntegerType.get_signless(32)
         if self._is_told:
             self._where = block.add_argument(pointer, function.location)
@@ -165,7 +163,7 @@ class _FailingFunction:
         Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
         """
         is_body = block.owner.operation.name == "func.func"
-        operations, gone = [view.operation for view in block.operations], []
+        operations, gone = operations_of(block), []
         held = _with(held, () if is_body else block.arguments)
         for op in operations:
             for value in _passed_on(op):
@@ -178,7 +176,7 @@ class _FailingFunction:
             held = _with(held, op.results)
             if op.name in (_ASSERT, _STATUS):
                 self._leave_by(op, held)
-            elif op.name == "func.call" and _callee(op) in self._program.failing:
+            elif op.name == "func.call" and callee_of(op) in self._program.failing:
                 self._leave_by(self._with_status(op), held)
         return gone
 
@@ -199,7 +197,7 @@ class _FailingFunction:
         i32 = ir.IntegerType.get_signless(32)
         with ir.InsertionPoint(op), op.location:
             operands = list(op.operands)
-            if self._program.failing[_callee(op)]:
+            if self._program.failing[callee_of(op)]:
                 operands.append(self._place(op))
             attributes = {"callee": op.attributes["callee"]}
             made = ir.Operation.create("func.call", results=[i32], operands=operands, attributes=attributes)
@@ -211,7 +209,7 @@ class _FailingFunction:
         """The text that errors begin with."""
         if self._where is not None:
             return self._where
-        callee = self._program.functions.get(_callee(op)) if op.name == "func.call" else self._function
+        callee = self._program.functions.get(callee_of(op)) if op.name == "func.call" else self._function
         return self._program.support.text(_place_text(callee, op.location))
 
     # ---- as blocks ----
@@ -219,20 +217,17 @@ class _FailingFunction:
     def _add_exits(self) -> None:
         """The ways out: each gives back one piece of memory and leaves the rest to the next; the first one returns."""
         blocks = self._function.regions[0].blocks
-        releases = {
-            _exit_of(op): op
-            for op in operations_in(self._function)
-            if op.name in _GIVES_BACK and _EXIT in op.attributes
-        }
+        inside = operations_in(self._function)
+        releases = {_exit_of(op): op for op in inside if op.name in _GIVES_BACK and _EXIT in op.attributes}
         self._exits = [blocks.append() for _ in self._next]
-        for number, block in enumerate(self._exits):
+        for exit_, block in enumerate(self._exits):
             with ir.InsertionPoint(block):
-                if number == 0:
+                if exit_ == 0:
                     ir.Operation.create("func.return", operands=[constant(-1, 32)])
                     continue
-                block.append(releases[number])
-                del releases[number].attributes[_EXIT]
-                ir.Operation.create("cf.br", successors=[self._exits[self._next[number]]])
+                block.append(releases[exit_])
+                del releases[exit_].attributes[_EXIT]
+                ir.Operation.create("cf.br", successors=[self._exits[self._next[exit_]]])
 
     def _succeed(self, op: Any) -> None:
         with ir.InsertionPoint(op), op.location:
@@ -242,7 +237,7 @@ class _FailingFunction:
     def _split(self, block: Any) -> None:
         """Ends the block at what can fail; what comes after moves into a block of its own."""
         rest = None
-        for op in [view.operation for view in block.operations]:
+        for op in operations_of(block):
             if rest is not None:
                 rest.append(op)
             if op.name in (_ASSERT, _STATUS):
@@ -255,7 +250,7 @@ class _FailingFunction:
         way_out = self._exits[_exit_of(op)]
         failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
-            condition = op.operands[0] if op.name == _ASSERT else _equal_zero(op.operands[0])
+            condition = op.operands[0] if op.name == _ASSERT else number(op.operands[0]) == 0
             _conditional_branch(condition, rest, failed)
         if op.name == _ASSERT:
             with ir.InsertionPoint(failed):
@@ -304,18 +299,16 @@ def _is_owned(value: Any) -> bool:
 
 
 def _is_given_back(value: Any) -> bool:
-    users = [use.owner.operation for use in value.uses]
-    return any(user.name in _GIVES_BACK and _EXIT not in user.attributes for user in users)
+    return any(user.name in _GIVES_BACK and _EXIT not in user.attributes for user in users_of(value))
 
 
 def _is_passed_on(value: Any) -> bool:
     """Whether memory is made for a loop or for the end of a block, maybe under a type that says less."""
     if defining_op(value, "memref.alloc", "memref.cast") is None:
         return False
-    users = [use.owner.operation for use in value.uses]
     return any(
         user.name in (*_LOOPS, *_ENDS) or (user.name == "memref.cast" and _is_passed_on(user.results[0]))
-        for user in users
+        for user in users_of(value)
     )
 
 
@@ -371,18 +364,6 @@ def _exit_of(op: Any) -> int:
     return int(op.attributes[_EXIT].value)
 
 
-def _equal_zero(status: Any) -> Any:
-    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-    return ir.Operation.create(
-        "arith.cmpi",
-        results=[ir.IntegerType.get_signless(1)],
-        operands=[status, constant(0, 32)],
-        attributes={"predicate": predicate},
-    ).result
-
-
 def _conditional_branch(condition: Any, yes: Any, no: Any) -> None:
-    segments = ir.DenseI32ArrayAttr.get([1, 0, 0])
-    weights = ir.DenseI32ArrayAttr.get([2000, 1])
-    attributes = {"operandSegmentSizes": segments, "branch_weights": weights}
+    attributes = {**segments(1, 0, 0), "branch_weights": ir.DenseI32ArrayAttr.get([2000, 1])}
     ir.Operation.create("cf.cond_br", operands=[condition], successors=[yes, no], attributes=attributes)

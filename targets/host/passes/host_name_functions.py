@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import operations_in
+from ....bindings.mlir import ir
+from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..entry import is_entry
@@ -32,7 +32,7 @@ class NameFunctions(Pass):
     name: ClassVar[str] = "host-name-functions"
 
     def run(self, op: Any) -> None:
-        names = {_name(each): each for each in _defined(op)}
+        names = {symbol_name(each): each for each in _defined(op)}
         with op.context:
             for name, defined in names.items():
                 defined.attributes["sym_name"] = ir.StringAttr.get(PREFIX + name)
@@ -41,8 +41,8 @@ class NameFunctions(Pass):
 
 
 def _defined(module: Any) -> list[Any]:
-    operations = [view.operation for view in module.regions[0].blocks[0].operations]
-    return [op for op in operations if _is_defined(op) and not _name(op).startswith(PREFIX) and not is_entry(op)]
+    operations = operations_of(body_of(module))
+    return [op for op in operations if _is_defined(op) and not symbol_name(op).startswith(PREFIX) and not is_entry(op)]
 
 
 def _is_defined(op: Any) -> bool:
@@ -62,8 +62,4 @@ def _refer(op: Any, names: dict[str, Any]) -> None:
 
 def name_in_program(op: Any) -> str:
     """What the program calls a function or global."""
-    return _name(op).removeprefix(PREFIX)
-
-
-def _name(op: Any) -> str:
-    return string_value(op.attributes["sym_name"])
+    return symbol_name(op).removeprefix(PREFIX)

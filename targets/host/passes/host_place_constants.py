@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import operations_in
+from ....bindings.mlir import ir
+from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -29,13 +29,12 @@ class PlaceConstants(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
     def run(self, op: Any) -> None:
-        globals_ = [view.operation for view in op.regions[0].blocks[0].operations]
-        large = [each for each in globals_ if each.name == "memref.global" and is_large(each)]
+        large = [each for each in operations_of(body_of(op)) if each.name == "memref.global" and _is_large(each)]
         if not large:
             return
         with op.context, op.location:
             Support(op).define(constant_table(len(large)))
-            places = {_name(each): position for position, each in enumerate(large)}
+            places = {symbol_name(each): position for position, each in enumerate(large)}
             for use in [inside for inside in operations_in(op) if inside.name == "memref.get_global"]:
                 position = places.get(str(use.attributes["name"].value))
                 if position is not None:
@@ -50,12 +49,8 @@ def constant_table(count: int) -> str:
     return table_text(CONSTANT_TABLE, SET_CONSTANTS, count)
 
 
-def is_large(op: Any) -> bool:
+def _is_large(op: Any) -> bool:
     return "initial_value" in op.attributes and is_resource(op.attributes["initial_value"])
-
-
-def _name(op: Any) -> str:
-    return string_value(op.attributes["sym_name"])
 
 
 def _described(op: Any) -> Any:

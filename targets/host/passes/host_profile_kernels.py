@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import operations_in
+from ....bindings.navigation import callee_of, functions_in, operations_in, symbol_name
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS
 from ....passes.lower_calls.sites import SITE
 from ..abi import EXPORT_PREFIX
 from ..llvm_ops import address_of, constant
-from ..support import Support, symbols_of
+from ..support import Support, named_in
 from .host_name_functions import name_in_program
 
 #: On a graph function: what the manifest says of the kernels that a call of it may reach, as JSON.
@@ -49,8 +49,8 @@ class ProfileKernels(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
 
     def run(self, op: Any) -> None:
-        graphs = {_name(each): each for each in _functions(op) if INPUTS in each.attributes}
-        kernels = {_name(each): each for each in _functions(op) if INPUTS not in each.attributes}
+        graphs = {symbol_name(each): each for each in functions_in(op) if INPUTS in each.attributes}
+        kernels = {symbol_name(each): each for each in functions_in(op) if INPUTS not in each.attributes}
         sites = _Sites(kernels, Support(op))
         with op.context:
             for name, function in graphs.items():
@@ -88,7 +88,7 @@ class _Sites:
                 self._time(op)
                 self.count += 1
             elif op.name == "func.call":
-                self._callees[name].append(_callee(op))
+                self._callees[name].append(callee_of(op))
 
     def _time(self, op: Any) -> None:
         with op.location:
@@ -102,16 +102,16 @@ class _Sites:
         """Adds the table, and the exported function that the runtime gets its address from."""
         self._support.define(_DEFINITIONS.replace("COUNT", str(2 + 2 * self.count)))
         if self.count > _MOST_INLINED:
-            for function in symbols_of(self._support.module):
-                if _name(function) in ("__relax_profile_begin", "__relax_profile_end"):
-                    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+            functions = named_in(self._support.module)
+            for name in ("__relax_profile_begin", "__relax_profile_end"):
+                functions[name].attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
 
     def _kernel(self, op: Any) -> str:
         """A kernel by its name in the program; its symbol in the object code is not yet known."""
         if op.name != "func.call":
             return string_value(op.attributes["func"])
-        kernel = self._kernels.get(_callee(op))
-        return _callee(op) if kernel is None else name_in_program(kernel)
+        kernel = self._kernels.get(callee_of(op))
+        return callee_of(op) if kernel is None else name_in_program(kernel)
 
     def describe(self, name: str) -> str:
         """As JSON: the calls that a call of this function may come by. What several have in common is said once."""
@@ -148,15 +148,3 @@ def _value(attribute: Any) -> Any:
 
 def _is_empty(value: Any) -> bool:
     return isinstance(value, list) and not any(value)
-
-
-def _functions(module: Any) -> list[Any]:
-    return [view.operation for view in module.regions[0].blocks[0].operations if view.operation.name == "func.func"]
-
-
-def _name(function: Any) -> str:
-    return string_value(function.attributes["sym_name"])
-
-
-def _callee(op: Any) -> str:
-    return str(op.attributes["callee"].value)

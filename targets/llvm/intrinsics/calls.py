@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from ....bindings.conversion import Decline
 from ....bindings.diagnostics import Diagnostic, locate
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import parent_of
-from ....emit.numbers import Number, element_type, numbers, operation, to_float
+from ....bindings.navigation import body_of, innermost, operations_of, symbol_name
+from ....emit.numbers import Number, numbers, on_each_element, operation, to_float
 from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 from ....support.errors import RelaxError
 
@@ -32,11 +31,8 @@ def call_extern(op: Any) -> Any:
 
 
 def _declare(operation: Any, name: str, function_type: Any) -> None:
-    module = operation
-    while module.name != "builtin.module":
-        module = parent_of(module)
-    body = module.regions[0].blocks[0]
-    known = next((item for item in body.operations if _symbol(item) == name), None)
+    body = body_of(innermost(operation, "builtin.module"))
+    known = next((item for item in operations_of(body) if symbol_name(item) == name), None)
     if known is None:
         attributes = {
             "sym_name": ir.StringAttr.get(name),
@@ -46,38 +42,19 @@ def _declare(operation: Any, name: str, function_type: Any) -> None:
         with ir.InsertionPoint.at_block_begin(body):
             ir.Operation.create("func.func", attributes=attributes, regions=1)
         return
-    attributes = known.operation.attributes
-    known_type = attributes["function_type"].value if "function_type" in attributes else known.operation.name
+    attributes = known.attributes
+    known_type = attributes["function_type"].value if "function_type" in attributes else known.name
     if known_type != function_type:
         message = f"C function '{name}' is called as {function_type}, but '{name}' is {known_type} in this module"
         diagnostic = Diagnostic("error", message, *locate(operation.location))
         raise RelaxError(message, location=diagnostic.place, diagnostics=[diagnostic])
 
 
-def _symbol(item: Any) -> str:
-    attributes = item.operation.attributes
-    return string_value(attributes["sym_name"]) if "sym_name" in attributes else ""
-
-
 def call_c(function: str, operands: list[Number]) -> Number:
     """A function of C's math.h on floats, on each element of vectors."""
-    first = operands[0]
-    name = function + ("f" if first.dtype == "f32" else "")
-    if not isinstance(first.type, ir.VectorType):
-        return _call_scalar(name, operands)
-    result = first.constant(0.0)
-    for position in itertools.product(*(range(size) for size in first.type.shape)):
-        place = ir.DenseI64ArrayAttr.get(list(position))
-        scalars = [
-            operation("vector.extract", [item], element_type(item.type), static_position=place) for item in operands
-        ]
-        made = _call_scalar(name, scalars)
-        result = operation("vector.insert", [made, result], first.type, static_position=place)
-    return result
-
-
-def _call_scalar(name: str, operands: list[Number]) -> Number:
-    return operation("tir.call_pure_extern", operands, operands[0].type, func=ir.StringAttr.get(name))
+    name = function + ("f" if operands[0].dtype == "f32" else "")
+    called = ir.StringAttr.get(name)
+    return on_each_element(lambda *each: operation("tir.call_pure_extern", each, each[0].type, func=called), *operands)
 
 
 @register_legalize_intrinsic(["tir.lgamma", "tir.tgamma"], "llvm", dtypes=("f32", "f64"))

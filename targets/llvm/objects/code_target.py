@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from ....runtime.cpu import KNOWN_FEATURES, host_features, host_triple
 from ....support.errors import RelaxError
 from ....support.suggest import suggest
-from ...core.backend import ChosenTarget
+from ...core.backend import ChosenTarget, Machine
 from ...core.registry import TargetOption
 from .cpus import GENERIC, Architecture, architectures
 
@@ -124,3 +125,22 @@ def _vector_bytes(text: str) -> int:
     if text and text not in allowed:
         raise RelaxError(f"vector-bytes={text}: expected one of {', '.join(allowed)}")
     return int(text or 0)
+
+
+def machine(target: ChosenTarget) -> Machine:
+    """The machine by the target's options; without any it is this one."""
+    code = code_target(target)
+    vector_bytes = code.vector_bytes or _longest_vector(code.architecture, code.enabled)
+    return Machine(code.architecture, code.enabled, vector_bytes, _registers(code.architecture, vector_bytes))
+
+
+def _longest_vector(architecture: str, features: Set[str]) -> int:
+    if architecture == "riscv64":
+        # Without vectors pairs of numbers: 16 of them fill the registers that there are.
+        return 16 if "v" in features else 8
+    return 64 if "avx512f" in features else 32 if "avx2" in features else 16
+
+
+def _registers(architecture: str, vector_bytes: int) -> int:
+    """AVX-512 and NEON have 32, older x86 has 16, and what has more is not hurt by using fewer."""
+    return 32 if vector_bytes >= 64 or (architecture == "aarch64" and vector_bytes <= 16) else 16

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....bindings.execution import compile_module
-from ....bindings.mlir import ir, string_value
+from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
 from ...host.support import define_support
@@ -28,7 +28,7 @@ def emit_object(module: Any, opt_level: int = 3) -> bytes:
 def object_of_checked(module: Any, opt_level: int) -> bytes:
     """The object file of a module that is known to be compilable."""
     defined = exported_functions(module)
-    declared = [_name(function) for function in _functions(module) if not len(function.regions[0].blocks)]
+    declared = [symbol_name(function) for function in _functions(module) if not len(function.regions[0].blocks)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
         compile_module(module, opt_level, defined[0], declared, path)
@@ -50,14 +50,14 @@ def check_level(opt_level: int) -> None:
 
 def exported_functions(module: Any) -> list[str]:
     """The names of the functions that can be called from outside. Raises RelaxError where there are none."""
-    defined = [_name(function) for function in _functions(module) if _is_exported(function)]
+    defined = [symbol_name(function) for function in _functions(module) if _is_exported(function)]
     if not defined:
         raise RelaxError("the module defines no function that can be called from outside: there is nothing to compile")
     return defined
 
 
 def _functions(module: Any) -> list[Any]:
-    return [view.operation for view in module.body if view.operation.name == "llvm.func"]
+    return [op for op in operations_of(module.body) if op.name == "llvm.func"]
 
 
 def _is_exported(function: Any) -> bool:
@@ -66,27 +66,18 @@ def _is_exported(function: Any) -> bool:
     return len(function.regions[0].blocks) > 0 and not is_internal
 
 
-def _name(function: Any) -> str:
-    return string_value(function.attributes["sym_name"])
-
-
 def _check_translatable(module: Any) -> None:
     """The translation to LLVM IR crashes on what it does not know."""
-    foreign: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        known = op.name.startswith("llvm.") or op.name == "builtin.module"
-        if not known:
-            foreign.append(op)
-        return ir.WalkResult.ADVANCE if known else ir.WalkResult.INTERRUPT
-
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
-    if foreign:
-        raise RelaxError(
-            f"operation '{foreign[0].name}' is not of the LLVM dialect: no native code can be made of it",
-            location=str(foreign[0].location),
-        )
+    for op in operations_in(module):
+        if not op.name.startswith("llvm.") and op.name != "builtin.module":
+            raise foreign(op)
     verify_ir(module, "the module is invalid: no native code can be made of it")
+
+
+def foreign(op: Any) -> RelaxError:
+    """The error for what is not of the LLVM dialect."""
+    text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
+    return RelaxError(text, location=str(op.location))
 
 
 def _read(path: Path) -> bytes:

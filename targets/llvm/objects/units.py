@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....bindings.diagnostics import origins
-from ....bindings.mlir import ir, string_value
+from ....bindings.mlir import ir
+from ....bindings.navigation import operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
-from ....support.errors import RelaxError
 from ...host.passes.host_name_functions import PREFIX, name_in_program
+from .object_file import foreign
 from .unit_code import KERNEL
 
 #: The symbols of kernels that have units of their own.
@@ -78,7 +79,7 @@ class _Function:
 
     @property
     def name(self) -> str:
-        return _name(self.operation)
+        return symbol_name(self.operation)
 
 
 @enters
@@ -87,7 +88,7 @@ def units_of(module: Any, *, split: bool = True) -> list[Unit]:
 
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
-    operations = [view.operation for view in module.body]
+    operations = operations_of(module.body)
     functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and _has_body(each)]
     _check(module, operations)
     names = {function.name: name_in_program(function.operation) for function in functions}
@@ -109,18 +110,13 @@ def _check(module: Any, operations: Iterable[Any]) -> None:
     """The translation to LLVM IR crashes on what it does not know; inside of functions _surveyed looks."""
     for op in operations:
         if not op.name.startswith("llvm."):
-            raise _foreign(op)
+            raise foreign(op)
     verify_ir(module.operation, "the module is invalid: no native code can be made of it")
-
-
-def _foreign(op: Any) -> RelaxError:
-    text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
-    return RelaxError(text, location=str(op.location))
 
 
 def _surveyed(operation: Any) -> _Function:
     function = _Function(operation, is_entangled=any(name in operation.attributes for name in _ENTANGLING))
-    foreign: list[Any] = []
+    others: list[Any] = []
 
     def visit(op: Any) -> Any:
         name = op.name
@@ -133,13 +129,13 @@ def _surveyed(operation: Any) -> _Function:
         elif name in _ENTANGLED:
             function.is_entangled = True
         elif not name.startswith("llvm."):
-            foreign.append(op)
+            others.append(op)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
     operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    if foreign:
-        raise _foreign(foreign[0])
+    if others:
+        raise foreign(others[0])
     return function
 
 
@@ -161,7 +157,7 @@ class _Splitter:
     def __init__(self, module: Any, operations: Sequence[Any], functions: Sequence[_Function]) -> None:
         self._module = module
         self._functions = functions
-        self._symbols = {_name(each): each for each in operations if "sym_name" in each.attributes}
+        self._symbols = {symbol_name(each): each for each in operations if symbol_name(each)}
         self._copied: set[str] = set()
         self._kernels: dict[str, str] = {}
         self._taken: set[_Function] = set()
@@ -197,7 +193,7 @@ class _Splitter:
             callee = str(op.attributes[held].value) if held in op.attributes else ""
             if callee in self._kernels:
                 op.attributes[held] = ir.FlatSymbolRefAttr.get(self._kernels[callee], self._module.context)
-        globals_ = [view.operation for view in self._module.body if view.operation.name != "llvm.func"]
+        globals_ = [op for op in operations_of(self._module.body) if op.name != "llvm.func"]
         used = {name for function in rest for name in function.references}
         used.update(name for each in globals_ for name in _referred(each))
         for name in sorted(self._copied - used):
@@ -282,10 +278,6 @@ def _is_internal(op: Any) -> bool:
 
 def _has_body(op: Any) -> bool:
     return len(op.regions[0].blocks) > 0
-
-
-def _name(op: Any) -> str:
-    return string_value(op.attributes["sym_name"])
 
 
 def _place(location: Any) -> str:

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.mlir import ir
-from ....bindings.navigation import defining_op, functions_in, is_private, operations_in, symbol_name
+from ....bindings.navigation import (
+    body_of,
+    callee_of,
+    defining_op,
+    function_type_of,
+    functions_in,
+    is_private,
+    operations_in,
+    symbol_name,
+)
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -44,7 +53,7 @@ class PassPointers(Pass):
                 caller = _Caller(function)
                 makers = [each for each in operations if each.name in _MAKERS]
                 for each in operations:
-                    if each.name == "func.call" and str(each.attributes["callee"].value) in callees:
+                    if each.name == "func.call" and callee_of(each) in callees:
                         caller.convert(each)
                 _erase_unused(makers)
             for function in callees.values():
@@ -55,7 +64,7 @@ def _can_change(function: Any) -> bool:
     """Whether all callers of a function are known, and there is something to change."""
     if not is_private(function) or not len(function.regions[0].blocks) or "arg_attrs" in function.attributes:
         return False
-    return any(_is_row_major(argument.type) for argument in function.regions[0].blocks[0].arguments)
+    return any(_is_row_major(argument.type) for argument in body_of(function).arguments)
 
 
 def _otherwise_referred(operations: list[Any]) -> Iterator[str]:
@@ -119,8 +128,7 @@ class _Caller:
                 return pointer_of(memref)
         op = memref.owner.operation
         if op.name == "memref.get_global":
-            entry = self._function.regions[0].blocks[0]
-            with self._function.location, ir.InsertionPoint.at_block_begin(entry):
+            with self._function.location, ir.InsertionPoint.at_block_begin(body_of(self._function)):
                 return pointer_of(op.clone().result)
         is_whole = op.name in ("memref.cast", "memref.view") and _is_row_major(op.operands[0].type)
         if not is_whole:
@@ -145,7 +153,7 @@ def _erase_unused(makers: list[Any]) -> None:
 
 def _convert_function(function: Any) -> None:
     """Makes the memrefs that a function takes of the pointers and sizes that it will get."""
-    block = function.regions[0].blocks[0]
+    block = body_of(function)
     i64, pointer = ir.IntegerType.get_signless(64), ir.Type.parse(PTR)
     old = list(block.arguments)
     with function.location:
@@ -156,8 +164,7 @@ def _convert_function(function: Any) -> None:
                 argument.replace_all_uses_with(_memref(parts, argument.type) if types else parts[0])
         for _ in old:
             block.erase_argument(0)
-        results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
-        type_ = ir.FunctionType.get([argument.type for argument in block.arguments], results)
+        type_ = ir.FunctionType.get([each.type for each in block.arguments], function_type_of(function).results)
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 

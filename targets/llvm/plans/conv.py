@@ -7,7 +7,7 @@ from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import widest_bits
-from ...core.machine import Machine
+from ...core.backend import Machine
 from .elementwise import fitting_lanes, fitting_tile
 from .matmul import check_contraction, row_loop, row_tile
 from .reduction import outer_loops, reduction_order, vector_across

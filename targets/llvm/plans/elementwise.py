@@ -8,7 +8,7 @@ from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise, is_transposed
 from ....passes.schedule.vector_body import widest_bits
-from ...core.machine import Machine
+from ...core.backend import Machine
 
 #: Vectors in one step, for bodies of at most so many operations: short ones would be loop overhead mostly.
 _TILES = ((8, 4), (24, 2))

@@ -10,7 +10,7 @@ from ....passes.schedule.combiner import combiners
 from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Panel, Plan
 from ....passes.schedule.vector_body import widest_bits
-from ...core.machine import Machine
+from ...core.backend import Machine
 from .elementwise import fitting_lanes, fitting_tile
 from .reduction import outer_loops, reduction_order, vector_across, vector_along
 

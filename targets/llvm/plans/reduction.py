@@ -12,14 +12,8 @@ from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise
 from ....passes.schedule.vector_body import runs_on_whole_vectors, widest_bits
-from ...core.machine import Machine
-from .elementwise import (
-    MOST_LANES_ONE_BY_ONE,
-    fitting_lanes,
-    fitting_tile,
-    output_order,
-    output_vector,
-)
+from ...core.backend import Machine
+from .elementwise import MOST_LANES_ONE_BY_ONE, fitting_lanes, fitting_tile, output_order, output_vector
 
 #: Vectors whose sums are in flight at a time: an addition takes several cycles, two can start in each.
 _IN_FLIGHT = 4

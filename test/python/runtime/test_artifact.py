@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from relax_mlir.runtime import Artifact, ArtifactError, Constant
 from relax_mlir.runtime.artifact import HEADER_BYTES, read_artifact, write_artifact
 from relax_mlir.runtime.cpu import features_of, host_features
-from relax_mlir.runtime.memory import ConstantMemory, address_of
+from relax_mlir.runtime.executable import ConstantMemory, address_of
 
 ENTRY = {"name": "main", "inputs": [{"name": "x", "kind": "object"}], "outputs": []}
 

@@ -25,7 +25,7 @@ import tvm_ffi_orcjit
 from native import artifact_for, executable, ignoring, signature
 from relax_mlir.dialects.core.infos import ScalarInfo, tensor
 from relax_mlir.runtime import Artifact, ArtifactError, Constant, Executable, UnknownFunction
-from relax_mlir.runtime.memory import ConstantMemory
+from relax_mlir.runtime.executable import ConstantMemory
 
 import relax_mlir as rx
 from relax_mlir import relax, runtime

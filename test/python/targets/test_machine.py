@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from compiling import module_with
-from relax_mlir.targets.core.chosen import parse_target
-from relax_mlir.targets.core.machine import Machine
+from relax_mlir.targets.core.backend import Machine
+from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.objects import code_target
 
 import relax_mlir as rx

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from relax_mlir.runtime.cpu import host_features, host_triple
 from relax_mlir.targets.core.backend import ChosenTarget
-from relax_mlir.targets.core.chosen import options_of, parse_target
+from relax_mlir.targets.core.registry import options_of, parse_target
 from relax_mlir.targets.llvm.objects.code_target import CodeTarget, code_target
 from relax_mlir.targets.llvm.objects.cpus import architectures
 

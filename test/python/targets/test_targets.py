@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 from relax_mlir.passes.legalize.rules import rules_for
 from relax_mlir.passes.schedule.registry import schedules_for
-from relax_mlir.targets.core.chosen import options_of, parse_target
-from relax_mlir.targets.core.registry import host_chain, legal_operators, rules_chain, schedules_chain
+from relax_mlir.targets.core.registry import (
+    host_chain,
+    legal_operators,
+    options_of,
+    parse_target,
+    rules_chain,
+    schedules_chain,
+)
 
 import relax_mlir as rx
 from relax_mlir import relax
