@@ -121,36 +121,13 @@ def _verify_match_cast(operation: Any, call: Call) -> None:
         raise OpProblem(f"can never hold: {call.describe('value')} is not a {describe(target)}")
 
 
-op(
-    "shape_expr",
-    "",
-    attrs={"dims": _Sizes()},
-    infer=_shape,
-    role="literal",
-    own=True,
-    doc="A shape as a value; its sizes are integers and expressions over the function's symbols.",
-)
-op(
-    "prim_value",
-    "",
-    attrs={"value": _Size()},
-    infer=_prim_value,
-    role="literal",
-    own=True,
-    doc="The value of a symbolic expression as a 64-bit integer.",
-)
+op("shape_expr", "", attrs={"dims": _Sizes()}, infer=_shape, role="literal", own=True,
+   doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
+op("prim_value", "", attrs={"value": _Size()}, infer=_prim_value, role="literal", own=True,
+   doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
 # Not pure: the check must stay even where nobody uses the result, and the symbols it defines live on in types.
-op(
-    "match_cast",
-    "value:any",
-    explicit="ty",
-    verify=_verify_match_cast,
-    pure=False,
-    role="shape",
-    view="value",
-    own=True,
-    doc="The value with a more precise type, checked at run time; new symbols get their values.",
-)
+op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, role="shape", view="value",
+   own=True, doc="The value with a more precise type, checked at run time; new symbols get their values.")  # fmt: skip
 op("shape_of", "input", infer=_shape_of, role="shape", doc="The shape of a tensor.")
 op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="A 1-D int64 tensor as a shape.")
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, role="shape", destinations=True,
