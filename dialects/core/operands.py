@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.mlir import ir, string_value
-from .attributes import AttributeProblem, Float, Int
+from .attributes import AttributeProblem, Float, Int, size_of
 from .codec import decode, element_type, encode_dims
 from .infos import Info, ScalarInfo, ShapeInfo, TensorInfo, dtype_name, is_bool, is_float, is_int, is_unsigned
 from .opdef import OpProblem
@@ -73,10 +73,9 @@ def _shape_operand(value: Any, name: str, create: Any) -> Any:
 def as_dim(item: Any, name: str) -> int | SymExpr:
     """A size given as an integer, a symbolic expression or its text."""
     try:
-        dim = item if isinstance(item, SymExpr) else parse(item) if isinstance(item, str) else Int().normalize(item)
+        return size_of(item)
     except (SymbolError, AttributeProblem) as problem:
         raise OpProblem(f"operand '{name}': bad dimension {item!r}: {problem}") from None
-    return dim
 
 
 def _scalar_operand(value: Any, name: str, create: Any) -> Any:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, string_value
-from ..core.attributes import AttributeProblem, AttrKind, Bool, Int, Ints, Str
+from ..core.attributes import AttributeProblem, AttrKind, Bool, Int, Ints, Str, size_of
+from ..core.codec import encode_dims
 from ..core.infos import ScalarInfo, TensorInfo, describe, is_float, is_int
 from ..core.opdef import Call
 from ..core.symbols import Dim, Size, SymbolError, SymExpr, dim_sub, equal, parse
@@ -245,12 +246,6 @@ def _slice_of(call: Call, size: Dim) -> Dim:
     return slice_length(call.start.value, call.end.value, step, size)
 
 
-def _bound(item: Any) -> Size:
-    if isinstance(item, SymExpr):
-        return item
-    return parse(item) if isinstance(item, str) else Int().normalize(item)
-
-
 class _Bounds(AttrKind):
     """Integers and expressions over symbols. In the IR plain integers unless there is an expression, as its text."""
 
@@ -262,7 +257,7 @@ class _Bounds(AttrKind):
         if isinstance(value, (bytes, str, SymExpr)) or not hasattr(value, "__iter__"):
             value = (value,)
         try:
-            return tuple(_bound(item) for item in value)
+            return tuple(map(size_of, value))
         except SymbolError as error:
             raise AttributeProblem(f"expects {self.expects}: {error}") from None
         except AttributeProblem:
@@ -271,14 +266,7 @@ class _Bounds(AttrKind):
     def encode(self, value: tuple[Size, ...], context: Any) -> Any:
         if all(isinstance(bound, int) for bound in value):
             return Ints().encode(value, context)
-        i64 = ir.IntegerType.get_signless(64, context)
-        return ir.ArrayAttr.get(
-            [
-                ir.IntegerAttr.get(i64, bound) if isinstance(bound, int) else ir.StringAttr.get(str(bound), context)
-                for bound in value
-            ],
-            context,
-        )
+        return encode_dims(value, context)
 
     def decode(self, attribute: Any) -> tuple[Size, ...]:
         if not isinstance(attribute, ir.ArrayAttr):

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
-from ..core.attributes import AttributeProblem, AttrKind, Int, Str
+from ..core.attributes import AttributeProblem, AttrKind, Str, size_of
 from ..core.codec import TypeProblem, decode, decode_dims, encode_dims
 from ..core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ..core.opdef import Call, OpProblem
-from ..core.symbols import Size, SymbolError, SymExpr, parse
+from ..core.symbols import Size, SymbolError
 from ..core.verifier import compatible
 from .dialect import op
 
@@ -25,12 +25,8 @@ class _Size(Str):
     label = "size"
 
     def normalize(self, value: Any) -> Size:  # type: ignore[override]
-        if isinstance(value, SymExpr):
-            return value
-        if not isinstance(value, str):
-            return Int().normalize(value)
         try:
-            return parse(value)
+            return size_of(value)
         except SymbolError as error:
             raise AttributeProblem(f"expects {self.expects}: {error}") from None
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.ir import Block, Operation, Value
+from .buffers import mixed, slice_text
 from .expr import Level
 from .printer import Printer
 from .rules import statement
-from .slices import mixed, slice_text
 
 
 def range_text(low: str, high: str, step: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
 from ...dialects.core.codec import decode
-from ...dialects.core.dialect import registered_dialects
+from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, bit_width, is_float, is_int, is_unsigned
 from ...dialects.core.symbols import Dim, equal
 from .support import as_result, dtype_of, is_valid, make
@@ -66,8 +66,7 @@ def pass_by_match_cast(op: Any, rewriter: Rewriter) -> Any:
 
 
 def _take_source(operation: Any, index: int, source: Any) -> bool:
-    dialect = registered_dialects().get(operation.name.partition(".")[0])
-    definition = dialect.ops.get(operation.name.partition(".")[2]) if dialect is not None else None
+    definition = row_of(operation)
     # Stated types of calls are promises of the function called, about the operands as they are.
     if definition is None or definition.infer is None:
         return False

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from ... import Module, __version__, stages
-from ...dialects.core.short_text import print_short
+from ...dialects.core.elements import print_short
 from ...passes.core.stages import Stages
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.errors import ArtifactError
