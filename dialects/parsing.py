@@ -18,7 +18,7 @@ from ..support.plugins import announced_plugins, load_plugin
 from ..support.suggest import suggest
 from .context import create_context
 from .core.cache import cache_of
-from .core.dialect import registered_dialects
+from .core.dialect import all_ops, registered_dialects
 from .verification import check_functions
 
 BYTECODE_MAGIC = b"ML\xefR"
@@ -168,7 +168,7 @@ _WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[#!@%^]?[\w$][\w.$-]*')
 
 def _custom_form(source: str) -> tuple[str, int] | None:
     """The first use of a Python-defined operator without quotes, of which MLIR says only that it cannot parse it."""
-    known = {op.full_name for dialect in registered_dialects().values() for op in dialect.ops.values()}
+    known = {op.full_name for op in all_ops()}
     return next(((word.group(), word.start()) for word in _WORD.finditer(source) if word.group() in known), None)
 
 
@@ -184,7 +184,7 @@ _UNKNOWN_OP = re.compile(r"unregistered operation '([\w.]+)' found in dialect")
 
 def with_suggestions(error: RelaxError) -> RelaxError:
     """The error with a did-you-mean behind each unknown operator."""
-    names = [definition.full_name for dialect in registered_dialects().values() for definition in dialect.ops.values()]
+    names = [op.full_name for op in all_ops()]
     suggested = []
     for diagnostic in error.diagnostics:
         match = _UNKNOWN_OP.search(diagnostic.message)

@@ -14,7 +14,7 @@ from .dialects.core.codec import TypeProblem, canonical_type, encode
 from .dialects.core.infos import Info
 from .dialects.core.operands import as_value
 from .dialects.relax.function_attributes import ARGUMENT_NAME
-from .dialects.script.outline import signature
+from .dialects.script.functions import signature
 from .support.errors import RelaxError
 
 
@@ -123,18 +123,15 @@ class FunctionBuilder:
 
     @staticmethod
     def _type(item: Any, context: Context) -> Type:
-        if isinstance(item, (ir.Type, str)):
-            try:
-                return canonical_type(parse_type(item, context) if isinstance(item, str) else item)
-            except TypeProblem as problem:
-                raise RelaxError(str(problem)) from None
-            except ValueError:
-                raise RelaxError(f"'{item}' is not a type") from None
-        if isinstance(item, Info):
-            try:
+        try:
+            if isinstance(item, Info):
                 return encode(item, context)
-            except TypeProblem as problem:
-                raise RelaxError(str(problem)) from None
+            if isinstance(item, (ir.Type, str)):
+                return canonical_type(parse_type(item, context) if isinstance(item, str) else item)
+        except TypeProblem as problem:
+            raise RelaxError(str(problem)) from None
+        except ValueError:
+            raise RelaxError(f"'{item}' is not a type") from None
         raise RelaxError(f"an argument's type is text, rx.tensor(...) or an MLIR type, got {type(item).__name__}")
 
 

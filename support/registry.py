@@ -7,13 +7,24 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .errors import RelaxError
-from .places import place_of
 
 Entry = TypeVar("Entry")
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """`folder/file.py:line` of a function, without its decorators; its module where it has no code of its own."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return getattr(function, "__module__", "?")
+    path = Path(code.co_filename)
+    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
 
 
 class Registry(Generic[Entry]):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 
 from ..support.errors import RelaxError
 from ..support.suggest import suggest
-from .guard import current_stage
+from .guard import doing
 
 _COLUMN = 34
 _NARROWEST = 40  # of a terminal that says something else, nobody can read a table
@@ -195,23 +195,19 @@ def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_tr
             failure: BaseException = error
             told = error_text(name, error)
         except MemoryError as error:
-            failure, told = error, f"{name}: error: out of memory{_doing()}\n"
+            failure, told = error, f"{name}: error: out of memory{doing()}\n"
         except BrokenPipeError:
             return 1  # nobody listens any more
         except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in: users get a line, not a traceback
             hint = "" if show_traceback else " (--traceback shows where)"
             what = f"{type(error).__name__}: {error}{hint}"
-            failure, told = error, f"{name}: error: internal error{_doing()}: {what}\n"
+            failure, told = error, f"{name}: error: internal error{doing()}: {what}\n"
         stderr.write(told)
         if show_traceback:
             stderr.write("".join(traceback.format_exception(failure)))
     except OSError:
         pass  # the error could not be written
     return 1
-
-
-def _doing() -> str:
-    return f" while {current_stage()}" if current_stage() else ""
 
 
 def error_text(name: str, error: RelaxError) -> str:

@@ -48,6 +48,11 @@ def current_stage() -> str:
     return _read_note(_stage).decode("utf-8", "replace")
 
 
+def doing() -> str:
+    """The end of a message: ` while <what is going on>`, or nothing."""
+    return f" while {current_stage()}" if current_stage() else ""
+
+
 def tell_long_stages() -> None:
     """From now on this process's parent tells of stages that take long, also where they do not let Python run."""
     _leave_note(_watched, b"yes")
@@ -233,10 +238,8 @@ def _report_death(name: str, number: int, was_told_to_end: bool, blamed: str) ->
             os.unlink(temporary)
         sys.stderr.write(f"{name}: error: interrupted\n")
         return
-    stage = current_stage()
-    doing = f" while {stage}" if stage else ""
     what = _CAUSES.get(number) or f"{blamed} crashed ({signal.Signals(number).name})"
-    sys.stderr.write(f"{name}: error: {what}{doing}\n")
+    sys.stderr.write(f"{name}: error: {what}{doing()}\n")
     if temporary:
         os.replace(temporary, path)
         sys.stderr.write(f"{name}: note: a reproducer was written to {os.fsdecode(path)}\n")

@@ -8,9 +8,10 @@ so that plug-ins' are among them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 from .. import __version__
-from .command_line import Arguments, Option, help_text, spelling
+from .command_line import Arguments, Option, help_text, spelling, write_text
 
 _LISTED = "{tool} --list-passes 2>/dev/null | sed -n 's/^  \\([^ ][^ ]*\\).*/\\1/p'"
 #: Options whose values are names of passes, separated by commas.
@@ -38,6 +39,16 @@ def information(
     from .opt.listing import version_text
 
     return version_text()
+
+
+def tells(
+    arguments: Arguments, out: TextIO, name: str, head: Sequence[str], options: Mapping[str, Option], *, has_mlir: bool
+) -> bool:
+    """Writes the text, if one is asked for, and tells whether it was."""
+    told = information(arguments, name, head, options, has_mlir=has_mlir)
+    if told is not None:
+        write_text(out, told)
+    return told is not None
 
 
 def completion_script(shell: str, tool: str, options: Mapping[str, Option], *, has_passes: bool = False) -> str:

@@ -3,19 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TextIO
-
 from .tool import Tool
 
-
-def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    from .compile.start import start
-
-    return start(argv, stdin, stdout, stderr)
-
-
-run = Tool("relax-compile", _start)
+run = Tool("relax-compile", "compile.start")
 main = run.main
 
 if __name__ == "__main__":

@@ -13,11 +13,9 @@ from typing import TextIO
 
 from .. import __version__
 from ..support.errors import RelaxError
-from .command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, write_text
-from .information import information
+from .command_line import COMMON_OPTIONS, Option, parse_arguments
+from .information import tells
 from .tool import Tool
-
-_NAME = "relax-lsp"
 
 OPTIONS: dict[str, Option] = {
     "stdio": Option("flag", "Server", "changes nothing, for editors that pass it: standard input and output are what is spoken on", default=False),
@@ -32,11 +30,11 @@ HELP_HEAD = (
 )
 
 
-def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    arguments = _parse(argv)
-    told = information(arguments, _NAME, HELP_HEAD, OPTIONS, has_mlir=False)
-    if told is not None:
-        write_text(stdout, told)
+def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    arguments = parse_arguments(argv, OPTIONS)
+    if arguments.files:
+        raise RelaxError(f"relax-lsp takes no files, its editor names them; got {', '.join(arguments.files)}")
+    if tells(arguments, stdout, "relax-lsp", HELP_HEAD, OPTIONS, has_mlir=False):
         return 0
     try:
         from .lsp.server import serve
@@ -46,15 +44,7 @@ def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -
     return 0
 
 
-def _parse(argv: Sequence[str]) -> Arguments:
-    """Raises RelaxError that names the argument at fault."""
-    arguments = parse_arguments(argv, OPTIONS)
-    if arguments.files:
-        raise RelaxError(f"relax-lsp takes no files, its editor names them; got {', '.join(arguments.files)}")
-    return arguments
-
-
-run = Tool(_NAME, _start)
+run = Tool("relax-lsp", "relax_lsp")
 
 
 def main() -> None:

@@ -3,19 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TextIO
-
 from .tool import Tool
 
-
-def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    from .opt.driver import Driver
-
-    return Driver(stdin, stdout, stderr).run(argv)
-
-
-run = Tool("relax-opt", _start)
+run = Tool("relax-opt", "opt.driver")
 main = run.main
 
 if __name__ == "__main__":

@@ -3,22 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TextIO
-
 from .tool import Tool
 
-
-def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    from .reduce.options import parse
-
-    arguments = parse(argv)
-    from .reduce.driver import Driver
-
-    return Driver(stdin, stdout, stderr).run(arguments)
-
-
-run = Tool("relax-reduce", _start)
+run = Tool("relax-reduce", "reduce.driver")
 main = run.main
 
 if __name__ == "__main__":

@@ -6,19 +6,9 @@ Needs the runtime only, and numpy for arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TextIO
-
 from .tool import Tool
 
-
-def _start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    from .run.driver import Driver
-
-    return Driver(stdout, stderr).run(argv)
-
-
-run = Tool("relax-run", _start, blamed="the program")
+run = Tool("relax-run", "run.driver", blamed="the program")
 main = run.main
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from importlib import import_module
 from typing import TextIO
 
 from .guard import run_guarded
@@ -14,14 +14,12 @@ from .guard import run_guarded
 class Tool:
     """Exit codes: 0, and 1 for any error. Calling it works in process, `main` is the console script."""
 
-    def __init__(
-        self, name: str, start: Callable[[Sequence[str], TextIO, TextIO, TextIO], int], *, blamed: str = "MLIR"
-    ) -> None:
-        """`start` gets the arguments and the standard streams, and imports late what is large: the guard forks before.
+    def __init__(self, name: str, module: str, *, blamed: str = "MLIR") -> None:
+        """`start` of a module beside this one gets the arguments and the standard streams. It raises RelaxError.
 
-        It raises RelaxError; `blamed` is what may crash.
+        What is large is imported late: the guard forks before. `blamed` is what may crash.
         """
-        self._name, self._start, self._blamed = name, start, blamed
+        self._name, self._module, self._blamed = name, module, blamed
 
     def main(self) -> None:
         """Ends the process."""
@@ -38,5 +36,9 @@ class Tool:
         from .command_line import reporting_errors
 
         errors = stderr or sys.stderr
-        work = partial(self._start, argv, stdin or sys.stdin, stdout or sys.stdout, errors)
+
+        def work() -> int:
+            start = import_module(f".{self._module}", __package__).start
+            return int(start(argv, stdin or sys.stdin, stdout or sys.stdout, errors))
+
         return reporting_errors(self._name, work, errors, "--traceback" in argv)

@@ -7,13 +7,14 @@ has a meaning of its own. `REQUIRED` attributes must be there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.mlir import ir, is_encodable, parse_attribute, string_value
 from ...support.suggest import suggest
 from .codec import TypeProblem, element_type
 from .infos import dtype_name
+from .symbols import Size, SymExpr, parse
 
 REQUIRED: Any = object()
 
@@ -80,6 +81,13 @@ class Int(AttrKind):
         if not isinstance(attribute, ir.IntegerAttr) or str(attribute.type) == "i1":
             raise self.refuse(attribute)
         return int(attribute.value)
+
+
+def size_of(item: Any) -> Size:
+    """A size: an integer, an expression over symbols, or its text. Raises AttributeProblem, SymbolError."""
+    if isinstance(item, SymExpr):
+        return item
+    return parse(item) if isinstance(item, str) else Int().normalize(item)
 
 
 class Bool(AttrKind):
@@ -330,6 +338,3 @@ class Raw(AttrKind):
         if any(isinstance(attribute, getattr(ir, name)) for name in self.classes):
             return attribute
         raise self.refuse(attribute)
-
-
-Decoder = Callable[[Any], Any]

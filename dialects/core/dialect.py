@@ -23,8 +23,7 @@ from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_t
 from ...support.callbacks import callback, fragile
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .namespace import OpNamespace
-from .opclass import op_class
+from .attributes import AttrKind
 from .opdef import OPERAND_KINDS, OpDef, OperandDef, OpRow
 from .operator import Operator, VariadicOperator
 
@@ -44,6 +43,34 @@ class _Speculatable(ir.ConditionallySpeculatable):
     @callback(failed=ir.Speculatability.NotSpeculatable)
     def get_speculatability(op: Any) -> Any:
         return ir.Speculatability.Speculatable
+
+
+class OpNamespace:
+    """Operators whose names start with a prefix. Looked up when first used, so that later declarations are found."""
+
+    def __init__(self, dialect: Dialect, prefix: str = ""):
+        self._dialect = dialect
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        full = self._prefix + name
+        ops = self._dialect.ops
+        found: Any = ops.get(full)
+        if found is None and not name.startswith("__") and any(op.startswith(full + ".") for op in ops):
+            found = OpNamespace(self._dialect, full + ".")
+        if found is not None:
+            # What is found once never changes: next time Python finds it without asking.
+            self.__dict__[name] = found
+            return found
+        hint = suggest(full, ops) if not name.startswith("_") else ""
+        raise AttributeError(f"dialect {self._dialect.name} has no operator '{full}'{hint}")
+
+    def __dir__(self) -> list[str]:
+        start = len(self._prefix)
+        return sorted({op[start:].split(".")[0] for op in self._dialect.ops if op.startswith(self._prefix)})
+
+    def __repr__(self) -> str:
+        return f"<operators {self._dialect.name}.{self._prefix}*>"
 
 
 class Dialect:
@@ -197,6 +224,56 @@ def _irdl_operand(definition: OpDef, operand: OperandDef) -> Operand:
     # MLIR crashes on a type of a dialect that is described elsewhere; the verifier checks it all the same.
     is_elsewhere = any(type_[0] == "@" and not type_.startswith(f"@{definition.dialect.name}::") for type_ in types)
     return Operand(operand.name, operand.arity, () if is_elsewhere else types)
+
+
+def op_class(definition: OpDef) -> type:
+    """The Python class of an operator's operations (MLIR's OpView): `nn.conv2d` -> a class NnConv2dOp.
+
+    `op.data` is the operand's value (None when absent, a list when variadic), `op.strides` the attribute as a Python
+    value with its default filled in. A name that every operation has already (`operands`) gets an underscore.
+    """
+    members: dict[str, Any] = {
+        "OPERATION_NAME": definition.full_name,
+        "_ODS_REGIONS": (0, True),
+        "_ODS_OPERAND_SEGMENTS": None,
+        "_ODS_RESULT_SEGMENTS": None,
+        "definition": definition,
+        "__doc__": definition.doc,
+    }
+    for index, operand in enumerate(definition.operands):
+        members[_member_name(operand.name)] = _operand_property(definition, index, operand.name)
+    for name, kind in definition.attrs.items():
+        members[_member_name(name)] = _attribute_property(name, kind)
+    return type(class_name(definition.name), (ir.OpView,), members)
+
+
+def class_name(op_name: str) -> str:
+    return "".join(part.capitalize() for part in op_name.replace(".", "_").split("_")) + "Op"
+
+
+def _member_name(name: str) -> str:
+    return f"{name}_" if hasattr(ir.OpView, name) else name
+
+
+def _operand_property(definition: OpDef, index: int, name: str) -> property:
+    variable = definition.segmented or any(operand.arity != "single" for operand in definition.operands)
+    if not variable:
+        return property(lambda self: self.operation.operands[index])
+
+    def read(self: Any) -> Any:
+        sizes = list(self.operation.attributes["operandSegmentSizes"]) if definition.segmented else None
+        value = definition.segment(list(self.operation.operands), sizes)[name]
+        return list(value) if isinstance(value, tuple) else value
+
+    return property(read)
+
+
+def _attribute_property(name: str, kind: AttrKind) -> property:
+    def read(self: Any) -> Any:
+        attributes = self.operation.attributes
+        return kind.decode(attributes[name]) if name in attributes else kind.default
+
+    return property(read)
 
 
 def _caller_family() -> str:

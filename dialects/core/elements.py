@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The bytes of constant tensors: large ones are resources, whose bytes MLIR's bindings take but do not give back."""
+"""The elements of constant tensors: large ones are resources, whose bytes MLIR's bindings take but do not give back.
+
+IR that is to be looked at leaves them out.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, print_asm
 from .cache import cache_of
 
 _RESOURCE = re.compile(r"dense_resource<(\"?)(.*)\1> : ")
 # In the text of a module: the name and the bytes in hex, after a word with their alignment.
 _BLOB = r'^ *"?{name}"?: "0x[0-9a-fA-F]{{8}}([0-9a-fA-F]*)"'
+_LEFT_OUT = "__elided__"
+#: What MLIR makes of the name where it is taken.
+_NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
 
 
 def resource_attribute(array: Any, type_: Any) -> Any:
@@ -67,3 +74,46 @@ def retyped(attribute: Any, type_: Any) -> Any:
     array = numpy.array(attribute)
     plain = array if array.dtype.kind == "b" else array.view(numpy.dtype(f"int{array.dtype.itemsize * 8}"))
     return ir.DenseElementsAttr.get(plain, shape=list(type_.shape), type=type_.element_type)
+
+
+def print_short(operation: Any, most: int) -> str:
+    """An operation as text, without the elements of constants of more than so many, as MLIR leaves them out.
+
+    MLIR's own limit for resources writes all of their bytes as text to find out how long that is.
+    """
+    copied = operation.clone()
+    try:
+        with operation.context:
+            copied.walk(lambda op: _leave_out(op, most), ir.WalkOrder.PRE_ORDER)
+        text = print_asm(copied, assume_verified=True, large_elements_limit=most, large_resource_limit=most)
+        return _NUMBERED.sub(_LEFT_OUT, text)
+    finally:
+        copied.erase()
+
+
+def _leave_out(op: Any, most: int) -> Any:
+    for name in list(op.attributes):
+        value = op.attributes[name]
+        short = _short(value, most)
+        if short is not value:
+            op.attributes[name] = short
+    return ir.WalkResult.ADVANCE
+
+
+def _short(attribute: Any, most: int) -> Any:
+    """The attribute itself where nothing in it is large."""
+    if isinstance(attribute, ir.ArrayAttr):
+        items = list(attribute)
+        shorter = [_short(item, most) for item in items]
+        return attribute if _same(items, shorter) else ir.ArrayAttr.get(shorter)
+    if isinstance(attribute, ir.DictAttr):
+        names, items = [entry.name for entry in attribute], [entry.attr for entry in attribute]
+        shorter = [_short(item, most) for item in items]
+        return attribute if _same(items, shorter) else ir.DictAttr.get(dict(zip(names, shorter, strict=True)))
+    if is_resource(attribute) and math.prod(ir.ShapedType(attribute.type).shape) > most:
+        return ir.Attribute.parse(f"dense_resource<{_LEFT_OUT}> : {attribute.type}")
+    return attribute
+
+
+def _same(items: list[Any], others: list[Any]) -> bool:
+    return all(one is other for one, other in zip(items, others, strict=True))

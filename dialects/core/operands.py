@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.mlir import ir, string_value
-from .attributes import AttributeProblem, Float, Int
+from .attributes import AttributeProblem, AttrKind, Float, Int, size_of
 from .codec import decode, element_type, encode_dims
 from .infos import Info, ScalarInfo, ShapeInfo, TensorInfo, dtype_name, is_bool, is_float, is_int, is_unsigned
 from .opdef import OpProblem
@@ -73,10 +73,9 @@ def _shape_operand(value: Any, name: str, create: Any) -> Any:
 def as_dim(item: Any, name: str) -> int | SymExpr:
     """A size given as an integer, a symbolic expression or its text."""
     try:
-        dim = item if isinstance(item, SymExpr) else parse(item) if isinstance(item, str) else Int().normalize(item)
+        return size_of(item)
     except (SymbolError, AttributeProblem) as problem:
         raise OpProblem(f"operand '{name}': bad dimension {item!r}: {problem}") from None
-    return dim
 
 
 def _scalar_operand(value: Any, name: str, create: Any) -> Any:
@@ -90,14 +89,11 @@ def _scalar_operand(value: Any, name: str, create: Any) -> Any:
     if isinstance(value, bool):
         return create("arith.constant", ScalarInfo("i1"), {"value": ir.BoolAttr.get(value)})
     if hasattr(value, "__index__"):
-        try:
-            number = Int().normalize(value)
-        except AttributeProblem as problem:
-            raise OpProblem(f"operand '{name}' {problem}") from None
-        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _number(Int(), value, name))
         return create("arith.constant", ScalarInfo("i64"), {"value": attribute})
     if hasattr(value, "__float__") and not isinstance(value, type):
-        return create("arith.constant", ScalarInfo("f64"), {"value": ir.FloatAttr.get_f64(_float(value, name))})
+        number = ir.FloatAttr.get_f64(_number(Float(), value, name))
+        return create("arith.constant", ScalarInfo("f64"), {"value": number})
     raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__}")
 
 
@@ -113,9 +109,9 @@ def _typed_operand(value: Any, name: str, create: Any) -> Any:
     return create("arith.constant", ScalarInfo(dtype), {"value": exact})
 
 
-def _float(value: Any, name: str) -> float:
+def _number(kind: AttrKind, value: Any, name: str) -> Any:
     try:
-        return Float().normalize(value)
+        return kind.normalize(value)
     except AttributeProblem as problem:
         raise OpProblem(f"operand '{name}' {problem}") from None
 

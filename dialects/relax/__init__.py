@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.namespace import OpNamespace
+from ..core.dialect import OpNamespace
 from . import (  # noqa: F401  # importing a family declares its operators
     calls,
     creation,

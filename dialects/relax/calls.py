@@ -187,77 +187,23 @@ _FUNC = {"func": Symbol(doc="the PrimFunc")}
 _NAME = {"func": Str(doc="the external function's name")}
 _INPLACE = Ints(doc="per result: the argument whose place it takes, or -1")
 
-op(
-    "call_tir",
-    "*args:any",
-    attrs=_FUNC,
-    results="*results",
-    explicit="out_ty",
-    verify=_verify_call_tir,
-    signature="func args out_ty",
-    role="call",
-    destinations=True,
-    doc="Calls a PrimFunc in destination-passing style.",
-)
-op(
-    "call_tir_inplace",
-    "*args:any",
-    attrs={**_FUNC, "inplace_indices": _INPLACE},
-    results="*results",
-    explicit="out_ty",
-    verify=_verify_call_tir_inplace,
-    signature="func args inplace_indices out_ty",
-    role="call",
-    inplace="inplace_indices",
-    destinations=True,
-    doc="Calls a PrimFunc that writes results into some of its arguments.",
-)
-op(
-    "call_dps_packed",
-    "*args:any",
-    attrs=_NAME,
-    results="*results",
-    explicit="out_ty",
-    verify=_verify_dps_packed,
-    signature="func args out_ty",
-    role="call",
-    destinations=True,
-    doc="Calls an external function in destination-passing style.",
-)
-op(
-    "call_pure_packed",
-    "*args:any",
-    attrs=_NAME,
-    results="*results",
-    explicit="ty_args",
-    verify=_verify_packed,
-    signature="func args ty_args",
-    role="call",
-    doc="Calls a packed function without side effects; it returns its value.",
-)
-op(
-    "call_packed",
-    "*args:any",
-    attrs=_NAME,
-    results="*results",
-    explicit="ty_args",
-    verify=_verify_packed,
-    pure=False,
-    own=True,
-    signature="func args ty_args",
-    role="call",
-    writes="args",
-    doc="Calls a packed function that may have side effects.",
-)
-op(
-    "call_inplace_packed",
-    "*args:any",
-    attrs={**_NAME, "inplace_indices": _INPLACE},
-    results="*results",
-    explicit="ty_args",
-    verify=_verify_inplace_packed,
-    signature="func args inplace_indices ty_args",
-    role="call",
-    inplace="inplace_indices",
-    doc="Calls a packed function that writes results into some of its arguments.",
-)
+op("call_tir", "*args:any", attrs=_FUNC, results="*results", explicit="out_ty", verify=_verify_call_tir,
+   signature="func args out_ty", role="call", destinations=True,
+   doc="Calls a PrimFunc in destination-passing style.")  # fmt: skip
+op("call_tir_inplace", "*args:any", attrs={**_FUNC, "inplace_indices": _INPLACE}, results="*results", explicit="out_ty",
+   verify=_verify_call_tir_inplace, signature="func args inplace_indices out_ty", role="call",
+   inplace="inplace_indices", destinations=True,
+   doc="Calls a PrimFunc that writes results into some of its arguments.")  # fmt: skip
+op("call_dps_packed", "*args:any", attrs=_NAME, results="*results", explicit="out_ty", verify=_verify_dps_packed,
+   signature="func args out_ty", role="call", destinations=True,
+   doc="Calls an external function in destination-passing style.")  # fmt: skip
+op("call_pure_packed", "*args:any", attrs=_NAME, results="*results", explicit="ty_args", verify=_verify_packed,
+   signature="func args ty_args", role="call",
+   doc="Calls a packed function without side effects; it returns its value.")  # fmt: skip
+op("call_packed", "*args:any", attrs=_NAME, results="*results", explicit="ty_args", verify=_verify_packed, pure=False,
+   own=True, signature="func args ty_args", role="call", writes="args",
+   doc="Calls a packed function that may have side effects.")  # fmt: skip
+op("call_inplace_packed", "*args:any", attrs={**_NAME, "inplace_indices": _INPLACE}, results="*results",
+   explicit="ty_args", verify=_verify_inplace_packed, signature="func args inplace_indices ty_args", role="call",
+   inplace="inplace_indices",
+   doc="Calls a packed function that writes results into some of its arguments.")  # fmt: skip

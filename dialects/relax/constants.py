@@ -50,15 +50,8 @@ def _constant(call: Call) -> Info:
     return decode(call.value.type)
 
 
-op(
-    "constant",
-    "",
-    attrs={"value": Elements()},
-    infer=_constant,
-    role="literal",
-    own=True,
-    doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.",
-)
+op("constant", "", attrs={"value": Elements()}, infer=_constant, role="literal", own=True,
+   doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.")  # fmt: skip
 
 
 def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> Any:

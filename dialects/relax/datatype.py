@@ -4,8 +4,31 @@
 from __future__ import annotations
 
 from ..core.attributes import DType
+from ..core.infos import TensorInfo, bit_width, is_bool
+from ..core.opdef import Call
 from .dialect import op
-from .infer.dtypes import astype, bitcast
+from .infer.dtypes import ANY, asked_dtype, check_dtype
+
+
+def astype(call: Call) -> TensorInfo:
+    return call.x.with_dtype(asked_dtype(call, "dtype", call.x.dtype, *ANY))
+
+
+def bitcast(call: Call) -> TensorInfo:
+    dtype = asked_dtype(call, "dtype", call.x.dtype, *ANY)
+    check_dtype(call, "x", *ANY)
+    own, asked = _stored_bits(call.x.dtype), _stored_bits(dtype)
+    if own != asked:
+        raise call.fail(
+            f"{call.describe('dtype')} has {asked} bits and {call.describe('x')} {own}: bits stay as many as they are"
+        )
+    return call.x.with_dtype(dtype)
+
+
+def _stored_bits(dtype: str) -> int:
+    """A bool is a byte."""
+    return 8 if is_bool(dtype) else bit_width(dtype)
+
 
 op("astype", "x", attrs={"dtype": DType()}, infer=astype, doc="Each element converted to another type.")
 op("bitcast", "x", attrs={"dtype": DType()}, infer=bitcast, own=True,

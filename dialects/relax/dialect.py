@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The relax dialect: its types and attributes. Its operators stand in the files beside this one, by family."""
+"""The relax dialect: types and attributes. Operators and their inference stand in the files beside this, by family."""
 
 from __future__ import annotations
 

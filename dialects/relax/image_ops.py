@@ -3,9 +3,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..core.attributes import AttrKind, Bool, DType, Float, Floats, Int, Str
+from ..core.infos import TensorInfo
+from ..core.opdef import Call
+from ..core.symbols import SymExpr
 from .dialect import op
-from .infer.image import affine_grid, grid_sample, resize, spread_size
+from .infer.dtypes import check_dtype
+from .infer.layouts import layout_attribute, shape_in_layout, sizes_in_layout
+from .infer.sizes import Shape, expect_size, most_precise, shape_of_rank
+
+
+def resize(dimensions: str) -> Callable[[Call], TensorInfo]:
+    """Resizing of images with these dimensions, "NCHW" or "NCDHW"."""
+    spatial = len(dimensions) - 2
+
+    def infer(call: Call) -> TensorInfo:
+        check_dtype(call, "data", "float", "int")
+        layout = layout_attribute(call, "layout", dimensions)
+        sizes = sizes_in_layout(call, "data", layout)
+        target = _target_size(call, spatial) or (None,) * spatial
+        corners = 2 * spatial
+        fits = call.roi is None or len(call.roi) == corners
+        call.require(fits, f"{call.describe('roi')} must have {corners} entries: all starts, then all ends")
+        call.require(call.cubic_exclude in (0, 1), f"{call.describe('cubic_exclude')} must be 0 or 1")
+        return TensorInfo(shape_in_layout(layout, (*sizes[:2], *target)), call.out_dtype or call.data.dtype)
+
+    return infer
+
+
+def _target_size(call: Call, *ranks: int) -> Shape | None:
+    """The spatial sizes in operand 'size', which must be so many; None where it does not tell."""
+    dims: Shape | None = call.size.dims
+    counts = " or ".join(map(str, ranks))
+    fits = dims is None or len(dims) in ranks
+    call.require(fits, f"{call.describe('size')} must have {counts} entries: the spatial sizes")
+    return dims
+
+
+def spread_size(spatial: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """For the builder: a single size stands for each of the spatial ones."""
+
+    def prepare(arguments: dict[str, Any]) -> dict[str, Any]:
+        size = arguments.get("size")
+        if isinstance(size, (int, str, SymExpr)):
+            size = [size]
+        if isinstance(size, (list, tuple)) and len(size) == 1:
+            return {**arguments, "size": [size[0]] * spatial}
+        return arguments
+
+    return prepare
+
+
+def grid_sample(call: Call) -> TensorInfo:
+    """The grid is [batch, coordinates, ...]: where in the data each element of the result comes from."""
+    check_dtype(call, "data", "float")
+    check_dtype(call, "grid", "float")
+    dimensions = "NCDHW" if "D" in call.layout else "NCHW"
+    layout = layout_attribute(call, "layout", dimensions)
+    spatial = len(dimensions) - 2
+    cubic = spatial == 3 and call.method == "bicubic"
+    call.require(not cubic, f"{call.describe('method')} is for images, not for volumes ({call.describe('layout')})")
+    batch, channels, *_ = sizes_in_layout(call, "data", layout)
+    grid = shape_of_rank(call, "grid", len(dimensions))
+    expect_size(call, "grid", 0, batch, "batches")
+    expect_size(call, "grid", 1, spatial, "coordinates")
+    return call.data.with_shape(shape_in_layout(layout, (most_precise((batch, grid[0])), channels, *grid[2:])))
+
+
+def affine_grid(call: Call) -> TensorInfo:
+    """The data is one matrix [spatial, spatial + 1] for each image; the result is a grid for grid_sample."""
+    check_dtype(call, "data", "float")
+    batch, rows, _ = shape_of_rank(call, "data", 3)
+    target = _target_size(call, 2, 3)
+    spatial = rows if target is None else len(target)
+    if not isinstance(spatial, int):
+        return call.data.with_shape(None)
+    call.require(spatial in (2, 3), f"{call.describe('data')} must hold matrices of 2 or 3 rows")
+    expect_size(call, "data", 1, spatial, "rows")
+    expect_size(call, "data", 2, spatial + 1, "columns")
+    return call.data.with_shape((batch, spatial, *(target or (None,) * spatial)))
+
 
 _COORDINATES = (
     "half_pixel", "align_corners", "asymmetric",
@@ -28,39 +108,16 @@ def _resize_attrs(layout: str, corners: int, rounding: str) -> dict[str, AttrKin
     }
 
 
-op(
-    "image.resize2d",
-    "data size:shape",
-    attrs=_resize_attrs("NCHW", 4, "round"),
-    infer=resize("NCHW"),
-    prepare=spread_size(2),
-    doc="Images of another height and width.",
-)
-op(
-    "image.resize3d",
-    "data size:shape",
-    attrs=_resize_attrs("NCDHW", 6, ""),
-    infer=resize("NCDHW"),
-    prepare=spread_size(3),
-    doc="Volumes of another depth, height and width.",
-)
-op(
-    "image.grid_sample",
-    "data grid",
-    attrs={
-        "method": Str("bilinear", choices=("bilinear", "nearest", "bicubic")),
-        "layout": Str("NCHW"),
-        "padding_mode": Str("zeros", choices=("zeros", "border", "reflection"), doc="what is outside of the image"),
-        "align_corners": Bool(False, doc="whether -1 and 1 are the centers of the corner pixels"),
-    },
-    infer=grid_sample,
-    doc="Images sampled at the positions of a grid [batch, coordinates, height, width].",
-)
-op(
-    "image.affine_grid",
-    "data size:shape",
-    attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")},
-    infer=affine_grid,
-    prepare=spread_size(2),
-    doc="The grid [batch, coordinates, height, width] that affine matrices make of an image.",
-)
+op("image.resize2d", "data size:shape", attrs=_resize_attrs("NCHW", 4, "round"), infer=resize("NCHW"),
+   prepare=spread_size(2), doc="Images of another height and width.")  # fmt: skip
+op("image.resize3d", "data size:shape", attrs=_resize_attrs("NCDHW", 6, ""), infer=resize("NCDHW"),
+   prepare=spread_size(3), doc="Volumes of another depth, height and width.")  # fmt: skip
+op("image.grid_sample", "data grid", attrs={"method": Str("bilinear", choices=("bilinear", "nearest", "bicubic")),
+          "layout": Str("NCHW"),
+          "padding_mode": Str("zeros", choices=("zeros", "border", "reflection"), doc="what is outside of the image"),
+          "align_corners": Bool(False, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=grid_sample,
+   doc="Images sampled at the positions of a grid [batch, coordinates, height, width].")  # fmt: skip
+op("image.affine_grid", "data size:shape",
+   attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=affine_grid,
+   prepare=spread_size(2),
+   doc="The grid [batch, coordinates, height, width] that affine matrices make of an image.")  # fmt: skip

@@ -4,49 +4,58 @@
 from __future__ import annotations
 
 from ..core.attributes import Float, Int
+from ..core.infos import TensorInfo
+from ..core.opdef import Call
+from ..core.symbols import equal
 from .dialect import op
-from .infer.elementwise import float_unary, numeric_unary
-from .infer.nn_activation import dropout, prelu, softmax, softplus
+from .elementwise import float_unary, numeric_unary
+from .infer.dtypes import check_dtype, check_same_dtype
+from .infer.sizes import normalize_axis, shape_of_rank
+
+
+def softmax(call: Call) -> TensorInfo:
+    check_dtype(call, "data", "float")
+    if call.data.shape is not None:
+        normalize_axis(call, "axis", call.data.rank, call.axis)
+    return call.data
+
+
+def softplus(call: Call) -> TensorInfo:
+    call.require(call.beta != 0, f"{call.describe('beta')} must not be 0: the result is divided by it")
+    return float_unary(call)
+
+
+def prelu(call: Call) -> TensorInfo:
+    check_dtype(call, "data", "float")
+    check_same_dtype(call, "data", "alpha")
+    (slopes,) = shape_of_rank(call, "alpha", 1)
+    if call.data.shape is None:
+        return call.data
+    size = call.data.shape[normalize_axis(call, "axis", call.data.rank, call.axis)]
+    if slopes != 1 and equal(slopes, size) is False:
+        raise call.fail(
+            f"{call.describe('alpha')} must have 1 element or {size}, the size of the data along axis {call.axis}"
+        )
+    return call.data
+
+
+def dropout(call: Call) -> tuple[TensorInfo, TensorInfo]:
+    call.require(0 <= call.rate <= 1, f"{call.describe('rate')} must be between 0 and 1")
+    return call.data, call.data
+
 
 op("nn.relu", "x", infer=numeric_unary, doc="max(x, 0).")
 op("nn.gelu", "x", infer=float_unary, doc="x * (1 + erf(x / sqrt(2))) / 2.")
 op("nn.gelu_tanh", "x", infer=float_unary, doc="gelu approximated with tanh.")
 op("nn.selu", "x", infer=float_unary, doc="The self-normalizing exponential linear unit.")
 op("nn.silu", "x", infer=float_unary, doc="x * sigmoid(x).")
-op(
-    "nn.leakyrelu",
-    "data",
-    attrs={"alpha": Float(0.01, doc="the slope below zero")},
-    infer=float_unary,
-    doc="data where it is positive, alpha * data elsewhere.",
-)
-op(
-    "nn.prelu",
-    "data alpha",
-    attrs={"axis": Int(1, doc="the axis of alpha")},
-    infer=prelu,
-    doc="data where it is positive, alpha * data elsewhere, with an alpha for each channel.",
-)
-op(
-    "nn.softplus",
-    "data",
-    attrs={"beta": Float(1.0), "threshold": Float(20.0, doc="above it the result is data")},
-    infer=softplus,
-    doc="log(1 + exp(beta * data)) / beta.",
-)
-op(
-    "nn.softmax",
-    "data",
-    attrs={"axis": Int(-1)},
-    infer=softmax,
-    doc="exp(data), divided by its sum along the axis.",
-)
+op("nn.leakyrelu", "data", attrs={"alpha": Float(0.01, doc="the slope below zero")}, infer=float_unary,
+   doc="data where it is positive, alpha * data elsewhere.")  # fmt: skip
+op("nn.prelu", "data alpha", attrs={"axis": Int(1, doc="the axis of alpha")}, infer=prelu,
+   doc="data where it is positive, alpha * data elsewhere, with an alpha for each channel.")  # fmt: skip
+op("nn.softplus", "data", attrs={"beta": Float(1.0), "threshold": Float(20.0, doc="above it the result is data")},
+   infer=softplus, doc="log(1 + exp(beta * data)) / beta.")  # fmt: skip
+op("nn.softmax", "data", attrs={"axis": Int(-1)}, infer=softmax, doc="exp(data), divided by its sum along the axis.")
 op("nn.log_softmax", "data", attrs={"axis": Int(-1)}, infer=softmax, doc="The logarithm of softmax.")
-op(
-    "nn.dropout",
-    "data",
-    attrs={"rate": Float(0.5, doc="the share of elements that become 0")},
-    results="result mask",
-    infer=dropout,
-    doc="Some elements set to 0, the others scaled up; also gives the mask.",
-)
+op("nn.dropout", "data", attrs={"rate": Float(0.5, doc="the share of elements that become 0")}, results="result mask",
+   infer=dropout, doc="Some elements set to 0, the others scaled up; also gives the mask.")  # fmt: skip

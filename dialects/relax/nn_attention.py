@@ -6,9 +6,71 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.attributes import Float, Int, Str
+from ..core.infos import TensorInfo
+from ..core.opdef import Call
 from ..core.operator import Operator
+from ..core.symbols import Dim, dim_mod, equal
 from .dialect import op, relax
-from .infer.nn_attention import attention, attention_bias, attention_var_len
+from .infer.dtypes import check_dtype, check_same_dtype
+from .infer.sizes import check_one_element, check_rank, expect_size, same_size, shape_of_rank
+
+
+def attention(call: Call) -> TensorInfo:
+    check_dtype(call, "query", "float")
+    check_same_dtype(call, "query", "key", "value")
+    window = call.window_size
+    call.require(window is None or window > 0, f"{call.describe('window_size')} must be positive")
+    _, queries, heads, _ = shape_of_rank(call, "query", 4)
+    _check_heads(call, heads, "key", shape_of_rank(call, "key", 4)[2])
+    _check_heads(call, heads, "value", shape_of_rank(call, "value", 4)[2])
+    batch = same_size(call, "batch size", query=0, key=0, value=0)
+    same_size(call, "length", key=1, value=1)
+    same_size(call, "size of a head", query=3, key=3)
+    return TensorInfo((batch, queries, heads, shape_of_rank(call, "value", 4)[3]), call.query.dtype)
+
+
+def _check_heads(call: Call, heads: Dim, name: str, own: Dim) -> None:
+    """A head of key and value may serve several of query."""
+    if equal(own, 0) is True or equal(dim_mod(heads, own), 0) is False:
+        raise call.fail(
+            f"{call.describe('query')} must have a multiple of the heads of {call.describe(name)}, "
+            f"got {heads} and {own}"
+        )
+
+
+def attention_bias(call: Call) -> TensorInfo:
+    result = attention(call)
+    check_dtype(call, "bias", "float")
+    sizes = shape_of_rank(call, "bias", 4)
+    batch, queries, heads, _ = shape_of_rank(call, "query", 4)
+    for axis, (what, size) in enumerate((("batches", batch), ("heads", heads), ("queries", queries))):
+        if equal(sizes[axis], 1) is not True:
+            expect_size(call, "bias", axis, size, f"{what}; 1 broadcasts")
+    expect_size(call, "bias", 3, same_size(call, "length", key=1, value=1), "keys")
+    return result
+
+
+def attention_var_len(call: Call) -> TensorInfo:
+    """All sequences stand one after the other in a batch of one; the other operands say where each starts."""
+    result = attention(call)
+    for name in ("query", "key", "value"):
+        expect_size(call, name, 0, 1, "batch")
+    for name in ("seqstart_q", "seqstart_k", "max_seqlen_q", "max_seqlen_k"):
+        _check_lengths(call, name)
+    same_size(call, "number of sequences", seqstart_q=0, seqstart_k=0)
+    return TensorInfo((1, *result.shape[1:]), result.dtype)  # type: ignore[index]  # attention knows the rank
+
+
+def _check_lengths(call: Call, name: str) -> None:
+    info = call.operands[name]
+    if info is None:
+        return
+    call.require(info.dtype == "i32", f"{call.describe(name)} must have elements of type i32")
+    if name.startswith("max"):
+        check_one_element(call, name)
+    else:
+        check_rank(call, name, 1)
+
 
 _ATTRS = {
     "scale": Float(None, doc="what the scores are multiplied by; absent: 1 / sqrt(size of a head)"),
@@ -24,27 +86,13 @@ def with_or_without_bias(arguments: dict[str, Any]) -> Operator:
     return relax.ops["nn.attention" if arguments.get("bias") is None else "nn.attention_bias"]
 
 
-op(
-    "nn.attention",
-    "query key value",
-    attrs=_ATTRS,
-    signature="query key value bias scale causal_mask window_size",
-    redirect=with_or_without_bias,
-    infer=attention,
-    doc="softmax(query @ key^T * scale) @ value for each head.",
-)
-op(
-    "nn.attention_bias",
-    "query key value bias",
-    attrs=_ATTRS,
-    infer=attention_bias,
-    doc="Attention with a bias [batch, heads, queries, keys], broadcast and added to the scores.",
-)
-op(
-    "nn.attention_var_len",
-    "query key value seqstart_q seqstart_k? max_seqlen_q max_seqlen_k?",
-    attrs=_ATTRS,
-    signature="query key value seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale causal_mask window_size",
-    infer=attention_var_len,
-    doc="Attention over sequences of several lengths, end to end; those of the keys default to the queries'.",
-)
+op("nn.attention", "query key value", attrs=_ATTRS, signature="query key value bias scale causal_mask window_size",
+   redirect=with_or_without_bias, infer=attention,
+   doc="softmax(query @ key^T * scale) @ value for each head.")  # fmt: skip
+op("nn.attention_bias", "query key value bias", attrs=_ATTRS, infer=attention_bias,
+   doc="Attention with a bias [batch, heads, queries, keys], broadcast and added to the scores.")  # fmt: skip
+op("nn.attention_var_len", "query key value seqstart_q seqstart_k? max_seqlen_q max_seqlen_k?", attrs=_ATTRS,
+   signature="query key value seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale causal_mask window_size",
+   infer=attention_var_len,
+   doc="Attention over sequences of several lengths, end to end; those of the keys default to the "
+       "queries'.")  # fmt: skip

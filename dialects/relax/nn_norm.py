@@ -3,9 +3,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core.attributes import AttrKind, Bool, Float, Int, Ints
+from ..core.infos import TensorInfo
+from ..core.opdef import Call
+from ..core.symbols import Dim, dim_mod, equal
 from .dialect import op
-from .infer.nn_norm import batch_norm, group_norm, instance_norm, layer_norm
+from .infer.dtypes import check_dtype, check_same_dtype
+from .infer.sizes import expect_size, most_precise, normalize_axes, normalize_axis, shape_of_rank
+
+
+def batch_norm(call: Call) -> tuple[TensorInfo, TensorInfo, TensorInfo]:
+    _check_common(call)
+    (channels,) = _parameter_sizes(call, "axis", (call.axis,))
+    return call.data, call.moving_mean.with_shape((channels,)), call.moving_var.with_shape((channels,))
+
+
+def layer_norm(call: Call) -> TensorInfo:
+    """Also RMS norm: parameters lie along all normalized axes."""
+    _check_common(call)
+    call.require(call.axes, f"{call.describe('axes')} must name at least one axis")
+    if call.data.shape is not None:
+        normalize_axes(call, "axes", call.data.rank, call.axes)
+    _parameter_sizes(call, "axes", call.axes)
+    return call.data
+
+
+def instance_norm(call: Call) -> TensorInfo:
+    _check_common(call)
+    _channels(call)
+    return call.data
+
+
+def group_norm(call: Call) -> TensorInfo:
+    _check_common(call)
+    call.require(call.num_groups >= 1, f"{call.describe('num_groups')} must be 1 or more")
+    channels = _channels(call)
+    if equal(dim_mod(channels, call.num_groups), 0) is False:
+        data = call.describe("data")
+        raise call.fail(f"{call.describe('num_groups')} must divide the {channels} channels of {data}")
+    return call.data
+
+
+def _channels(call: Call) -> Dim:
+    """The number of channels, one parameter for each; the axes to normalize must be others."""
+    (channels,) = _parameter_sizes(call, "channel_axis", (call.channel_axis,))
+    if call.data.shape is not None:
+        channel_axis = normalize_axis(call, "channel_axis", call.data.rank, call.channel_axis)
+        axes = normalize_axes(call, "axes", call.data.rank, call.axes)
+        if channel_axis in axes:
+            raise call.fail(f"{call.describe('axes')} must not hold {call.describe('channel_axis')}")
+    return channels
+
+
+def _check_common(call: Call) -> None:
+    check_dtype(call, "data", "float")
+    check_same_dtype(call, *call.operands)
+    call.require(call.epsilon >= 0, f"{call.describe('epsilon')} must be 0 or more")
+
+
+def _parameter_sizes(call: Call, attribute: str, axes: Sequence[int]) -> list[Dim]:
+    """The data's sizes along the axes, which every other operand must have as its shape."""
+    sizes: list[Dim] = [None] * len(axes)
+    if call.data.shape is not None:
+        sizes = [call.data.shape[normalize_axis(call, attribute, call.data.rank, axis)] for axis in axes]
+    for name in list(call.operands)[1:]:
+        shape = shape_of_rank(call, name, len(axes))
+        for position, size in enumerate(sizes):
+            expect_size(call, name, position, size, f"the data's along axis {axes[position]}")
+        sizes = [most_precise(pair) for pair in zip(sizes, shape, strict=True)]
+    return sizes
+
 
 _EPSILON = {"epsilon": Float(1e-5, doc="added to the variance")}
 _AFFINE: dict[str, AttrKind] = {
@@ -16,44 +85,16 @@ _AFFINE: dict[str, AttrKind] = {
 _CHANNEL_AXIS = {"channel_axis": Int(doc="the axis of gamma and beta")}
 _AXES = {"axes": Ints(doc="the axes to normalize over, without the channel axis")}
 
-op(
-    "nn.batch_norm",
-    "data gamma beta moving_mean moving_var",
-    attrs={
-        "axis": Int(doc="the channels"),
-        **_AFFINE,
-        "momentum": Float(0.1, doc="the weight of this batch"),
-        "training": Bool(True, doc="use this batch's mean and variance"),
-    },
-    results="result new_mean new_var",
-    infer=batch_norm,
-    doc="Normalizes each channel over the batch; also gives the moving mean and variance.",
-)
-op(
-    "nn.layer_norm",
-    "data gamma beta",
-    attrs={"axes": Ints(doc="the axes to normalize over"), **_AFFINE},
-    infer=layer_norm,
-    doc="Normalizes over the axes; gamma and beta have the data's sizes along them.",
-)
-op(
-    "nn.group_norm",
-    "data gamma beta",
-    attrs={"num_groups": Int(), **_CHANNEL_AXIS, **_AXES, **_AFFINE},
-    infer=group_norm,
-    doc="Normalizes over the axes and the channels of each group.",
-)
-op(
-    "nn.instance_norm",
-    "data gamma beta",
-    attrs={**_CHANNEL_AXIS, **_AXES, **_AFFINE},
-    infer=instance_norm,
-    doc="Normalizes each channel over the axes.",
-)
-op(
-    "nn.rms_norm",
-    "data weight",
-    attrs={"axes": Ints((-1,), doc="the axes to normalize over"), **_EPSILON},
-    infer=layer_norm,
-    doc="data / sqrt(mean(data * data) + epsilon) * weight.",
-)
+op("nn.batch_norm", "data gamma beta moving_mean moving_var", attrs={"axis": Int(doc="the channels"), **_AFFINE,
+          "momentum": Float(0.1, doc="the weight of this batch"),
+          "training": Bool(True, doc="use this batch's mean and variance")},
+   results="result new_mean new_var", infer=batch_norm,
+   doc="Normalizes each channel over the batch; also gives the moving mean and variance.")  # fmt: skip
+op("nn.layer_norm", "data gamma beta", attrs={"axes": Ints(doc="the axes to normalize over"), **_AFFINE},
+   infer=layer_norm, doc="Normalizes over the axes; gamma and beta have the data's sizes along them.")  # fmt: skip
+op("nn.group_norm", "data gamma beta", attrs={"num_groups": Int(), **_CHANNEL_AXIS, **_AXES, **_AFFINE},
+   infer=group_norm, doc="Normalizes over the axes and the channels of each group.")  # fmt: skip
+op("nn.instance_norm", "data gamma beta", attrs={**_CHANNEL_AXIS, **_AXES, **_AFFINE}, infer=instance_norm,
+   doc="Normalizes each channel over the axes.")  # fmt: skip
+op("nn.rms_norm", "data weight", attrs={"axes": Ints((-1,), doc="the axes to normalize over"), **_EPSILON},
+   infer=layer_norm, doc="data / sqrt(mean(data * data) + epsilon) * weight.")  # fmt: skip

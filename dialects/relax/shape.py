@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
-from ..core.attributes import AttributeProblem, AttrKind, Int, Str
+from ..core.attributes import AttributeProblem, AttrKind, Str, size_of
 from ..core.codec import TypeProblem, decode, decode_dims, encode_dims
 from ..core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ..core.opdef import Call, OpProblem
-from ..core.symbols import Size, SymbolError, SymExpr, parse
+from ..core.symbols import Size, SymbolError
 from ..core.verifier import compatible
 from .dialect import op
 
@@ -25,12 +25,8 @@ class _Size(Str):
     label = "size"
 
     def normalize(self, value: Any) -> Size:  # type: ignore[override]
-        if isinstance(value, SymExpr):
-            return value
-        if not isinstance(value, str):
-            return Int().normalize(value)
         try:
-            return parse(value)
+            return size_of(value)
         except SymbolError as error:
             raise AttributeProblem(f"expects {self.expects}: {error}") from None
 
@@ -121,36 +117,13 @@ def _verify_match_cast(operation: Any, call: Call) -> None:
         raise OpProblem(f"can never hold: {call.describe('value')} is not a {describe(target)}")
 
 
-op(
-    "shape_expr",
-    "",
-    attrs={"dims": _Sizes()},
-    infer=_shape,
-    role="literal",
-    own=True,
-    doc="A shape as a value; its sizes are integers and expressions over the function's symbols.",
-)
-op(
-    "prim_value",
-    "",
-    attrs={"value": _Size()},
-    infer=_prim_value,
-    role="literal",
-    own=True,
-    doc="The value of a symbolic expression as a 64-bit integer.",
-)
+op("shape_expr", "", attrs={"dims": _Sizes()}, infer=_shape, role="literal", own=True,
+   doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
+op("prim_value", "", attrs={"value": _Size()}, infer=_prim_value, role="literal", own=True,
+   doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
 # Not pure: the check must stay even where nobody uses the result, and the symbols it defines live on in types.
-op(
-    "match_cast",
-    "value:any",
-    explicit="ty",
-    verify=_verify_match_cast,
-    pure=False,
-    role="shape",
-    view="value",
-    own=True,
-    doc="The value with a more precise type, checked at run time; new symbols get their values.",
-)
+op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, role="shape", view="value",
+   own=True, doc="The value with a more precise type, checked at run time; new symbols get their values.")  # fmt: skip
 op("shape_of", "input", infer=_shape_of, role="shape", doc="The shape of a tensor.")
 op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="A 1-D int64 tensor as a shape.")
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, role="shape", destinations=True,

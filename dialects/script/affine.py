@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...bindings.ir import AffineMap, Operation, Value
+from .buffers import index_text
 from .expr import Expr, affine, affine_values, call
 from .loops import range_text, write_for, write_if
 from .printer import Printer
 from .rules import expression, statement
-from .slices import index_text
 
 
 def map_results(printer: Printer, map_: AffineMap, operands: Sequence[Value]) -> list[Expr]:

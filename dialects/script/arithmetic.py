@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
-from .constants import elements_text, is_splat, number_text, unreadable_text
+from .attributes import elements_text, is_splat, number_text, unreadable_text
 from .expr import Expr, Level, call, infix, literal, quote
 from .printer import Printer
 from .rules import expression, statement

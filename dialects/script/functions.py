@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules, functions, calls, and branches between blocks."""
+"""Modules and functions, also in a few words; calls, and branches between blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from ...bindings.ir import Block, Operation, Value
-from ...bindings.mlir import ir
+from ...bindings.mlir import ir, readable
 from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
 from .attributes import attribute_items, attribute_text, short_item
@@ -19,6 +19,8 @@ from .printer import Printer
 from .rules import statement
 from .types import symbols_of, type_text
 
+#: Of an outline.
+_MOST_LINES = 20
 _MODULE_SHOWN = frozenset({"sym_name"})
 _FUNCTION_SHOWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", PRIM_FUNC})
 
@@ -186,3 +188,45 @@ def _conditional_branch(printer: Printer, op: Operation) -> bool:
     other = _jump(printer, op.successors[1], values[split:])
     printer.emit(f"if {printer.text(condition)}: {taken} else: {other}{printer.notes(op)}")
     return True
+
+
+# ---- in a few words: functions with what they take and give ----
+
+
+def outline(module: Any) -> str:
+    """`module of 2 functions`, and what each takes and gives; what is no function is counted."""
+    operations = [op.operation for op in module.regions[0].blocks[0].operations]
+    functions = [operation for operation in operations if operation.name == "func.func"]
+    others = len(operations) - len(functions)
+    head = f"module of {len(functions)} function{'' if len(functions) == 1 else 's'}"
+    head += f" and {others} other operation{'' if others == 1 else 's'}" if others else ""
+    lines = [f"  {signature(function)}" for function in functions[:_MOST_LINES]]
+    if len(functions) > _MOST_LINES:
+        lines.append(f"  and {len(functions) - _MOST_LINES} more")
+    return "\n".join([head, *lines])
+
+
+def signature(function: Any) -> str:
+    """`main(x: Tensor((n, 8), "float32")) -> Tensor((n, 8), "float32")`, with `private` before it."""
+    attributes = function.attributes
+    type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    name = _readable(attributes["sym_name"])
+    named = zip(_names(function, len(type_.inputs)), map(type_text, type_.inputs), strict=True)
+    inputs = ", ".join(f"{argument}: {text}" for argument, text in named)
+    results = list(map(type_text, type_.results))
+    given = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    is_private = "sym_visibility" in attributes and str(attributes["sym_visibility"]) == '"private"'
+    return f"{'private ' if is_private else ''}{name}({inputs}) -> {given if results else 'None'}"
+
+
+def _readable(attribute: Any) -> str:
+    return readable(lambda: ir.StringAttr(attribute).value)
+
+
+def _names(function: Any, count: int) -> list[str]:
+    names = [f"arg{index}" for index in range(count)]
+    if "arg_attrs" in function.attributes:
+        for index, given in enumerate(function.attributes["arg_attrs"]):
+            if ARGUMENT_NAME in given:
+                names[index] = _readable(given[ARGUMENT_NAME])
+    return names

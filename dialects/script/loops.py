@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.ir import Block, Operation, Value
+from ...bindings.ir import Operation, Value
+from ...bindings.navigation import last_of
+from .buffers import mixed, slice_text
 from .expr import Level
 from .printer import Printer
 from .rules import statement
-from .slices import mixed, slice_text
 
 
 def range_text(low: str, high: str, step: str) -> str:
@@ -92,7 +93,7 @@ def _while(printer: Printer, op: Operation) -> bool:
 def _while_body(printer: Printer, op: Operation, names: Sequence[str]) -> None:
     """What the condition passes on are the loop's results; mostly that is the state itself."""
     before, after = (region.blocks[0] for region in op.regions)
-    condition = _last(before)
+    condition = last_of(before)
     same = list(condition.operands)[1:] == list(before.arguments)
     passed = list(names) if same else printer.result_names(op)
     for result, argument, name in zip(op.results, after.arguments, passed, strict=True):
@@ -115,14 +116,6 @@ def _while_body(printer: Printer, op: Operation, names: Sequence[str]) -> None:
         with printer.writer.indented():
             printer.emit(f"if not {test[0]}: break")
     printer.suite(op.regions[1], assign_yield(printer, names))
-
-
-def _last(block: Block) -> Any:
-    last = None
-    for op in block.operations:
-        last = op
-    assert last is not None, "a verified block has a terminator"
-    return last.operation
 
 
 # ---- parallel loops ----

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...bindings.ir import Location, Operation, Type, Value
 from ...bindings.mlir import ir
-from ..core.dialect import registered_dialects
+from ..core.dialect import row_of
 from .expr import as_name, few, one_line, shorten
 from .types import is_scalar
 
@@ -83,18 +83,11 @@ class Names:
         self._own, self._counters = own, counters
 
 
-def definition_of(name: str) -> Any:
-    """The definition of an operator of this project's or a plug-in's dialects; None for any other operation."""
-    namespace, _, short = name.partition(".")
-    dialect = registered_dialects().get(namespace)
-    return dialect.ops.get(short) if dialect is not None else None
-
-
 def result_prefix(op: Operation, index: int, type_: Type) -> str:
     """What a result's name starts with: `v` for scalars and vectors, else what the operation is, or what it calls."""
     if is_scalar(type_) or isinstance(type_, ir.VectorType):
         return "v"
-    definition = definition_of(op.name)
+    definition = row_of(op)
     if definition is not None and len(definition.results) > 1 and len(definition.results) == len(op.results):
         return f"{definition.results[index].name}_"
     word = op.name.rpartition(".")[2]

@@ -9,9 +9,10 @@ from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
+from ..core.dialect import row_of
 from .attributes import other_attributes
 from .expr import Expr, Level, shorten
-from .names import Names, definition_of, location_name, result_prefix
+from .names import Names, location_name, result_prefix
 from .rules import EXPRESSIONS, STATEMENTS, ExpressionRule
 from .types import is_scalar, is_tensor, type_text
 from .writer import Writer
@@ -198,7 +199,7 @@ class ValueWriter:
         self._assign(op, expr, "")
 
     def _assign(self, op: Operation, expr: Expr, notes: str) -> None:
-        definition = definition_of(op.name)
+        definition = row_of(op)
         types = definition is None or not definition.explicit
         # A part of an array is in Python a view of it; here it is a value of its own.
         text = f"copy({expr.text})" if expr.part and is_tensor(op.results[0].type) else expr.text

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from ..core.attributes import AttrKind
-from ..core.dialect import Dialect
+from ..core.dialect import Dialect, OpNamespace
 from ..core.infos import DTYPE_BY_NAME, FLOAT_TYPES, is_bool, is_float, is_int
-from ..core.namespace import OpNamespace
 from ..core.opdef import Infer, OperandDef
 from ..core.operator import Operator
 from .dialect import tir

@@ -16,12 +16,7 @@ op("heaviside", X1_X2, infer=same_float, short=True, doc="0 where x1 < 0, x2 whe
 
 # ---- remainders (n is the integer nearest to x1 / x2, halves to even) ----
 op("fmod", X1_X2, infer=same_float, doc="The remainder of x1 / x2 with the sign of x1.")
-op(
-    "remainder",
-    X1_X2,
-    infer=same_float,
-    doc="x1 - n * x2 as in C (n nearest to x1 / x2); numpy's is floormod.",
-)
+op("remainder", X1_X2, infer=same_float, doc="x1 - n * x2 as in C (n nearest to x1 / x2); numpy's is floormod.")
 op("remquo", X1_X2, results="remainder quotient", infer=float_and_int,
    doc="remainder(x1, x2), and the sign and low bits (three or more) of its n as an i32.")  # fmt: skip
 
@@ -34,12 +29,7 @@ op("fdim", X1_X2, infer=same_float, short=True, doc="x1 - x2 where that is posit
 op("copysign", X1_X2, infer=same_float, short=True, doc="The magnitude of x1 with the sign of x2.")
 op("nextafter", X1_X2, infer=same_float, doc="The next number from x1 towards x2.")
 op("ldexp", X1_X2, infer=scaled, doc="x1 * 2**x2 for an integer x2.")
-op(
-    "scalbn",
-    X1_X2,
-    infer=scaled,
-    doc="x1 * radix**x2 for an integer x2; the radix of IEEE's binary floats is 2.",
-)
+op("scalbn", X1_X2, infer=scaled, doc="x1 * radix**x2 for an integer x2; the radix of IEEE's binary floats is 2.")
 
 # ---- three operands ----
 op("fma", X1_X2_X3, infer=same_float, short=True, doc="x1 * x2 + x3, rounded once.")

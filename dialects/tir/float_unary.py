@@ -53,13 +53,8 @@ op("sigmoid", X, infer=same_float, doc="1 / (1 + exp(-x)).")
 op("ceil", X, infer=same_float, short=True, doc="The smallest integer not below x.")
 op("floor", X, infer=same_float, short=True, doc="The largest integer not above x.")
 op("trunc", X, infer=same_float, short=True, doc="x without its fraction.")
-op(
-    "round",
-    X,
-    infer=same_float,
-    short=True,
-    doc="The nearest integer, halves to even, as upstream's; C's way is lround.",
-)
+op("round", X, infer=same_float, short=True,
+   doc="The nearest integer, halves to even, as upstream's; C's way is lround.")  # fmt: skip
 op("roundeven", X, infer=same_float, short=True, doc="The nearest integer, halves to even.")
 op("rint", X, infer=same_float, short=True, doc="An integer by the current rounding mode; reports being inexact.")
 op("nearbyint", X, infer=same_float, short=True, doc="An integer by the current rounding mode.")

@@ -13,18 +13,8 @@ op("ctpop", X, infer=same_int, short=True, doc="popcount, by LLVM's name.")
 op("clz", X, infer=same_int, short=True, doc="How many zeros precede the highest set bit; the width for 0.")
 op("ctz", X, infer=same_int, short=True, doc="How many zeros follow the lowest set bit; the width for 0.")
 op("bitreverse", X, infer=same_int, doc="The bits in reverse order.")
-op(
-    "fshl",
-    X1_X2_X3,
-    infer=same_int,
-    doc="The high half of (x1:x2) << (x3 mod width): a rotation where x1 is x2.",
-)
-op(
-    "fshr",
-    X1_X2_X3,
-    infer=same_int,
-    doc="The low half of (x1:x2) >> (x3 mod width): a rotation where x1 is x2.",
-)
+op("fshl", X1_X2_X3, infer=same_int, doc="The high half of (x1:x2) << (x3 mod width): a rotation where x1 is x2.")
+op("fshr", X1_X2_X3, infer=same_int, doc="The low half of (x1:x2) >> (x3 mod width): a rotation where x1 is x2.")
 
 # ---- arithmetic ----
 op("gcd", X1_X2, infer=same_int, doc="The greatest common divisor; gcd(0, 0) is 0.")

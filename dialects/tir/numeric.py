@@ -11,10 +11,5 @@ op("sign", X, infer=same_number, short=True, doc="-1, 0 or 1 by the sign of x; N
 op("square", X, infer=same_number, short=True, doc="x * x.")
 op("floordiv", X1_X2, infer=same_number, short=True, doc="x1 / x2, rounded down.")
 op("floormod", X1_X2, infer=same_number, short=True, doc="The remainder of x1 / x2 with the sign of x2.")
-op(
-    "clip",
-    "x:elementwise min:elementwise max:elementwise",
-    infer=same_number,
-    short=True,
-    doc="The nearest to x in [min, max].",
-)
+op("clip", "x:elementwise min:elementwise max:elementwise", infer=same_number, short=True,
+   doc="The nearest to x in [min, max].")  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.symbols import Dim, dim_sub
-from ...dialects.relax.infer.order import at_least
+from ...dialects.relax.infer.sizes import at_least
 from ...dialects.relax.infer.slices import OPEN
 from .support import as_result, make, normal_axis, shape_of
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import operations_in
 from ...dialects.core.codec import decode
-from ...dialects.core.dialect import find_op, registered_dialects
+from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
 from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import equal
@@ -126,9 +126,7 @@ def _pass_on(operation: Any, arriving: list[Any], varying: set[Any], totals: dic
 
 
 def _help_with(operation: Any) -> str:
-    namespace, _, name = operation.name.partition(".")
-    dialect = registered_dialects().get(namespace)
-    if dialect is None or name not in dialect.ops:
+    if row_of(operation) is None:
         return "control flow and scalars that only the run decides cannot be differentiated"
     return f'rx.register_gradient("{operation.name}") teaches it'
 

@@ -16,9 +16,8 @@ sys.path.insert(0, str(TOOLS))
 
 import mutants  # noqa: E402
 import mutations  # noqa: E402
-from mirrored import mirrored_tests  # noqa: E402
+from mirrored import Nearness, mirrored_tests, words_of  # noqa: E402
 from nearest_first import function_around  # noqa: E402
-from nearness import Nearness, words_of  # noqa: E402
 
 
 @pytest.mark.parametrize(

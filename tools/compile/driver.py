@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from ... import Module, __version__, stages
-from ...dialects.core.short_text import print_short
+from ...dialects.core.elements import print_short
 from ...passes.core.stages import Stages
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.errors import ArtifactError
@@ -23,7 +23,7 @@ from ...targets.core.code_options import code_options
 from ...targets.core.registry import parse_target
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import tell_long_stages
-from ..information import information
+from ..information import tells
 from ..report.page import Reporting
 from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
 from .program_cache import CachedProgram
@@ -57,9 +57,7 @@ class Driver:
             raise
 
     def _run(self, arguments: Arguments, cache: DiskCache | None, program: CachedProgram | None) -> int:
-        told = information(arguments, "relax-compile", HELP_HEAD, OPTIONS, has_mlir=True)
-        if told is not None:
-            write_text(self.stdout, told)
+        if tells(arguments, self.stdout, "relax-compile", HELP_HEAD, OPTIONS, has_mlir=True):
             return 0
         for name in arguments["load-plugin"] or ():
             load_plugin(name)

@@ -36,7 +36,7 @@ class CachedProgram:
     def __init__(self, cache: DiskCache, source: str, output: str, options: str) -> None:
         """Raises OSError where the model cannot be read."""
         self._cache, self._source, self._output = cache, source, output
-        self._path = os.path.realpath(output)
+        self._path, self._folder = os.path.realpath(output), os.path.realpath(os.path.dirname(source))
         self._begun = time.time_ns()
         self._hashes = FileHashes(cache)
         self._model: Settled = self._hashes.settled(source)
@@ -65,8 +65,7 @@ class CachedProgram:
 
     def keep(self, files: Iterable[str]) -> None:
         """Keeps the program that has been made of the model and these files, unless they have changed meanwhile."""
-        folder = os.path.realpath(os.path.dirname(self._source))
-        names = sorted(os.path.relpath(file, folder) for file in files)
+        names = sorted(os.path.relpath(file, self._folder) for file in files)
         try:
             if not self._model.is_still_so() or not all(self._is_older(name) for name in names):
                 return
@@ -94,13 +93,11 @@ class CachedProgram:
         self._cache.put(_OUTPUTS, _hash(self._path), json.dumps([status, key]).encode())
 
     def _program_key(self, names: Iterable[str]) -> str:
-        folder = os.path.realpath(os.path.dirname(self._source))
-        pairs = [(name, self._hashes.settled(os.path.join(folder, name)).digest) for name in names]
+        pairs = [(name, self._hashes.settled(os.path.join(self._folder, name)).digest) for name in names]
         return _hash(self._key, json.dumps(pairs))
 
     def _is_older(self, name: str) -> bool:
-        folder = os.path.realpath(os.path.dirname(self._source))
-        status = os.stat(os.path.join(folder, name))
+        status = os.stat(os.path.join(self._folder, name))
         return max(status.st_ctime_ns, status.st_mtime_ns) < self._begun - 50_000_000
 
 

@@ -7,13 +7,14 @@ possible; coefficients are then rounded to the element type. Needs mpmath. `--ch
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from generated import main
 
 # Without types, and not among the project's dependencies.
 mp: Any = importlib.import_module("mpmath")
@@ -151,18 +152,5 @@ def generate() -> str:
     return json.dumps(tables, indent=1) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="gen_polynomials.py", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    text = generate()
-    if not parser.parse_args().check:
-        FILE.write_text(text, encoding="utf-8")
-        return 0
-    if FILE.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{FILE.name} is not current: run tools/dev/gen_polynomials.py", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, lambda: {FILE: generate()}, "tools/dev/gen_polynomials.py"))

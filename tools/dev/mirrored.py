@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
-
-from nearness import Nearness
 
 #: The folders of the package.
 PRODUCT = (
@@ -83,7 +83,7 @@ def _in_groups(tests: list[str]) -> list[list[str]]:
 
 
 @lru_cache(maxsize=1)
-def _nearness(repository: Path) -> Nearness[str]:
+def _nearness(repository: Path) -> Nearness:
     return Nearness({test: f"{Path(test).stem} {(repository / test).read_text()}" for test in _tests(repository)})
 
 
@@ -147,3 +147,39 @@ def _elsewhere(path: Path, test: str) -> bool:
             stem = Path(test).stem.replace("-", "_")
             return any(stem.startswith(name) for name in names)
     return False
+
+
+# ---- how near a text is to others: by the words that they share, where rare ones count more than common ones ----
+
+_NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z0-9]+)*[0-9]*")
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_SHORTEST_NAME, _SHORTEST_PART = 3, 4
+
+
+@cache
+def words_of(text: str) -> frozenset[str]:
+    """Names as they are written, and what they are put together from: `GroupNormalization`, `group_norm`, `group`."""
+    found: set[str] = set()
+    for name in set(_NAME.findall(text)):
+        found.add(name.lower())
+        parts = [part.lower() for part in _PART.findall(name)]
+        found.update(part for part in parts if len(part) >= _SHORTEST_PART)
+    return frozenset(word for word in found if len(word) >= _SHORTEST_NAME)
+
+
+class Nearness:
+    """Of texts, each under a key, to any other text."""
+
+    def __init__(self, texts: Mapping[str, str]):
+        self._words = {key: words_of(text) for key, text in texts.items()}
+        having = Counter(word for words in self._words.values() for word in words)
+        self._rarity = {word: math.log(len(self._words) / count) ** 2 for word, count in having.items()}
+        self._lengths = {key: math.sqrt(1 + self._sum(words)) for key, words in self._words.items()}
+
+    def of(self, key: str, *others: str) -> float:
+        """To all of the other texts together: what several of them have counts as often."""
+        words = self._words[key]
+        return sum(self._sum(words & words_of(other)) for other in others) / self._lengths[key]
+
+    def _sum(self, words: frozenset[str]) -> float:
+        return sum(self._rarity[word] for word in sorted(words))

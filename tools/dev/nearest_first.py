@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from nearness import Nearness, words_of
+from mirrored import Nearness, words_of
 
 #: Of one function's cases the nearest ones come early, the others when other functions had their turn.
 _CASES = 3

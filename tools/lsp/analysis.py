@@ -11,7 +11,7 @@ from ... import Module, targets  # noqa: F401  # importing the package makes its
 from ...bindings.diagnostics import Diagnostic, locate, reporting, with_file_name
 from ...bindings.navigation import operations_in
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
-from ...dialects.core.dialect import registered_dialects
+from ...dialects.core.dialect import all_ops
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugin, load_plugins
 from ..opt.driver import as_diagnostic
@@ -40,7 +40,7 @@ def operators(data: bytes, plugins: Sequence[str]) -> bytes:
     """As JSON: the operators of the dialects written in Python, each with its documentation."""
     _load(plugins)
     load_plugins("dialect")
-    found = {op.full_name: op.__doc__ or "" for each in registered_dialects().values() for op in each.ops.values()}
+    found = {op.full_name: op.__doc__ or "" for op in all_ops()}
     return json.dumps(found).encode()
 
 

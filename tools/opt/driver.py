@@ -29,6 +29,11 @@ _WRITTEN = ("o", "mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproduce
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
 
+def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code."""
+    return Driver(stdin, stdout, stderr).run(argv)
+
+
 class Driver:
     """One run of the tool on given streams."""
 

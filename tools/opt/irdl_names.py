@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -18,7 +18,7 @@ from ...bindings.ir import Operation
 from ...bindings.irdl import RUNS, irdl_name
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in
-from ...dialects.core.dialect import registered_dialects
+from ...dialects.core.dialect import all_ops
 from ...dialects.core.opdef import OpDef, OperandDef
 from ...dialects.core.operator import group_sizes
 from ...support.errors import RelaxError
@@ -28,23 +28,19 @@ _OPERANDS, _RESULTS = "operandSegmentSizes", "resultSegmentSizes"
 _OP_NAME = re.compile(r'(?<!\\)"([a-z_][\w.]*)"(?=\()')
 
 
-def _definitions() -> list[OpDef]:
-    return [definition for dialect in registered_dialects().values() for definition in dialect.ops.values()]
-
-
 def _short_name(definition: OpDef) -> str:
     return f"{definition.dialect.name}.{irdl_name(definition.name)}"
 
 
 def to_irdl(text: str) -> str:
     """Names in IRDL's spelling."""
-    names = {definition.full_name: _short_name(definition) for definition in _definitions()}
+    names = {definition.full_name: _short_name(definition) for definition in all_ops()}
     return _OP_NAME.sub(lambda match: f'"{names.get(match[1], match[1])}"', text)
 
 
 def add_run_sizes(root: Any) -> None:
     """Adds the sizes of runs to every operation with a variadic operand or result."""
-    by_name = {definition.full_name: definition for definition in _definitions()}
+    by_name = {definition.full_name: definition for definition in all_ops()}
 
     # A list first, because what is raised inside of MLIR's walk comes out as another exception.
     for operation in operations_in(root):
@@ -77,11 +73,11 @@ def _run_lengths(types: list[Any], operation: Operation) -> list[int]:
 
 def from_irdl(text: str) -> str:
     """The text that `to_irdl` was given, sizes of runs taken out again."""
-    by_short_name = {_short_name(definition): definition for definition in _definitions()}
+    by_short_name = {_short_name(definition): definition for definition in all_ops()}
     return "\n".join(_line_from_irdl(line, by_short_name) for line in text.split("\n"))
 
 
-def _line_from_irdl(line: str, by_short_name: dict[str, OpDef]) -> str:
+def _line_from_irdl(line: str, by_short_name: Mapping[str, OpDef]) -> str:
     # MLIR prints an operation without regions on one line, whatever its length.
     match = _OP_NAME.search(line)
     definition = by_short_name.get(match[1]) if match else None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TextIO
 
@@ -14,10 +15,18 @@ from ...support.files import write_whole
 from ...support.plugins import load_plugin
 from ..command_line import Arguments, write_text
 from ..guard import announce, kept_on_death
-from ..information import information
+from ..information import tells
 from .failure import Failure
-from .options import HELP_HEAD, OPTIONS
+from .options import HELP_HEAD, OPTIONS, parse
 from .search import OutOfTime, Search, module_text, operation_count
+
+
+def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code. Raises RelaxError."""
+    arguments = parse(argv)
+    if tells(arguments, stdout, "relax-reduce", HELP_HEAD, OPTIONS, has_mlir=True):
+        return 0
+    return Driver(stdin, stdout, stderr).run(arguments)
 
 
 class Driver:
@@ -28,11 +37,6 @@ class Driver:
         self._is_verbose = False
 
     def run(self, arguments: Arguments) -> int:
-        """The exit code. Raises RelaxError."""
-        told = information(arguments, "relax-reduce", HELP_HEAD, OPTIONS, has_mlir=True)
-        if told is not None:
-            write_text(self.stdout, told)
-            return 0
         self._is_verbose = arguments["v"]
         for name in arguments["load-plugin"] or ():
             load_plugin(name)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import Block, Operation, Type
 from ...bindings.mlir import ir
-from ...bindings.navigation import enclosing, operations_in, outermost
+from ...bindings.navigation import enclosing, function_type_of, operations_in, operations_of, outermost
 
 _NUMBERS = (ir.IntegerAttr, ir.FloatAttr, ir.DenseElementsAttr)
 _FUNCTION, _RETURN, _CONSTANT = "func.func", "func.return", "arith.constant"
@@ -39,7 +39,7 @@ def _last_ones(module: Any) -> Iterator[Any]:
     for op in operations_in(module):
         for region in op.regions if op.name != "builtin.module" else ():
             for block in region.blocks:
-                yield from [each.operation for each in block.operations][-1:]
+                yield from operations_of(block)[-1:]
 
 
 def _symbols(module: Any) -> list[Any]:
@@ -142,13 +142,9 @@ def _is_called(function: Any) -> bool:
     return any(f"@{name}" in str(op.attributes[each]) for op in operations for each in op.attributes.keys())  # noqa: SIM118
 
 
-def _type_of(function: Any) -> Any:
-    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-
-
 def add_argument(function: Any, type_: Type) -> Any:
     """A new last argument of a function."""
-    before = _type_of(function)
+    before = function_type_of(function)
     argument = function.regions[0].blocks[0].add_argument(type_, function.location)
     _set_type(function, [*before.inputs, type_], before.results)
     if "arg_attrs" in function.attributes:
@@ -173,13 +169,14 @@ class _Slot(NamedTuple):
     place: int
 
 
-def _arguments(module: Any) -> list[_Slot]:
-    """The last ones first: the places of those before stay."""
-    return [
-        _Slot(function, index)
-        for function in _functions(module)
-        for index in reversed(range(len(_type_of(function).inputs)))
-    ]
+def _slots(kind: str) -> Callable[[Any], list[_Slot]]:
+    """The `inputs` or `results` of functions, the last ones first: the places of those before stay."""
+
+    def slots(module: Any) -> list[_Slot]:
+        counts = [(function, len(getattr(function_type_of(function), kind))) for function in _functions(module)]
+        return [_Slot(function, index) for function, count in counts for index in reversed(range(count))]
+
+    return slots
 
 
 def _drop_argument(slot: _Slot) -> bool:
@@ -187,7 +184,7 @@ def _drop_argument(slot: _Slot) -> bool:
     entry = next(iter(function.regions[0].blocks), None)  # a declaration has none
     if _is_called(function) or (entry is not None and _has_uses(entry.arguments[index])):
         return False
-    before = _type_of(function)
+    before = function_type_of(function)
     if entry is not None:
         entry.erase_argument(index)
     _set_type(function, [*before.inputs[:index], *before.inputs[index + 1 :]], before.results)
@@ -195,19 +192,11 @@ def _drop_argument(slot: _Slot) -> bool:
     return True
 
 
-def _results(module: Any) -> list[_Slot]:
-    return [
-        _Slot(function, index)
-        for function in _functions(module)
-        for index in reversed(range(len(_type_of(function).results)))
-    ]
-
-
 def _drop_result(slot: _Slot) -> bool:
     function, index = slot
     if _is_called(function):
         return False
-    before = _type_of(function)
+    before = function_type_of(function)
     for op in [op for op in operations_in(function) if op.name == _RETURN and enclosing(op, _FUNCTION) == function]:
         kept = [value for at, value in enumerate(op.operands) if at != index]
         ir.Operation.create(_RETURN, [], kept, loc=op.location, ip=ir.InsertionPoint(op))
@@ -239,7 +228,7 @@ def _inline_last_region(op: Operation) -> bool:
 
 def _inline(op: Operation, block: Block) -> bool:
     """What is inside comes out, once, and what it yields takes the place of the results."""
-    inside = [each.operation for each in block.operations]
+    inside = operations_of(block)
     if not inside:
         return False
     if not all(_replace_by_alike(argument, op.operands) for argument in block.arguments):
@@ -313,7 +302,7 @@ def zero(type_: Type) -> Any:
 EDITS = (
     Edit("functions and other symbols", _symbols, _erase),
     Edit("bodies of functions", _defined, _drop_body),
-    Edit("results of functions", _results, _drop_result),
+    Edit("results of functions", _slots("results"), _drop_result),
     Edit("operations", _erasable, _erase),
     Edit("operations, for operands", _erasable, _erase_for_operand),
     Edit("operations, for arguments", _erasable, _erase_for_argument),
@@ -321,7 +310,7 @@ EDITS = (
     Edit("operations, for constants", _erasable, _erase_for_constant),
     Edit("first regions", _with_regions, _inline_first_region),
     Edit("last regions", _with_regions, _inline_last_region),
-    Edit("arguments of functions", _arguments, _drop_argument),
+    Edit("arguments of functions", _slots("inputs"), _drop_argument),
     Edit("attributes", _attributes, _drop_attribute),
     Edit("constants", _attributes, _shrink_attribute),
 )

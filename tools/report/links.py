@@ -62,9 +62,7 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "operator": told.get(name, {}).get("operator", ""),
-            "pattern": told.get(name, {}).get("pattern", ""),
-            "text": told.get(name, {}).get("text", ""),
+            **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
             "schedule": _without(schedules.get(name, {}), "kind", "kernel", "pattern"),
             "loops": loops[name],
             "code": _without(code.get(name, {}), "kind", "name"),
@@ -102,17 +100,14 @@ def _add_reasons_apart(journal: Journal, calls: list[dict[str, Any]]) -> None:
     """Why a call was not made one with those that read what it computes."""
     by_member: dict[_Key, list[int]] = _by_member(calls)
     for fact in journal.of("not-fused"):
-        first, second = (by_member.get(_key(side["kernel"], side["origins"]), []) for side in _sides(fact))
+        sides = (fact["producer"], fact["consumer"])
+        first, second = (by_member.get(_key(side["kernel"], side["origins"]), []) for side in sides)
         for number in first:
             for other in second:
                 apart = calls[number].setdefault("apart", [])
                 entry = {"call": other, "reason": fact["reason"]}
                 if other != number and entry not in apart:
                     apart.append(entry)
-
-
-def _sides(fact: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    return fact["producer"], fact["consumer"]
 
 
 def _by_member(calls: Sequence[dict[str, Any]]) -> dict[_Key, list[int]]:

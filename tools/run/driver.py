@@ -15,11 +15,22 @@ from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import announce
-from ..information import information
+from ..information import tells
 from . import compare, outputs
 from .inputs import make_inputs
 from .lists import gathered_inputs, passed, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
+
+
+def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code. Raises RelaxError."""
+    arguments = parse(argv)
+    if tells(arguments, stdout, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False):
+        return 0
+    try:
+        return Driver(stdout, stderr).run(arguments)
+    except (ArtifactError, UnknownFunction, UnsupportedArray) as error:
+        raise RelaxError(str(error)) from error
 
 
 class Driver:
@@ -28,18 +39,7 @@ class Driver:
     def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
         self.stdout, self.stderr = stdout, stderr
 
-    def run(self, argv: Sequence[str]) -> int:
-        """The exit code. Raises RelaxError."""
-        try:
-            return self._run(parse(argv))
-        except (ArtifactError, UnknownFunction, UnsupportedArray) as error:
-            raise RelaxError(str(error)) from error
-
-    def _run(self, arguments: Arguments) -> int:
-        told = information(arguments, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False)
-        if told is not None:
-            write_text(self.stdout, told)
-            return 0
+    def run(self, arguments: Arguments) -> int:
         shapes: Any = parse_shapes(arguments["shape"], unknown=False)
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from ...core.opdef import Call
 from ...core.symbols import Dim, equal, is_cut
@@ -52,3 +53,26 @@ def _broadcast_two(call: Call, name: str, left: Shape, right: Shape) -> Shape:
                 f"dimension {axis - rank} is {other} against {one}"
             ) from None
     return tuple(dims)
+
+
+def broadcast_batch(call: Call, what: str, left: Shape, right: Shape) -> Shape:
+    """Dimensions broadcast from the last one on. `what` they are, for the message when they cannot be."""
+    sizes = []
+    for one, other in zip_longest(reversed(left), reversed(right), fillvalue=1):
+        try:
+            sizes.append(broadcast_dim(one, other))
+        except ValueError:
+            raise call.fail(f"{what} do not broadcast: {one} against {other}") from None
+    return tuple(reversed(sizes))
+
+
+def check_broadcast(call: Call, from_name: str, shape: Shape, to_name: str, target: Shape) -> None:
+    """Refuses shapes where the first cannot be broadcast to the second."""
+    if len(shape) > len(target):
+        raise call.fail(f"{call.describe(from_name)} has more dimensions than {call.describe(to_name)}")
+    for axis in range(-len(shape), 0):
+        if equal(shape[axis], target[axis]) is False and equal(shape[axis], 1) is False:
+            raise call.fail(
+                f"{call.describe(from_name)} cannot be broadcast to {call.describe(to_name)}: "
+                f"dimension {axis} is {shape[axis]} against {target[axis]}"
+            )

@@ -9,12 +9,10 @@ from typing import NamedTuple
 from ...core.infos import TensorInfo
 from ...core.opdef import Call, OpProblem
 from ...core.symbols import Dim, equal
-from .broadcast import broadcast_dim
+from .broadcast import broadcast_batch, broadcast_dim
 from .dtypes import ANY, ELEMENT_CLASSES
-from .linear_algebra import broadcast_batch
-from .sizes import most_precise
+from .sizes import Shape, most_precise
 
-Shape = tuple[Dim, ...]
 _ELLIPSIS = "..."
 
 

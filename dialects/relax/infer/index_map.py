@@ -23,7 +23,7 @@ from ...core.symbols import (
     product,
     sym,
 )
-from .order import at_least, exceeds
+from .sizes import at_least, exceeds
 
 Range = tuple[Dim, Dim]
 

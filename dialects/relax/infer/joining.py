@@ -20,8 +20,7 @@ from ...core.symbols import (
     dim_sub,
     equal,
 )
-from .axes import normalize_axis
-from .sizes import Shape, most_precise
+from .sizes import Shape, most_precise, normalize_axis
 from .slices import OPEN, slice_length
 
 # A number in the IR must not decide how much memory the compiler takes.

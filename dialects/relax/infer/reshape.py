@@ -11,8 +11,7 @@ from ...core.infos import TensorInfo, describe
 from ...core.opdef import Call, OpProblem
 from ...core.operands import as_dim, as_value
 from ...core.symbols import Dim, SymExpr, dim_floordiv, dim_mod, equal, product
-from .order import at_least
-from .sizes import Shape
+from .sizes import Shape, at_least
 
 
 def resolve_new_shape(arguments: dict[str, Any]) -> dict[str, Any]:

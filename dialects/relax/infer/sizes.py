@@ -1,16 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that several operands share, and sizes that are fixed."""
+"""Axes, ranks and sizes: which ones operators take, what several operands must share, what is known of their order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from ...core.opdef import Call
-from ...core.symbols import Dim, equal
-from .ranks import check_rank
+from ...core.symbols import Dim, dim_add, dim_max, equal
 
 Shape = tuple[Dim, ...]
+
+
+def normalize_axis(call: Call, name: str, rank: int, axis: int) -> int:
+    """The axis, counted from the front. `name` is the attribute at fault when it is out of range."""
+    if -rank <= axis < rank:
+        return axis % rank
+    if rank == 0:
+        raise call.fail(f"attribute '{name}' ({axis}) is out of range: a 0-D tensor has no axes")
+    raise call.fail(f"attribute '{name}' ({axis}) is out of range for {rank} dimensions: expects {-rank} to {rank - 1}")
+
+
+def normalize_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> tuple[int, ...]:
+    """Axes, counted from the front and in ascending order. Refuses one that is named twice."""
+    counted: set[int] = set()
+    for axis in axes:
+        normalized = normalize_axis(call, name, rank, axis)
+        if normalized in counted:
+            raise call.fail(f"{call.describe(name)} names axis {normalized} twice")
+        counted.add(normalized)
+    return tuple(sorted(counted))
+
+
+def ordered_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> list[int]:
+    """Axes, counted from the front and in the order given. Refuses one that is named twice."""
+    given = list(axes)
+    normalize_axes(call, name, rank, given)
+    return [axis % rank for axis in given]
+
+
+def check_rank(call: Call, name: str, *allowed: int) -> None:
+    """Refuses a tensor operand whose rank is known and not allowed."""
+    rank = call.operands[name].rank
+    if rank is not None and rank not in allowed:
+        expected = " or ".join(f"{each}-D" for each in allowed)
+        raise call.fail(f"{call.describe(name)} must be {expected}, but is {rank}-D")
+
+
+def check_min_rank(call: Call, name: str, least: int) -> None:
+    """Refuses a tensor operand whose rank is known and smaller."""
+    rank = call.operands[name].rank
+    if rank is not None and rank < least:
+        raise call.fail(f"{call.describe(name)} must be at least {least}-D, but is {rank}-D")
 
 
 def shape_of_rank(call: Call, name: str, rank: int) -> Shape:
@@ -58,3 +99,16 @@ def check_one_element(call: Call, name: str) -> None:
     """Refuses an operand that cannot be a single number: 0-D, or of sizes that are all 1."""
     shape = call.operands[name].shape or ()
     call.require(all(equal(size, 1) is not False for size in shape), f"{call.describe(name)} must hold one element")
+
+
+# ---- what can be proved about the order of sizes: False means that nothing can, not that the opposite holds ----
+
+
+def at_least(one: Dim, other: Dim) -> bool:
+    """Whether `one >= other` holds for all sizes."""
+    return one is not None and other is not None and dim_max(one, other) == one
+
+
+def exceeds(one: Dim, other: Dim) -> bool:
+    """Whether `one > other` holds for all sizes."""
+    return at_least(one, dim_add(other, 1))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import reduce
 
 from ...core.symbols import Dim, ceildiv, dim_add, dim_max, dim_min, dim_sub
-from .order import at_least, exceeds
+from .sizes import at_least, exceeds
 
 # No size reaches it: a bound this large means "to the end", its negation "to the start".
 OPEN = 2**63 - 1

@@ -15,7 +15,7 @@ from typing import Any
 
 from ....dialects.core.infos import is_bool, is_float, is_int
 from ....dialects.core.symbols import SymbolError, SymExpr, dim_max, dim_min, dim_mod, equal
-from ....dialects.relax.infer.order import at_least, exceeds
+from ....dialects.relax.infer.sizes import at_least, exceeds
 from ..node import Unsupported
 from ..prelude import Node, Value, known
 from . import movement_evaluators as movement

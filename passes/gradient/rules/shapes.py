@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add
-from ....dialects.relax.infer.order import at_least
+from ....dialects.relax.infer.sizes import at_least
 from ...canonicalize.support import shape_of
 from ..call import GradientCall
 from ..registry import register_gradient

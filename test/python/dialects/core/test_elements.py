@@ -7,7 +7,7 @@ import time
 
 import numpy
 from relax_mlir.bindings.mlir import print_asm
-from relax_mlir.dialects.core.short_text import print_short
+from relax_mlir.dialects.core.elements import print_short
 
 import relax_mlir as rx
 from relax_mlir import relax
