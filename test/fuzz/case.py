@@ -12,9 +12,10 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from relax_mlir.tools.guard import run_guarded
 from relax_mlir.tools.relax_opt import run
@@ -22,6 +23,8 @@ from relax_mlir.tools.relax_opt import run
 INPUT = "input"  # the name of the input file in a case's folder
 OUTPUT = "output"  # and of the output file that command lines may name
 _GRACE_S = 60  # on a busy machine; Python is told to end first: what does not is stuck in C++
+_LOOK_S = 1.0
+_LONGEST_WAIT = 10  # of its time, for a process that does not work
 _SHOWN = 400
 
 _ERROR = re.compile(r"^(?:[^\n]*: )?error: [^\n]*", re.MULTILINE)
@@ -84,7 +87,7 @@ def _outcomes(cases: Sequence[Case], tool: Tool) -> Iterator[Outcome]:
     try:
         with os.fdopen(results, "rb") as stream:
             for _ in cases:
-                in_time = bool(select.select([stream], [], [], tool.patience_s + _GRACE_S)[0])
+                in_time = _answers(stream, child, tool.patience_s + _GRACE_S)
                 line = stream.readline() if in_time else b""
                 if not line:
                     yield _death(tool, child, in_time)
@@ -93,6 +96,22 @@ def _outcomes(cases: Sequence[Case], tool: Tool) -> Iterator[Outcome]:
         os.waitpid(child, 0)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _answers(stream: IO[str], child: int, patience_s: float) -> bool:
+    """Whether a process says something before it has worked, or for much longer waited, for this time."""
+    begun, worked = time.monotonic(), _worked_s(child)
+    while not select.select([stream], [], [], _LOOK_S)[0]:
+        if _worked_s(child) - worked > patience_s or time.monotonic() - begun > _LONGEST_WAIT * patience_s:
+            return False
+    return True
+
+
+def _worked_s(process: int) -> float:
+    """The processor time that a process has had."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    user, system = fields[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _death(tool: Tool, child: int, in_time: bool) -> Outcome:

@@ -45,6 +45,9 @@ class Kind(NamedTuple):
         return self.steps.get(dtype.name, 0.0)
 
 
+#: What valid models are refused for, in these words.
+_TOLD_LIMITS = ("the kernel's sizes must be known before the model runs",)
+
 #: What a process is at: the oracle's work, or ours.
 _ORACLE, _OURS = 0, 1
 
@@ -73,7 +76,8 @@ def check(kind: str, graph: Graph) -> Outcome:
         try:
             executable = rx.compile(chosen.build(graph), opt_level=level, cache=False, jobs=1)
         except rx.RelaxError as error:
-            return Outcome("failed", f"refused: {error}"[:400])
+            told = next((limit for limit in _TOLD_LIMITS if limit in str(error)), None)
+            return Outcome("undefined", told) if told else Outcome("failed", f"refused: {error}"[:400])
         problem = _call(executable, graph, expected, shaken, chosen.steps)
         if problem and len(shaken[0]) < agreement.MANY_SHAKES:
             isolated.enter(_ORACLE)

@@ -119,7 +119,8 @@ def _has_open_end(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
 def _ends_at_the_largest(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     if len(arrays) < 5 or arrays[4] is None:
         return False
-    return bool((arrays[4] < 0).any() and (arrays[2] == numpy.iinfo(arrays[2].dtype).max).any())
+    largest = [numpy.iinfo(kind).max for kind in ("int32", "int64")]
+    return bool((arrays[4] < 0).any() and numpy.isin(arrays[2], largest).any())
 
 
 def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:

@@ -51,7 +51,8 @@ func.func @cast(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.sym<["n"]>>) -> tens
 // CHECK: %[[OWN:.*]] = memref.view %[[ARENA]]
 // CHECK: call @exp({{.*}})
 // CHECK: "tir.assert"({{.*}}message = "{} elements cannot take the shape (n, 8), which has {}"
-// CHECK: linalg.generic {{.*}} outs(%arg2 : memref<?x8xf32>)
+// CHECK: %[[ROW:.*]] = memref.collapse_shape %arg2 {{.*}} into memref<?xf32>
+// CHECK: linalg.generic {{.*}} outs(%[[ROW]] : memref<?xf32>)
 func.func @other_size(%x: tensor<2x8xf32>, %like: !t) -> !t {
   %0 = "relax.call_tir"(%x) {func = @exp} : (tensor<2x8xf32>) -> tensor<2x8xf32>
   %1 = "relax.shape_expr"() {dims = ["n", 8]} : () -> !relax.shape<["n", 8]>
@@ -64,7 +65,9 @@ func.func @other_size(%x: tensor<2x8xf32>, %like: !t) -> !t {
 // CHECK: %[[R:.*]] = scf.if %arg0 -> (memref<2x8xf32>)
 // CHECK: %[[COPY:.*]] = memref.alloc()
 // CHECK: scf.yield %[[COPY]]
-// CHECK: linalg.generic {{.*}} ins(%[[R]] : memref<2x8xf32>) outs(%arg2 : memref<2x8xf32>)
+// CHECK: %[[FROM:.*]] = memref.collapse_shape %[[R]] {{.*}} into memref<16xf32>
+// CHECK: %[[TO:.*]] = memref.collapse_shape %arg2 {{.*}} into memref<16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[FROM]] : memref<16xf32>) outs(%[[TO]] : memref<16xf32>)
 // CHECK: memref.dealloc %[[R]]
 func.func @branch(%c: i1, %x: tensor<2x8xf32>) -> tensor<2x8xf32> {
   %r = scf.if %c -> (tensor<2x8xf32>) {
