@@ -67,9 +67,9 @@ class FusedFunctions:
         if members[0].info.target:
             attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
         body = lambda *parameters: group_body(group, outputs, parameters)  # noqa: E731
-        pattern, here = max(member.info.pattern for member in members), ir.Location.current
+        pattern = max(member.info.pattern for member in members)
         with ir.InsertionPoint(body_of(self._module)):
-            make_prim_func(name, inputs, results, body, loc=here, pattern=pattern, attributes=attributes)
+            make_prim_func(name, inputs, results, body, pattern=pattern, attributes=attributes)
 
     def remove_unused(self) -> None:
         """Legalization's functions, and only those, go when nobody calls them any more."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...bindings.navigation import functions_in, has_body, symbol_name, text_in
-from ...dialects.tir.prim_func import is_prim_func, op_pattern
+from ...bindings.navigation import symbol_name, text_in
+from ...dialects.tir.prim_func import OP_PATTERN, prim_funcs_in
 from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
 from ..legalize.builder import OPERATOR
@@ -34,11 +34,9 @@ def note_kernels(journal: Journal | None, module: Any) -> None:
     """Tells what the PrimFuncs of a module compute."""
     if journal is None:
         return
-    for function in functions_in(module):
-        if is_prim_func(function) and has_body(function):
-            pattern = op_pattern(function)
-            text = "" if pattern is None else pattern.attribute_text
-            journal.add(KernelFact(symbol_name(function), text_in(function, OPERATOR), text, _script(function)))
+    for function in prim_funcs_in(module):
+        operator, pattern = text_in(function, OPERATOR), text_in(function, OP_PATTERN)
+        journal.add(KernelFact(symbol_name(function), operator, pattern, _script(function)))
 
 
 def _member(call: Any) -> dict[str, Any]:
