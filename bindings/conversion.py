@@ -267,7 +267,8 @@ class _Run:
 
     def _endless(self) -> RelaxError:
         """Names what is still converted after the last round: it is what patterns make again and again."""
-        what, diagnostics = self.conversion.name, []
+        what = self.conversion.name
+        diagnostics: list[Diagnostic] = []
         for op, (pattern, location) in sorted(self._converted.items()):
             message = f"{what} comes to no end: '{op}' op keeps coming back (pattern '{pattern}' still converts it)"
             notes = [] if diagnostics else [f"stopped after {self.conversion.max_rounds} rounds"]

@@ -82,13 +82,11 @@ def _is_seen_again(source: Any, target: Any) -> bool:
     """Whether a memref is the other one, its dimensions joined and taken apart again: upstream sees that where no more
     than one of those joined is unknown."""
     expanded = made_by(source, "memref.expand_shape")
-    joined = expanded and made_by(expanded.operands[0], "memref.collapse_shape")
-    return bool(
-        joined
-        and joined.operands[0] == target
-        and _is_laid_out_as(source.type, target.type)
-        and joined.attributes["reassociation"] == expanded.attributes["reassociation"]
-    )
+    joined = None if expanded is None else made_by(expanded.operands[0], "memref.collapse_shape")
+    if expanded is None or joined is None or joined.operands[0] != target:
+        return False
+    is_same = joined.attributes["reassociation"] == expanded.attributes["reassociation"]
+    return is_same and _is_laid_out_as(source.type, target.type)
 
 
 def _is_laid_out_as(one: Any, other: Any) -> bool:

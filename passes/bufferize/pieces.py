@@ -92,13 +92,8 @@ def _destination(made: Any) -> Any:
     return None
 
 
-def _segments(op: Any, tensors: int) -> list[int]:
-    """How many operands tell offsets, sizes and strides."""
-    return list(op.attributes["operandSegmentSizes"])[tensors:]
-
-
 def _offsets_and_strides(op: Any, tensors: int) -> list[Any]:
-    offsets, sizes, _ = _segments(op, tensors)
+    offsets, sizes, _ = list(op.attributes["operandSegmentSizes"])[tensors:]
     values = list(op.operands)[tensors:]
     return values[:offsets] + values[offsets + sizes :]
 
@@ -152,7 +147,7 @@ def _part(memref: Any, slice_: Any, tensors: int) -> Any:
     """The part of the memory that a slice, or an insertion, of `tensors` tensors is about."""
     numbers = ("static_offsets", "static_sizes", "static_strides")
     attributes = {name: slice_.attributes[name] for name in numbers}
-    attributes |= segments(1, *_segments(slice_, tensors))
+    attributes |= segments(1, *list(slice_.attributes["operandSegmentSizes"])[tensors:])
     offsets, sizes, steps = (list(attributes[name]) for name in numbers)
     strides, offset = memref.type.get_strides_and_offset()
     moved = [_known(*pair) for pair in zip(offsets, strides, strict=True)]

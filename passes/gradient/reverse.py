@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import operations_in
+from ...bindings.navigation import made_by, operations_in
 from ...dialects.core.codec import decode
-from ...dialects.core.dialect import find_op, registered_dialects
+from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
 from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...support.errors import RelaxError
-from .call import GradientCall, named
-from .registry import GradientRule, find_gradient
+from .registry import GradientCall, GradientRule, find_gradient, named
 
 relax = dialect.ops
 
@@ -78,19 +77,13 @@ def _made_by(y: Any, known: set[Any]) -> Iterator[Any]:
     waiting = [(y, False)]
     while waiting:
         value, has_operands = waiting.pop()
-        operation = _maker(value)
+        operation = made_by(value)
         if has_operands:
             yield operation
         elif operation is not None and value not in done:
             done.update(operation.results)
             waiting.append((value, True))
             waiting.extend((used, False) for used in _used_by(operation))
-
-
-def _maker(value: Any) -> Any:
-    """The operation whose result a value is; None for an argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _used_by(operation: Any) -> list[Any]:
@@ -126,9 +119,7 @@ def _pass_on(operation: Any, arriving: list[Any], varying: set[Any], totals: dic
 
 
 def _help_with(operation: Any) -> str:
-    namespace, _, name = operation.name.partition(".")
-    dialect = registered_dialects().get(namespace)
-    if dialect is None or name not in dialect.ops:
+    if row_of(operation) is None:
         return "control flow and scalars that only the run decides cannot be differentiated"
     return f'rx.register_gradient("{operation.name}") teaches it'
 
