@@ -11,8 +11,7 @@ from ..support.errors import RelaxError
 from .core.base import Pass, register_pass
 from .core.journal import Journal
 from .fuse.block import BlockGroups, Limits
-from .fuse.functions import FusedFunctions
-from .fuse.notes import note_kernels, note_not_fused
+from .fuse.functions import FusedFunctions, note_kernels, note_not_fused
 from .inline.call_graph import UNITS
 
 
