@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
-from .diagnostics import Diagnostic, locate
+from .diagnostics import Diagnostic, error_at
 from .handles import erasing
 from .ir import Attribute, Operation, OpView, Type
 from .mlir import ir, rewrite
@@ -267,15 +267,13 @@ class _Run:
 
     def _endless(self) -> RelaxError:
         """Names what is still converted after the last round: it is what patterns make again and again."""
-        what, diagnostics = self.conversion.name, []
+        what = self.conversion.name
+        diagnostics: list[Diagnostic] = []
         for op, (pattern, location) in sorted(self._converted.items()):
-            file, line, column, node = locate(location)
             message = f"{what} comes to no end: '{op}' op keeps coming back (pattern '{pattern}' still converts it)"
-            diagnostics.append(Diagnostic("error", message, file, line, column, node))
-        first = diagnostics[0]
-        note = f"stopped after {self.conversion.max_rounds} rounds"
-        diagnostics[0] = first._replace(notes=(Diagnostic("note", note, first.file, first.line, first.column),))
-        return RelaxError(first.message, location=first.place, notes=[note], diagnostics=diagnostics)
+            notes = [] if diagnostics else [f"stopped after {self.conversion.max_rounds} rounds"]
+            diagnostics.append(error_at(location, message, notes))
+        return _refusal(diagnostics)
 
     def _check_legality(self) -> None:
         left = [operation for operation in self._operations() if not self.legality.is_legal(operation)]
@@ -287,9 +285,13 @@ class _Run:
             illegal_diagnostic(op, self.conversion.name, reasons.get(op, ()), self.conversion.advice) for op in shown
         ]
         if found:
-            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            notes = [note.message for note in found[0].notes]
-            raise RelaxError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
+            raise _refusal(found, f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+
+
+def _refusal(found: Sequence[Diagnostic], more: str = "") -> RelaxError:
+    """The first of the errors, with all of them."""
+    notes = [note.message for note in found[0].notes]
+    return RelaxError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
 
 
 # ---- what to say about operations that may not stay ----
@@ -302,7 +304,6 @@ def illegal_diagnostic(
 
     `advice` says where there is none what would give one; `{}` in it stands for the operation's name.
     """
-    file, line, column, name = locate(operation.location)
     if operation.name == CAST:
         message = f"{what} leaves a cast: {_describe_cast(operation)}"
     else:
@@ -311,8 +312,7 @@ def illegal_diagnostic(
     if not reasons and operation.name != CAST:
         hint = f": {advice.format(operation.name)}" if advice else ""
         notes = [f"no pattern is registered for this operation{hint}"]
-    as_notes = tuple(Diagnostic("note", note, file, line, column) for note in notes)
-    return Diagnostic("error", message, file, line, column, name, as_notes)
+    return error_at(operation.location, message, notes)
 
 
 def describe_operation(operation: Operation) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -60,6 +60,13 @@ def from_mlir(diagnostic: Any) -> Diagnostic:
         name,
         tuple(from_mlir(note) for note in diagnostic.notes),
     )
+
+
+def error_at(location: Location, message: str, notes: Iterable[str] = ()) -> Diagnostic:
+    """An error at a location, with notes that stand there too."""
+    file, line, column, name = locate(location)
+    as_notes = tuple(Diagnostic("note", note, file, line, column) for note in notes)
+    return Diagnostic("error", message, file, line, column, name, as_notes)
 
 
 def locate(location: Location) -> tuple[str, int, int, str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
-from .diagnostics import Diagnostic, locate
+from .diagnostics import error_at
 from .erasing import detach, erase, erasing_by
 from .ir import Context, Location, Operation, OperationBase, Type, Value
 from .mlir import ir, is_several
@@ -207,8 +207,7 @@ def pattern_error(name: str, operation: Operation, problem: str) -> RelaxError:
 
 def located_error(message: str, location: Location) -> RelaxError:
     """An error at a location, for the tool to print there."""
-    file, line, column, node = locate(location)
-    diagnostic = Diagnostic("error", message, file, line, column, node)
+    diagnostic = error_at(location, message)
     return RelaxError(message, location=diagnostic.place, diagnostics=[diagnostic])
 
 

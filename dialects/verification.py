@@ -9,7 +9,7 @@ from ..bindings.diagnostics import errors_as_relax_error
 from ..bindings.mlir import ir
 from ..bindings.navigation import function_type_of, symbol_name
 from .core.codec import TypeProblem, decode
-from .tir.prim_func import check_prim_funcs, functions_in
+from .tir.prim_func import check_prim_funcs, functions_within
 
 
 def verify_ir(operation: Any, what: str) -> None:
@@ -30,7 +30,7 @@ def verify_functions(module: Any, what: str) -> None:
 
 def check_functions(module: Any) -> bool:
     """Reports what is wrong with the functions of a module, at their locations."""
-    signatures = [_check_signature(operation) for operation in functions_in(module.operation)]
+    signatures = [_check_signature(operation) for operation in functions_within(module.operation)]
     return check_prim_funcs(module) and all(signatures)
 
 

@@ -8,12 +8,10 @@ from typing import Any, ClassVar
 
 from ..bindings.navigation import blocks_of, functions_in, operations_in
 from ..support.errors import RelaxError
-from .core.base import Pass
+from .core.base import Pass, register_pass
 from .core.journal import Journal
-from .core.registry import register_pass
 from .fuse.block import BlockGroups, Limits
-from .fuse.functions import FusedFunctions
-from .fuse.notes import note_kernels, note_not_fused
+from .fuse.functions import FusedFunctions, note_kernels, note_not_fused
 from .inline.call_graph import UNITS
 
 

@@ -6,13 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.navigation import functions_in
-from ..dialects.tir.prim_func import is_prim_func
+from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import structured_ops
 from ..targets.core.code import find_backend
 from ..targets.core.registry import parse_target
-from .core.base import Pass
-from .core.registry import register_pass
+from .core.base import Pass, register_pass
 from .schedule.applying import apply_plans
 from .schedule.plan import PLAN, UNPLANNED
 
@@ -34,9 +32,7 @@ class TirApplyPlan(Pass):
 
     def run(self, op: Any) -> None:
         machine, chosen = None, parse_target(self.target)
-        for function in functions_in(op.operation):
-            if not is_prim_func(function) or not len(function.regions[0].blocks):
-                continue
+        for function in prim_funcs_in(op):
             operations = structured_ops(function, named=True)
             if any(PLAN in operation.attributes or UNPLANNED in operation.attributes for operation in operations):
                 machine = machine or find_backend(chosen.name).machine(chosen)

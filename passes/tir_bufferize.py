@@ -9,20 +9,23 @@ from typing import Any, ClassVar
 from ..bindings.mlir import ir
 from ..bindings.navigation import (
     body_of,
+    constant_of,
     function_type_of,
     functions_in,
+    has_body,
     last_of,
+    made_by,
     operations_in,
     operations_of,
     symbol_name,
 )
 from ..bindings.pass_manager import run_upstream
 from ..bindings.rewriting import located_error
-from ..dialects.tir.prim_func import is_prim_func
+from ..dialects.tir.prim_func import prim_funcs_in
+from ..emit.structured import DYNAMIC
 from .bufferize.lifetimes import end_allocations
-from .bufferize.pieces import write_pieces
-from .core.base import Pass
-from .core.registry import register_pass
+from .bufferize.pieces import materialize, to_tensor, write_pieces
+from .core.base import Pass, register_pass
 from .lower_calls.memrefs import copy
 
 _SIMPLIFY = ["func.func(canonicalize,cse,canonicalize)"]
@@ -38,9 +41,7 @@ class Bufferize(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "bufferization", "memref", "scf", "linalg", "cf")
 
     def run(self, op: Any) -> None:
-        tensors = [
-            function for function in _prim_funcs(op) if len(function.regions[0].blocks) and is_on_tensors(function)
-        ]
+        tensors = [function for function in prim_funcs_in(op) if is_on_tensors(function)]
         if not tensors:
             return
         for function in tensors:
@@ -73,21 +74,19 @@ class Bufferize(Pass):
             op.erase()
         if _fold_views(apart.operation):
             run_upstream(apart.operation, _SIMPLIFY, verify=False)
-        for function in _prim_funcs(apart.operation):
+        for function in prim_funcs_in(apart.operation):
             end_allocations(function)
 
 
 def _is_seen_again(source: Any, target: Any) -> bool:
     """Whether a memref is the other one, its dimensions joined and taken apart again: upstream sees that where no more
     than one of those joined is unknown."""
-    expanded = _made_by(source, "memref.expand_shape")
-    joined = expanded and _made_by(expanded.operands[0], "memref.collapse_shape")
-    return bool(
-        joined
-        and joined.operands[0] == target
-        and _is_laid_out_as(source.type, target.type)
-        and joined.attributes["reassociation"] == expanded.attributes["reassociation"]
-    )
+    expanded = made_by(source, "memref.expand_shape")
+    joined = None if expanded is None else made_by(expanded.operands[0], "memref.collapse_shape")
+    if expanded is None or joined is None or joined.operands[0] != target:
+        return False
+    is_same = joined.attributes["reassociation"] == expanded.attributes["reassociation"]
+    return is_same and _is_laid_out_as(source.type, target.type)
 
 
 def _is_laid_out_as(one: Any, other: Any) -> bool:
@@ -99,7 +98,7 @@ def _fold_views(module: Any) -> bool:
     """Memrefs that are seen again as they were, carried on by a loop for instance, become those that they are."""
     found = False
     for op in [op for op in operations_in(module) if op.name == "memref.expand_shape"]:
-        joined = _made_by(op.operands[0], "memref.collapse_shape")
+        joined = made_by(op.operands[0], "memref.collapse_shape")
         if joined and _is_seen_again(op.result, joined.operands[0]) and _has_sizes_of(op, joined.operands[0]):
             op.result.replace_all_uses_with(joined.operands[0])
             op.erase()
@@ -109,29 +108,17 @@ def _fold_views(module: Any) -> bool:
 
 def _has_sizes_of(expanded: Any, memref: Any) -> bool:
     """Whether the sizes that only values tell are asked of the memref itself."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    axes = [axis for axis, size in enumerate(expanded.result.type.shape) if size == dynamic]
+    axes = [axis for axis, size in enumerate(expanded.result.type.shape) if size == DYNAMIC]
     for axis, size in zip(axes, list(expanded.operands)[1:], strict=True):
-        asked = _made_by(size, "memref.dim")
-        place = asked and _made_by(asked.operands[1], "arith.constant")
-        if not place or asked.operands[0] != memref or place.attributes["value"].value != axis:
+        asked = made_by(size, "memref.dim")
+        if asked is None or asked.operands[0] != memref or constant_of(asked.operands[1]) != axis:
             return False
     return True
 
 
-def _made_by(value: Any, name: str) -> Any:
-    """The operation of that name which makes a value; None where there is none."""
-    made = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    return made if made is not None and made.name == name else None
-
-
-def _prim_funcs(module: Any) -> list[Any]:
-    return [function for function in functions_in(module) if is_prim_func(function)]
-
-
 def _declarations(module: Any) -> list[Any]:
     """Functions without a body, which PrimFuncs may call."""
-    return [function for function in functions_in(module) if not len(function.regions[0].blocks)]
+    return [function for function in functions_in(module) if not has_body(function)]
 
 
 def is_on_tensors(function: Any) -> bool:
@@ -157,10 +144,7 @@ def take_memrefs(function: Any) -> None:
                 returned = _take_memref(argument, argument in outputs, returned)
         with ir.InsertionPoint(end):
             for value, output in zip(returned, outputs, strict=True):
-                attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
-                ir.Operation.create(
-                    "bufferization.materialize_in_destination", operands=[value, output], attributes=attributes
-                )
+                materialize(value, output)
             ir.Operation.create("func.return")
         end.erase()
         types = [argument.type for argument in block.arguments]
@@ -169,10 +153,7 @@ def take_memrefs(function: Any) -> None:
 
 def _take_memref(argument: Any, is_output: bool, returned: list[Any]) -> list[Any]:
     tensor = argument.type
-    attributes = {"restrict": ir.UnitAttr.get()}
-    if is_output:
-        attributes["writable"] = ir.UnitAttr.get()
     argument.set_type(ir.MemRefType.get(tensor.shape, tensor.element_type))
-    made = ir.Operation.create("bufferization.to_tensor", results=[tensor], operands=[argument], attributes=attributes)
-    argument.replace_all_uses_except(made.result, made)
-    return [made.result if value == argument else value for value in returned]
+    made = to_tensor(argument, tensor, writable=is_output)
+    argument.replace_all_uses_except(made, made.owner.operation)
+    return [made if value == argument else value for value in returned]

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion, ConversionRewriter, Decline
-from ..bindings.mlir import ir, is_several, string_value
-from ..bindings.navigation import functions_in
+from ..bindings.mlir import ir, is_several
+from ..bindings.navigation import functions_in, text_in
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
 from ..emit.numbers import Number, element_type, to_float, with_element
 from ..emit.small_floats import SMALL_FLOATS
 from ..targets.core.registry import find_target, legal_operators
-from .core.base import Pass
-from .core.registry import register_pass
+from .core.base import Pass, register_pass
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op, is_intrinsic
 
 _NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))
@@ -44,8 +43,7 @@ class LowerIntrinsics(Pass):
             self._conversion(self._target_of(function)).run(function)
 
     def _target_of(self, function: Any) -> str:
-        attributes = function.attributes
-        return string_value(attributes[TARGET]) if TARGET in attributes else self.target
+        return text_in(function, TARGET, self.target)
 
     def _conversion(self, target: str, elsewhere: Sequence[Any] = ()) -> Conversion:
         """By the rules of a target; functions of other targets are left alone."""
@@ -112,11 +110,11 @@ def _through_f32(op: Any, operands: list[Any], rewriter: ConversionRewriter) -> 
     f32 = ir.F32Type.get()
     wide = [_widened(value) for value in operation.operands]
     attributes = {name: operation.attributes[name] for name in operation.attributes}
-    types = [with_element(type_, f32) if _is_narrow(type_) else type_ for type_ in _types_of(operation.results)]
+    types = [with_element(type_, f32) if _is_narrow(type_) else type_ for type_ in operation.results.types]
     made = ir.Operation.create(operation.name, results=types, operands=wide, attributes=attributes)
     return [
         to_float(Number(result), str(element_type(type_))).value if _is_narrow(type_) else result
-        for result, type_ in zip(made.results, _types_of(operation.results), strict=True)
+        for result, type_ in zip(made.results, operation.results.types, strict=True)
     ]
 
 
@@ -126,7 +124,3 @@ def _is_narrow(type_: Any) -> bool:
 
 def _widened(value: Any) -> Any:
     return to_float(Number(value), "f32").value if _is_narrow(value.type) else value
-
-
-def _types_of(values: Any) -> list[Any]:
-    return [value.type for value in values]

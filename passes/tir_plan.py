@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..bindings.mlir import ir
-from ..bindings.navigation import functions_in, symbol_name
-from ..bindings.rewriting import Decline
-from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, is_prim_func, op_pattern
+from ..bindings.mlir import dialect_module, ir, string_value
+from ..bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
+from ..bindings.rewriting import Decline, located_error
+from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, op_pattern, prim_funcs_in
+from ..support.callbacks import enters
 from ..targets.core.registry import parse_target
-from .core.base import Pass
+from .core.base import Pass, register_pass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
-from .core.registry import register_pass
-from .schedule.named import apply_named_schedule, drop_named_schedules
 from .schedule.registry import ScheduleContext, schedules_for
 
 
@@ -36,21 +35,21 @@ class TirPlan(Pass):
         parse_target(self.target)
 
     def run(self, op: Any) -> None:
-        functions = [each for each in functions_in(op.operation) if is_prim_func(each) and len(each.regions[0].blocks)]
+        functions = prim_funcs_in(op)
         chosen = parse_target(self.target)
         context = ScheduleContext(chosen.name, chosen)
         for function in functions:
             self._schedule(op.operation, function, context)
-        drop_named_schedules(op.operation, functions)
+        _drop_named_schedules(op.operation, functions)
 
     def _schedule(self, module: Any, function: Any, context: ScheduleContext) -> None:
         if SCHEDULE in function.attributes:
             named = str(function.attributes[SCHEDULE])
-            apply_named_schedule(module, function)
+            _apply_named_schedule(module, function)
             _note(function, named, "the module", [])
             return
         if TARGET in function.attributes:
-            context = replace(context, target=ir.StringAttr(function.attributes[TARGET]).value)
+            context = replace(context, target=string_value(function.attributes[TARGET]))
         pattern = op_pattern(function)
         declined: list[dict[str, str]] = []
         for schedule in schedules_for(OpPattern.OPAQUE if pattern is None else pattern, context.target):
@@ -77,3 +76,55 @@ def _note(function: Any, schedule: str, place: str, declined: Sequence[dict[str,
         pattern = op_pattern(function)
         name = symbol_name(function)
         journal.add(ScheduleFact(name, "" if pattern is None else pattern.attribute_text, schedule, place, declined))
+
+
+# ---- schedules that a PrimFunc names itself: transform.named_sequence operations of the module ----
+
+_SEQUENCE = "transform.named_sequence"
+
+
+def _apply_named_schedule(module: Any, function: Any) -> None:
+    """Runs the sequence that the function's attribute names on the function. Raises RelaxError where it fails."""
+    sequence = _find(module, function)
+    if not _takes_one_operation(sequence):
+        raise located_error(
+            f"transform.named_sequence {function.attributes[SCHEDULE]} must take the PrimFunc that it schedules and "
+            "nothing else, and return nothing",
+            sequence.location,
+        )
+    try:
+        interpreter = dialect_module("transform.interpreter")
+        enters(interpreter.apply_named_sequence)(function, sequence, sequence.parent)
+    except ValueError as error:
+        raise located_error(f"schedule {function.attributes[SCHEDULE]} failed: {error}", function.location) from None
+
+
+def _drop_named_schedules(module: Any, functions: Iterable[Any]) -> None:
+    """Takes out the sequences that these functions named: they have run, and no code can be made of them."""
+    named = [function for function in functions if SCHEDULE in function.attributes]
+    sequences = dict.fromkeys(_find(module, function) for function in named)
+    for function in named:
+        del function.attributes[SCHEDULE]
+    for sequence in sequences:
+        sequence.erase()
+
+
+def _find(module: Any, function: Any) -> Any:
+    symbol = function.attributes[SCHEDULE]
+    names = list(ir.SymbolRefAttr(symbol).value) if isinstance(symbol, ir.SymbolRefAttr) else [symbol.value]
+    scope = module
+    for name in names:
+        found = [op for op in operations_of(body_of(scope)) if symbol_name(op) == name]
+        if not found:
+            raise located_error(f"schedule {symbol} is not in the module", function.location)
+        scope = found[0]
+    if scope.name != _SEQUENCE:
+        raise located_error(f"schedule {symbol} is a '{scope.name}', expected a '{_SEQUENCE}'", function.location)
+    return scope
+
+
+def _takes_one_operation(sequence: Any) -> bool:
+    if not has_body(sequence):
+        return False
+    type_ = function_type_of(sequence)
+    return len(type_.inputs) == 1 and not len(type_.results) and str(type_.inputs[0]).startswith("!transform.")

@@ -9,18 +9,16 @@ are, and written with zeros there, as ml_dtypes' int4 is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, function_type_of, operations_in, operations_of
+from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_of
 from ..bindings.rewriting import located_error
 from ..dialects.core.elements import elements_bytes, resource_attribute
 from ..emit.numbers import Number, convert, to_float, with_element
 from ..emit.small_floats import constant_code, is_small_float, narrow_to_code, widen_code
-from .core.base import Pass
-from .core.registry import register_pass
+from .core.base import Pass, register_pass
 
 # Operations of these dialects move elements, but for those that are refused.
 _MOVING_DIALECTS = frozenset("affine bufferization builtin cf func memref scf tensor ub vector".split())
@@ -85,8 +83,8 @@ def _convert_function(function: Any) -> None:
     for op in (function, *operations):
         _retype(op)
     type_ = function_type_of(function)
-    stored = ir.FunctionType.get(_stored_types(type_.inputs), _stored_types(type_.results))
-    function.attributes["function_type"] = ir.TypeAttr.get(stored)
+    inputs, results = ([_stored(each) for each in types] for types in (type_.inputs, type_.results))
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
     for use in computing:
         _compute(use)
 
@@ -94,7 +92,7 @@ def _convert_function(function: Any) -> None:
 def _types_in(function: Any, operations: list[Any]) -> set[Any]:
     """The types of all values in a function, and of its parameters and results: few, and mostly none is small."""
     signature = function_type_of(function)
-    blocks = [block for op in (function, *operations) for region in op.regions for block in region.blocks]
+    blocks = [block for op in (function, *operations) for block in blocks_of(op)]
     arguments = {argument.type for block in blocks for argument in block.arguments}
     results = {result.type for op in operations for result in op.results}
     return {*signature.inputs, *signature.results, *arguments, *results}
@@ -163,15 +161,11 @@ def _stored(type_: Any) -> Any:
     return with_element(type_, byte)
 
 
-def _stored_types(types: Iterable[Any]) -> list[Any]:
-    return [_stored(type_) for type_ in types]
-
-
 def _retype(op: Any) -> None:
     """The values that an operation defines, and its constant if it is one."""
     if op.name == "arith.constant" and _is_small(op.results[0].type):
         op.attributes["value"] = _stored_constant(op.attributes["value"])
-    arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+    arguments = [argument for block in blocks_of(op) for argument in block.arguments]
     for value in (*op.results, *arguments):
         if _is_small(value.type):
             value.set_type(_stored(value.type))
@@ -272,9 +266,8 @@ def _compute(use: _Use) -> None:
 
 def _computed(op: Any, operands: list[Any], types: list[Any]) -> list[Any]:
     attributes = {name: op.attributes[name] for name in op.attributes}
-    made = ir.Operation.create(
-        op.name, results=[_computing(type_) for type_ in types], operands=operands, attributes=attributes
-    )
+    results = [_computing(type_) for type_ in types]
+    made = ir.Operation.create(op.name, results=results, operands=operands, attributes=attributes)
     return [_rounded(Number(result), type_).value for result, type_ in zip(made.results, types, strict=True)]
 
 

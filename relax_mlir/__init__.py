@@ -33,11 +33,10 @@ _DEFINED_IN = {
     "frontends.onnx.registry": "register_onnx",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.
-    "passes.core.base": "Pass",
+    "passes.core.base": "Pass all_passes find_pass register_pass",
     "passes.core.instruments": "Callback Instrument PrintIR Timing",
     "passes.core.journal": "Journal",
     "passes.core.pipeline": "Pipeline",
-    "passes.core.registry": "all_passes find_pass register_pass",
     "passes.core.stages": "Stage Stages",
     "passes.core.statistics": "Statistics",
     "passes.relax_legalize_ops": "LegalizeOps",

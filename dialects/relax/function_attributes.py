@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir, string_value
+from ...bindings.navigation import body_of
 
 #: On an argument: its name, in errors, for callers and in print-outs.
 ARGUMENT_NAME = "relax.name"
@@ -79,3 +80,13 @@ def _decoded(attribute: Any) -> Group:
     if not possible.get(group.kind, False):
         raise ValueError(f"holds a group of kind '{group.kind}' with {group.size} values")
     return group
+
+
+def argument_names(function: Any) -> list[str]:
+    """The names of a function's arguments; where they have none, their places."""
+    names = [f"arg{index}" for index in range(len(body_of(function).arguments))]
+    if "arg_attrs" in function.attributes:
+        for index, held in enumerate(function.attributes["arg_attrs"]):
+            if ARGUMENT_NAME in held:
+                names[index] = string_value(held[ARGUMENT_NAME])
+    return names

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import body_of, function_type_of, symbol_name
+from ...bindings.navigation import body_of, function_type_of, functions_in, has_body, symbol_name
 from ...dialects.core.infos import Info
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
@@ -56,6 +56,11 @@ class OpPattern(IntEnum):
 def is_prim_func(op: Any) -> bool:
     operation = op.operation
     return operation.name == "func.func" and PRIM_FUNC in operation.attributes
+
+
+def prim_funcs_in(module: Any) -> list[Any]:
+    """The PrimFuncs of a module that have a body."""
+    return [function for function in functions_in(module) if is_prim_func(function) and has_body(function)]
 
 
 def op_pattern(op: Any) -> OpPattern | None:
@@ -173,20 +178,20 @@ def _returned(values: Any) -> list[Any]:
 def check_prim_funcs(op: Any) -> bool:
     """Reports what is wrong with the PrimFuncs of a module and of the modules in it, at their locations."""
     valid = True
-    for operation in functions_in(op.operation):
+    for operation in functions_within(op.operation):
         for problem in verify_prim_func(operation):
             operation.location.emit_error(f"'func.func' op @{symbol_name(operation)} {problem}")
             valid = False
     return valid
 
 
-def functions_in(operation: Any) -> Iterator[Any]:
-    """The operation if it is a function; the functions in it if it is a module."""
+def functions_within(operation: Any) -> Iterator[Any]:
+    """The operation if it is a function; the functions in it, and in modules in it, if it is a module."""
     if operation.name == "func.func":
         yield operation
     elif operation.name == "builtin.module":
         for op in body_of(operation).operations:
-            yield from functions_in(op.operation)
+            yield from functions_within(op.operation)
 
 
 def verify_prim_func(op: Any) -> list[str]:

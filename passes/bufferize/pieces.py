@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...bindings.navigation import defining_op, users_of
+from ...bindings.navigation import made_by, operations_of, users_of
+from ...emit.linalg import segments
+from ...emit.numbers import result_of
+from ...emit.structured import DYNAMIC
 from ..lower_calls import memrefs
 
 _FEWEST_PIECES = 2
-_DYNAMIC = ir.ShapedType.get_dynamic_size()
 _INSERT = "tensor.insert_slice"
 _EXTRACT = "tensor.extract_slice"
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
@@ -24,7 +26,7 @@ def write_pieces(function: Any) -> None:
     """Rewrites the tensors of a function, already on memrefs, that begin with nothing and get piece after piece."""
     with function.context:
         for block in function.regions[0].blocks:
-            inserts = [view.operation for view in block.operations if view.operation.name == _INSERT]
+            inserts = [op for op in operations_of(block) if op.name == _INSERT]
             for last in [each for each in inserts if _next(each) is None]:
                 pieces = _pieces_until(last)
                 base = pieces[0].operands[1]
@@ -34,23 +36,22 @@ def write_pieces(function: Any) -> None:
 
 def _is_nothing_yet(tensor: Any) -> bool:
     """Whether nobody wants to know what is in a tensor: it is new, or what the function writes."""
-    made = defining_op(tensor, "tensor.empty", "bufferization.to_tensor")
-    return made is not None and (made.operation.name == "tensor.empty" or "writable" in made.operation.attributes)
+    made = made_by(tensor, "tensor.empty", "bufferization.to_tensor")
+    return made is not None and (made.name == "tensor.empty" or "writable" in made.attributes)
 
 
 def _next(insert: Any) -> Any:
     """The insertion of the next piece into the result, if nothing else is done with that; else None."""
     result = insert.results[0]
-    users = users_of(result)
-    following = [user for user in users if user.name == _INSERT and user.operands[1] == result]
+    following = [user for user in users_of(result) if user.name == _INSERT and user.operands[1] == result]
     return following[0] if len(following) == 1 and _is_for(result, following[0]) else None
 
 
 def _pieces_until(last: Any) -> list[Any]:
     """The insertions that end with this one, the first one first."""
     pieces = [last]
-    while (before := defining_op(pieces[0].operands[1], _INSERT)) is not None and _next(before.operation):
-        pieces.insert(0, before.operation)
+    while (before := made_by(pieces[0].operands[1], _INSERT)) is not None and _next(before):
+        pieces.insert(0, before)
     return pieces
 
 
@@ -58,7 +59,7 @@ def _is_for(tensor: Any, insert: Any) -> bool:
     """Whether a tensor is there only to take this piece, which may be made in the same slice of it."""
     if insert.operands[0].type.rank != tensor.type.rank or insert.block != tensor.owner.operation.block:
         return False
-    users = [use.owner.operation for use in tensor.uses if use.owner.operation.name != "tensor.dim"]
+    users = [user for user in users_of(tensor) if user.name != "tensor.dim"]
     allowed = [op for op in (insert, _place_of(insert)) if op is not None]
     return all(user in allowed for user in users) and insert.operands[0] != tensor
 
@@ -68,10 +69,9 @@ def _place_of(insert: Any) -> Any:
     made = insert.operands[0]
     while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
         made = into
-    slice_ = defining_op(made, _EXTRACT)
-    if slice_ is None or slice_.operation.operands[0] != insert.operands[1] or made.type != insert.operands[0].type:
+    slice_ = made_by(made, _EXTRACT)
+    if slice_ is None or slice_.operands[0] != insert.operands[1] or made.type != insert.operands[0].type:
         return None
-    slice_ = slice_.operation
     is_same = all(slice_.attributes[name] == insert.attributes[name] for name in ("static_offsets", "static_strides"))
     return slice_ if is_same and _offsets_and_strides(slice_, 1) == _offsets_and_strides(insert, 2) else None
 
@@ -84,7 +84,7 @@ def _destination(made: Any) -> Any:
         return op.operands[3 + index]
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + index]
-    if op.name in _RESHAPES and list(made.type.shape).count(_DYNAMIC) <= 1:
+    if op.name in _RESHAPES and list(made.type.shape).count(DYNAMIC) <= 1:
         # With one size at most that only the run tells, equal types are equal sizes.
         return op.operands[0]
     if op.name in ("vector.transfer_write", "tensor.insert", _INSERT):
@@ -92,13 +92,8 @@ def _destination(made: Any) -> Any:
     return None
 
 
-def _segments(op: Any, tensors: int) -> list[int]:
-    """How many operands tell offsets, sizes and strides."""
-    return list(op.attributes["operandSegmentSizes"])[tensors:]
-
-
 def _offsets_and_strides(op: Any, tensors: int) -> list[Any]:
-    offsets, sizes, _ = _segments(op, tensors)
+    offsets, sizes, _ = list(op.attributes["operandSegmentSizes"])[tensors:]
     values = list(op.operands)[tensors:]
     return values[:offsets] + values[offsets + sizes :]
 
@@ -110,14 +105,10 @@ def _write(base: Any, pieces: list[Any]) -> None:
         with insert.location, ir.InsertionPoint(place or insert):
             part = _part(memref, place, 1) if place is not None else _part(memref, insert, 2)
             if place is not None:
-                place.results[0].replace_all_uses_with(_to_tensor(part, place.results[0].type))
+                place.results[0].replace_all_uses_with(to_tensor(part, place.results[0].type))
         with insert.location, ir.InsertionPoint(insert):
-            ir.Operation.create(
-                "bufferization.materialize_in_destination",
-                operands=[insert.operands[0], part],
-                attributes={"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()},
-            )
-            written = _to_tensor(memref, tensor.type) if insert == pieces[-1] else tensor
+            materialize(insert.operands[0], part)
+            written = to_tensor(memref, tensor.type) if insert == pieces[-1] else tensor
         insert.results[0].replace_all_uses_with(written)
         insert.erase()
         if place is not None:
@@ -131,36 +122,42 @@ def _as_memref(base: Any) -> tuple[Any, Any]:
         return tensor, base.operands[0]
     with base.location, ir.InsertionPoint(base):
         sizes = iter(base.operands)
-        extents = [next(sizes) if size == _DYNAMIC else size for size in tensor.type.shape]
+        extents = [next(sizes) if size == DYNAMIC else size for size in tensor.type.shape]
         memref = memrefs.allocate(extents, tensor.type.element_type)
-        made = _to_tensor(memref, tensor.type)
+        made = to_tensor(memref, tensor.type)
     tensor.replace_all_uses_with(made)
     base.erase()
     return made, memref
 
 
-def _to_tensor(memref: Any, type_: Any) -> Any:
+def to_tensor(memref: Any, type_: Any, *, writable: bool = True) -> Any:
+    """What is in a memref, which nobody else has; if it is writable, it may be changed there."""
+    attributes = {"restrict": ir.UnitAttr.get(), **({"writable": ir.UnitAttr.get()} if writable else {})}
+    return result_of("bufferization.to_tensor", [memref], type_, **attributes)
+
+
+def materialize(tensor: Any, memref: Any) -> None:
+    """Puts a tensor's elements into a memref."""
     attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
-    return ir.Operation.create(
-        "bufferization.to_tensor", results=[type_], operands=[memref], attributes=attributes
-    ).result
+    name = "bufferization.materialize_in_destination"
+    ir.Operation.create(name, operands=[tensor, memref], attributes=attributes)
 
 
 def _part(memref: Any, slice_: Any, tensors: int) -> Any:
     """The part of the memory that a slice, or an insertion, of `tensors` tensors is about."""
     numbers = ("static_offsets", "static_sizes", "static_strides")
     attributes = {name: slice_.attributes[name] for name in numbers}
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, *_segments(slice_, tensors)])
+    attributes |= segments(1, *list(slice_.attributes["operandSegmentSizes"])[tensors:])
     offsets, sizes, steps = (list(attributes[name]) for name in numbers)
     strides, offset = memref.type.get_strides_and_offset()
     moved = [_known(*pair) for pair in zip(offsets, strides, strict=True)]
-    known_offset = _DYNAMIC if _DYNAMIC in moved else offset + sum(moved)
+    known_offset = DYNAMIC if DYNAMIC in moved else offset + sum(moved)
     layout = ir.StridedLayoutAttr.get(known_offset, [_known(*pair) for pair in zip(steps, strides, strict=True)])
     type_ = ir.MemRefType.get(sizes, memref.type.element_type, layout=layout)
     operands = [memref, *list(slice_.operands)[tensors:]]
-    return ir.Operation.create("memref.subview", results=[type_], operands=operands, attributes=attributes).result
+    return result_of("memref.subview", operands, type_, **attributes)
 
 
 def _known(number: int, stride: int) -> int:
     """A product of which one factor may be MLIR's mark for an unknown one."""
-    return 0 if number == 0 else _DYNAMIC if _DYNAMIC in (number, stride) else number * stride
+    return 0 if number == 0 else DYNAMIC if DYNAMIC in (number, stride) else number * stride

@@ -86,22 +86,17 @@ def can_be_constant(type_: Any) -> bool:
 
 def make_constant(array: Any, type_: Any) -> Any:
     """A constant of this type; None where the array does not fit it, or there is none of the type."""
-    import numpy
-
     if not can_be_constant(type_) or not _fits(array, type_):
         return None
-    contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
+    contiguous = _contiguous(array)
     return constant_op(ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type), type_)
 
 
 def make_elements(array: Any, type_: Any) -> Any:
     """As `make_constant`, of any size and sign; large ones are resources, which have no text."""
-    import numpy
-
     if type_.encoding is not None or not _fits(array, type_):
         return None
-    contiguous = numpy.ascontiguousarray(array).reshape(array.shape)
-    return constant_op(elements_attribute(contiguous, type_.element_type), type_)
+    return constant_op(elements_attribute(_contiguous(array), type_.element_type), type_)
 
 
 def constant_op(attribute: Any, type_: Any = None) -> Any:
@@ -109,6 +104,12 @@ def constant_op(attribute: Any, type_: Any = None) -> Any:
     type_ = type_ or attribute.type
     name = "relax.constant" if is_unsigned(str(type_.element_type)) else "arith.constant"
     return ir.Operation.create(name, results=[type_], attributes={"value": attribute})
+
+
+def _contiguous(array: Any) -> Any:
+    import numpy
+
+    return numpy.ascontiguousarray(array).reshape(array.shape)
 
 
 def _fits(array: Any, type_: Any) -> bool:

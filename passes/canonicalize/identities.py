@@ -47,32 +47,23 @@ def _is_all_ones(number: Number, dtype: str) -> bool:
 
 _Test = Callable[[Number, str], bool]
 
+
+def _tests(*rows: tuple[_Test, str]) -> dict[str, _Test]:
+    return {f"relax.{name}": test for test, names in rows for name in names.split()}
+
+
 # A number on the right that leaves the left operand as it is.
-_NEUTRAL: dict[str, _Test] = {
-    "relax.add": _is_added_zero,
-    "relax.subtract": _is_positive_zero,
-    "relax.multiply": _is_one,
-    "relax.divide": _is_one,
-    "relax.floor_divide": _is_integer_one,
-    "relax.power": _is_one,
-    "relax.left_shift": _is_zero,
-    "relax.right_shift": _is_zero,
-    "relax.logical_and": _is_all_ones,
-    "relax.logical_or": _is_zero,
-    "relax.logical_xor": _is_zero,
-    "relax.bitwise_and": _is_all_ones,
-    "relax.bitwise_or": _is_zero,
-    "relax.bitwise_xor": _is_zero,
-}
+_NEUTRAL = _tests(
+    (_is_added_zero, "add"),
+    (_is_positive_zero, "subtract"),
+    (_is_one, "multiply divide power"),
+    (_is_integer_one, "floor_divide"),
+    (_is_zero, "left_shift right_shift logical_or logical_xor bitwise_or bitwise_xor"),
+    (_is_all_ones, "logical_and bitwise_and"),
+)
 
 # A number on the right that is the result, whatever stands on the left. Not so 0.0: NaN * 0.0 is NaN.
-_ABSORBING: dict[str, _Test] = {
-    "relax.multiply": _is_zero,
-    "relax.logical_and": _is_zero,
-    "relax.logical_or": _is_all_ones,
-    "relax.bitwise_and": _is_zero,
-    "relax.bitwise_or": _is_all_ones,
-}
+_ABSORBING = _tests((_is_zero, "multiply logical_and bitwise_and"), (_is_all_ones, "logical_or bitwise_or"))
 
 # Applied to the same value twice they give it back: also for NaN, and 0.0 meets a zero of its own sign.
 _SELF = tuple(f"relax.{name}" for name in "logical_and logical_or bitwise_and bitwise_or maximum minimum".split())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from ...bindings.diagnostics import origins
 from ...dialects.core.codec import decode
@@ -21,7 +21,6 @@ from .journal import Fact, Journal
 class ModelFact(Fact):
     """A model as it was read."""
 
-    kind: ClassVar[str] = "model"
     name: str
     producer: str
     opsets: Mapping[str, int]
@@ -36,7 +35,6 @@ class ModelFact(Fact):
 class NodeFact(Fact):
     """A node of a model, and what it became."""
 
-    kind: ClassVar[str] = "node"
     name: str
     op: str
     domain: str
@@ -58,7 +56,6 @@ class NodeFact(Fact):
 class OperatorFact(Fact):
     """A relax operator before it is legalized. Inputs are numbers of operators, or the names of the graph's inputs."""
 
-    kind: ClassVar[str] = "operator"
     index: int
     function: str
     operator: str
@@ -71,7 +68,6 @@ class OperatorFact(Fact):
 class LegalizedFact(Fact):
     """The rule that took an operator. `index` is its number, None for one that a rule has made."""
 
-    kind: ClassVar[str] = "legalized"
     index: int | None
     operator: str
     origins: Sequence[str]
@@ -86,7 +82,6 @@ class LegalizedFact(Fact):
 class KeptFact(Fact):
     """An operator that stays: a view, a call of a library, what the target takes itself."""
 
-    kind: ClassVar[str] = "kept"
     operator: str
     origins: Sequence[str]
     calls: str
@@ -97,7 +92,6 @@ class KeptFact(Fact):
 class KernelFact(Fact):
     """A PrimFunc before it is scheduled."""
 
-    kind: ClassVar[str] = "kernel"
     name: str
     operator: str
     pattern: str
@@ -108,7 +102,6 @@ class KernelFact(Fact):
 class FusedFact(Fact):
     """Calls that became one. Each member has the name of its PrimFunc and its origins."""
 
-    kind: ClassVar[str] = "fused"
     kernel: str
     origins: Sequence[str]
     members: Sequence[Mapping[str, Any]]
@@ -118,7 +111,6 @@ class FusedFact(Fact):
 class NotFusedFact(Fact):
     """Two calls, one reading of the other, that stayed apart, and why."""
 
-    kind: ClassVar[str] = "not-fused"
     producer: Mapping[str, Any]
     consumer: Mapping[str, Any]
     reason: str
@@ -131,7 +123,6 @@ class CallFact(Fact):
     Inputs and outputs have a type and where they are: `buffer` with its number, `input` with its name, `constant`.
     """
 
-    kind: ClassVar[str] = "call"
     function: str
     position: int
     operation: str
@@ -149,7 +140,6 @@ class MemoryFact(Fact):
     It has an offset in the arena, a slot among those of symbolic size, or `output`: the result that it is.
     """
 
-    kind: ClassVar[str] = "memory"
     function: str
     fixed_bytes: int
     slots: Sequence[str]
@@ -160,7 +150,6 @@ class MemoryFact(Fact):
 class ScheduleFact(Fact):
     """The schedule that took a kernel, and why others did not."""
 
-    kind: ClassVar[str] = "schedule"
     kernel: str
     pattern: str
     schedule: str
@@ -172,7 +161,6 @@ class ScheduleFact(Fact):
 class LoopsFact(Fact):
     """How the loops of one operation of a kernel run; `reason` where they stay plain loops."""
 
-    kind: ClassVar[str] = "loops"
     kernel: str
     plan: str
     #: Of each loop. Text where only the run tells: a product of numbers and of the parameters' sizes, "0.1*4" with
@@ -198,7 +186,6 @@ class LoopsFact(Fact):
 class CodeFact(Fact):
     """Machine code: of a kernel, or of the whole program where `name` is empty."""
 
-    kind: ClassVar[str] = "code"
     name: str
     bytes: int
     seconds: float | None = None

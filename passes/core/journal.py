@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,16 +35,18 @@ _active: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 @dataclasses.dataclass(frozen=True)
 class Fact:
-    """What one kind of fact says; see facts.py."""
+    """What one kind of fact says; see facts.py. The kind is the class' name: a NotFusedFact's is "not-fused"."""
 
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Fact")).lower()
 
 
 @dataclasses.dataclass(frozen=True)
 class StageFact(Fact):
     """The time of a stage of the compilation, by the wall clock."""
 
-    kind: ClassVar[str] = "stage"
     name: str
     seconds: float
 

@@ -60,11 +60,8 @@ def _end_of_word(text: str, position: int) -> int:
 
 
 def _unquote(value: str) -> str:
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
-    if len(value) >= 2 and value[0] == "{" and value[-1] == "}":
-        return value[1:-1]
-    return value
+    is_enclosed = len(value) >= 2 and value[0] + value[-1] in ('""', "''", "{}")
+    return value[1:-1] if is_enclosed else value
 
 
 def option_name(field_name: str) -> str:

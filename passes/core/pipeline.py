@@ -12,6 +12,7 @@ from ...bindings.context import load_dialects, new_context
 from ...bindings.diagnostics import errors_as_relax_error, failure
 from ...bindings.handles import erasing
 from ...bindings.mlir import ir
+from ...bindings.navigation import blocks_of, operations_of
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.context import load_registered
@@ -19,11 +20,10 @@ from ...dialects.verification import verify_functions, verify_ir
 from ...support.callbacks import enters
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .base import Pass
+from .base import Pass, all_passes, find_pass
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
 from .pipeline_text import Element, parse_pipeline
-from .registry import all_passes, find_pass
 
 
 class Upstream(NamedTuple):
@@ -156,13 +156,13 @@ class Pipeline:
         position = 0
         while position < len(steps):
             step = steps[position]
-            if isinstance(step, Group) and not _only_upstream(step):
+            if isinstance(step, Group) and (self.instruments or not _only_upstream(step)):
                 for child in _selected_children(operation, step):
                     self._run_steps(child, step.steps)
             elif isinstance(step, Pass):
                 self._watched(step.name, operation, lambda step=step: self._run_own(step, operation))
-            elif self.instruments:
-                self._run_watched_upstream(operation, step)
+            elif isinstance(step, Upstream) and self.instruments:
+                self._watched(step.name, operation, lambda step=step: self._run_upstream(operation, [step.text]))
             else:
                 # Nobody watches: consecutive upstream passes share one pass manager.
                 end = position + 1
@@ -171,13 +171,6 @@ class Pipeline:
                 self._run_upstream(operation, [_step_text(item) for item in steps[position:end]])
                 position = end - 1
             position += 1
-
-    def _run_watched_upstream(self, operation: Any, step: Step) -> None:
-        if isinstance(step, Group):
-            for child in _selected_children(operation, step):
-                self._run_steps(child, step.steps)
-        elif isinstance(step, Upstream):
-            self._watched(step.name, operation, lambda: self._run_upstream(operation, [step.text]))
 
     def _run_upstream(self, operation: Any, texts: list[str]) -> None:
         run_upstream(operation, texts, verify=self.verify_each)
@@ -253,9 +246,7 @@ def _only_upstream(step: Step) -> bool:
 
 def _selected_children(operation: Any, group: Group) -> list[Any]:
     """The operations directly inside that a group runs on; a list, because passes change what is inside."""
-    children = [
-        child.operation for region in operation.regions for block in region.blocks for child in block.operations
-    ]
+    children = [child for block in blocks_of(operation) for child in operations_of(block)]
     return [child for child in children if _is_selected(child, group)]
 
 

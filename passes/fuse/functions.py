@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The PrimFuncs of groups: made once for groups that are alike, called in place of the members' calls."""
+"""The PrimFuncs of groups: made once for groups that are alike, called in place of the members' calls.
+
+And what a journal is told: calls that became one, those that stayed apart and why, the kernels that there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import body_of, functions_in, symbol_name
+from ...bindings.navigation import body_of, functions_in, symbol_name, text_in
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import TARGET, make_prim_func
+from ...dialects.tir.prim_func import OP_PATTERN, TARGET, make_prim_func, prim_funcs_in
+from ..core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
 from ..core.journal import Journal
 from ..inline.call_graph import remove_dead
 from ..legalize.builder import MAIN_OPERATOR, OPERATOR, PrimFuncs
 from .compose import group_body
 from .group import Group
-from .notes import note_fused
 from .prim_info import PrimInfo, prim_info
 
 # Names of functions are in symbols, profiles and messages.
 _LONGEST_NAME = 60
+# Of a kernel's text in a journal.
+_MOST_CHARACTERS = 6000
 
 
 class FusedFunctions:
@@ -67,9 +72,9 @@ class FusedFunctions:
         if members[0].info.target:
             attributes[TARGET] = ir.StringAttr.get(members[0].info.target)
         body = lambda *parameters: group_body(group, outputs, parameters)  # noqa: E731
-        pattern, here = max(member.info.pattern for member in members), ir.Location.current
+        pattern = max(member.info.pattern for member in members)
         with ir.InsertionPoint(body_of(self._module)):
-            make_prim_func(name, inputs, results, body, loc=here, pattern=pattern, attributes=attributes)
+            make_prim_func(name, inputs, results, body, pattern=pattern, attributes=attributes)
 
     def remove_unused(self) -> None:
         """Legalization's functions, and only those, go when nobody calls them any more."""
@@ -112,3 +117,43 @@ def _parameter_type(group: Group, value: Any) -> Any:
 def _fused_location(members: Sequence[Any], context: Any) -> Any:
     locations = list(dict.fromkeys(member.call.location for member in members))
     return ir.Location.fused(locations, context=context)
+
+
+# ---- what a journal is told ----
+
+
+def note_fused(journal: Journal | None, kernel: str, calls: Sequence[Any]) -> None:
+    """Tells that these calls, which are still there, become one of `kernel`."""
+    if journal is None:
+        return
+    members = [_member(call) for call in calls]
+    names = dict.fromkeys(name for member in members for name in member["origins"])
+    journal.add(FusedFact(kernel, list(names), members))
+
+
+def note_not_fused(journal: Journal, reasons: Mapping[tuple[Any, Any], str]) -> None:
+    """Tells for each producer and consumer why they stay two calls."""
+    for (producer, consumer), reason in reasons.items():
+        journal.add(NotFusedFact(_member(producer), _member(consumer), reason))
+
+
+def note_kernels(journal: Journal | None, module: Any) -> None:
+    """Tells what the PrimFuncs of a module compute."""
+    if journal is None:
+        return
+    for function in prim_funcs_in(module):
+        operator, pattern = text_in(function, OPERATOR), text_in(function, OP_PATTERN)
+        journal.add(KernelFact(symbol_name(function), operator, pattern, _script(function)))
+
+
+def _member(call: Any) -> dict[str, Any]:
+    return {"kernel": call.opview.func, "origins": origins_of(call)}
+
+
+def _script(function: Any) -> str:
+    """The function for people, its beginning where it is long. Comments say where lines come from: that is known."""
+    from ...dialects.script import print_script  # seldom needed
+
+    lines = [line.partition("  # ")[0].rstrip() for line in print_script(function).splitlines()]
+    text = "\n".join(lines)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}\n..."

@@ -12,7 +12,6 @@ from ...bindings.navigation import (
     body_of,
     constant_of,
     function_type_of,
-    has_body,
     operations_in,
     operations_of,
     symbol_name,
@@ -96,7 +95,7 @@ class PrimInfo:
 
 def prim_info(function: Any) -> PrimInfo | None:
     """None where the function is nothing that fusion could look into."""
-    if not is_prim_func(function) or not _is_open(function):
+    if not is_prim_func(function) or not _KNOWN_ATTRIBUTES.issuperset(function.attributes):
         return None
     type_ = function_type_of(function)
     pattern = op_pattern(function)
@@ -119,10 +118,6 @@ def prim_info(function: Any) -> PrimInfo | None:
         sizes={place: _loop_sizes(op) for place, op in enumerate(operations) if _is_plain_generic(op)},
     )
     return _with_pointwise(info, blocks[0], operations)
-
-
-def _is_open(function: Any) -> bool:
-    return has_body(function) and all(name in _KNOWN_ATTRIBUTES for name in function.attributes)
 
 
 def _is_pure(function: Any) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...bindings.mlir import as_list, ir
-from ...bindings.navigation import operations_in
+from ...bindings.navigation import made_by, operations_in
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op, row_of
 from ...dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe, is_float
@@ -15,8 +15,7 @@ from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect
 from ...support.errors import RelaxError
-from .call import GradientCall, named
-from .registry import GradientRule, find_gradient
+from .registry import GradientCall, GradientRule, find_gradient, named
 
 relax = dialect.ops
 
@@ -78,19 +77,13 @@ def _made_by(y: Any, known: set[Any]) -> Iterator[Any]:
     waiting = [(y, False)]
     while waiting:
         value, has_operands = waiting.pop()
-        operation = _maker(value)
+        operation = made_by(value)
         if has_operands:
             yield operation
         elif operation is not None and value not in done:
             done.update(operation.results)
             waiting.append((value, True))
             waiting.extend((used, False) for used in _used_by(operation))
-
-
-def _maker(value: Any) -> Any:
-    """The operation whose result a value is; None for an argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _used_by(operation: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const, dialect
 from ..canonicalize.support import dtype_of, is_known, keeps_shape, shape_of
-from .call import GradientCall
+from .registry import GradientCall
 
 relax = dialect.ops
 

@@ -72,15 +72,11 @@ class CallGraph:
 
 def _calls_in(function: Any, inlinable: set[str]) -> Iterator[tuple[Any, str]]:
     """Calls in a function, nested modules left out: their calls are about their own functions."""
-    for operation in operations_in(function, _is_module):
+    for operation in operations_in(function, lambda each: each.name == "builtin.module"):
         if operation.name == "func.call" and "no_inline" not in operation.attributes:
             callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
             if callee in inlinable:
                 yield operation, callee
-
-
-def _is_module(operation: Any) -> bool:
-    return operation.name == "builtin.module"
 
 
 def remove_dead(module: Any, candidates: list[Any]) -> None:

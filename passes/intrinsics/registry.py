@@ -96,17 +96,12 @@ def _register(
     )
 
 
-def intrinsic_rules_for(op: str, target: str, *, fast_math: bool = False) -> list[IntrinsicRule]:
-    """The rules to try for an intrinsic on a target, in their order.
+def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, list[IntrinsicRule]]:
+    """For each intrinsic, sorted, the rules to try on a target, in their order.
 
     Fast-math rules first where they are asked for; among each sort the target's own, its parents', the default's;
     of one target's the one that lowers before the one that legalizes.
     """
-    return intrinsic_rules_by_op(target, fast_math=fast_math).get(op, [])
-
-
-def intrinsic_rules_by_op(target: str, *, fast_math: bool = False) -> dict[str, list[IntrinsicRule]]:
-    """`intrinsic_rules_for` every intrinsic that has any, sorted by intrinsic."""
     chain = rules_chain(target)
     load_rules(chain)
     order = [

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.mlir import ir, string_value
+from ...bindings.mlir import ir
 from ...bindings.navigation import innermost, operations_in, symbol_name
 from ...dialects.core.dialect import row_of
-from ...dialects.relax.function_attributes import ARGUMENT_NAME
+from ...dialects.relax.function_attributes import argument_names
 from ..core.facts import KeptFact, LegalizedFact, OperatorFact, origins_of, types_of
 from ..core.journal import Journal
 from .rules import Rule
@@ -72,8 +72,4 @@ def _is_operator(operation: Any) -> bool:
 def _argument_name(argument: Any) -> list[int | str]:
     """An input of the graph by its name; arguments of blocks inside come from elsewhere."""
     function = argument.owner.owner.operation
-    if function.name != "func.func":
-        return []
-    number = argument.arg_number
-    held = function.attributes["arg_attrs"][number] if "arg_attrs" in function.attributes else {}
-    return [string_value(held[ARGUMENT_NAME]) if ARGUMENT_NAME in held else f"arg{number}"]
+    return [argument_names(function)[argument.arg_number]] if function.name == "func.func" else []

@@ -46,13 +46,8 @@ def register_legalize(op: str | Sequence[str], target: str = "default") -> Calla
     return _RULES.registering(rules)
 
 
-def rules_for(op: str, target: str) -> list[Rule]:
-    """The rules to try for an operator on a target, the target's own first, the default's last."""
-    return rules_by_op(target).get(op, [])
-
-
 def rules_by_op(target: str) -> dict[str, list[Rule]]:
-    """`rules_for` every operator that has any, sorted by operator."""
+    """For each operator, sorted, the rules to try on a target, the target's own first, the default's last."""
     chain = rules_chain(target)
     load_rules(chain)
     return _RULES.by_name([(step.name,) for step in chain])

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...bindings.mlir import ir, string_array, string_value
+from ...bindings.mlir import ir, string_array
 from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.symbols import SymExpr
-from ...dialects.relax.function_attributes import ARGUMENT_NAME
+from ...dialects.relax.function_attributes import argument_names
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from . import memrefs, scalars
@@ -132,7 +132,7 @@ class FunctionLowering:
             INPUTS: ir.ArrayAttr.get([ir.TypeAttr.get(argument.type) for argument in self._body.arguments]),
             RESULTS: ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in function_type.results]),
             MAKERS: string_array(self._makers()),
-            NAMES: string_array(_input_names(self.function, len(inputs))),
+            NAMES: string_array(argument_names(self.function)),
         }
         lowered = ir.Operation.create("func.func", attributes=attributes, regions=1)
         lowered.regions[0].blocks.append(*types)
@@ -173,7 +173,7 @@ class FunctionLowering:
             self.define_dims(info, value)
         self._outputs = self._arguments[count:]
         self.plan = make_plan(self.function, self.sizes.knows)
-        note_plan(self.name, _input_names(self.function, count), self.plan)
+        note_plan(self.name, argument_names(self.function), self.plan)
         self.owned.append([])
         self._make_arena()
 
@@ -262,13 +262,3 @@ def is_sized(info: TensorInfo, symbols: frozenset[str]) -> bool:
         isinstance(dim, int) or (dim is not None and (str(dim) in symbols or dim.variables <= symbols))
         for dim in info.shape
     )
-
-
-def _input_names(function: Any, count: int) -> list[str]:
-    """The names of the arguments; where they have none, their places."""
-    names = [f"arg{index}" for index in range(count)]
-    if "arg_attrs" in function.attributes:
-        for index, held in enumerate(function.attributes["arg_attrs"]):
-            if ARGUMENT_NAME in held:
-                names[index] = string_value(held[ARGUMENT_NAME])
-    return names

@@ -14,7 +14,7 @@ from ...dialects.core.codec import TypeProblem, encode
 from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
-from ...emit import linalg
+from ...emit import linalg, loops
 from ...emit.kernels import parameter_info
 from ...emit.linalg import segments, static_and_dynamic
 from ...emit.numbers import Number, as_i64, as_index, constant, convert, minimum, result_of
@@ -159,6 +159,12 @@ _SIZES_FROM: dict[str, Callable[[Any], int]] = {
     "memref.view": lambda op: 2,
     "memref.reinterpret_cast": lambda op: sum(list(op.attributes["operandSegmentSizes"])[:2]),
 }
+
+
+def store_sizes(extents: Sequence[Extent], memref: Any) -> None:
+    """Into a memref of one dimension and i64."""
+    for axis, extent in enumerate(extents):
+        loops.store(as_i64(as_value(extent)), memref, axis)
 
 
 def cast(memref: Any, type_: Any) -> Any:

@@ -54,11 +54,7 @@ def _buffer(number: int, value: Any, buffer: Buffer) -> dict[str, Any]:
         "number": number,
         "type": type_text(buffer.info),
         "bytes": size if size is None or isinstance(size, int) else str(size),
-        "first": buffer.first,
-        "last": buffer.last,
-        "offset": buffer.offset,
-        "slot": buffer.slot,
-        "output": buffer.output,
+        **{name: getattr(buffer, name) for name in ("first", "last", "offset", "slot", "output")},
         "origins": origins_of(value.owner),
     }
 

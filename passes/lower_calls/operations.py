@@ -187,9 +187,7 @@ def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
 
 
 def _shape_to_tensor(into: FunctionLowering, op: Any) -> None:
-    memref = into.new_tensor(op.results[0])
-    for axis, extent in enumerate(into.get(op.operands[0])):
-        loops.store(as_i64(as_value(extent)), memref, axis)
+    memrefs.store_sizes(into.get(op.operands[0]), into.new_tensor(op.results[0]))
 
 
 def _extract(into: FunctionLowering, op: Any) -> None:

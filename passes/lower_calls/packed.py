@@ -10,7 +10,6 @@ from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
-from ...emit import loops
 from ...emit.numbers import as_i64
 from . import memrefs
 from .function import FunctionLowering
@@ -64,8 +63,7 @@ def _printed(into: FunctionLowering, value: Any) -> Any:
     if not isinstance(lowered, list):
         return lowered
     memref = into.own(memrefs.allocate([len(lowered)], ir.IntegerType.get_signless(64)))
-    for axis, extent in enumerate(lowered):
-        loops.store(as_i64(memrefs.as_value(extent)), memref, axis)
+    memrefs.store_sizes(lowered, memref)
     return memref
 
 

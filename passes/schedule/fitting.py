@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ...bindings.rewriting import Decline
 from ...emit.structured import StructuredOp
 from ...targets.core.backend import Machine
@@ -72,9 +74,7 @@ def _check_lanes(op: StructuredOp, plan: Plan, machine: Machine) -> None:
 
 
 def _check_steps(plan: Plan) -> None:
-    points = 1
-    for count in plan.tile.values():
-        points *= count
+    points = math.prod(plan.tile.values())
     if points > _MOST_POINTS:
         raise Decline(f"a step of {points} points is more code than it is worth: {_MOST_POINTS} at most")
 

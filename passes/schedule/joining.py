@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -152,12 +153,7 @@ def _joined_shape(shape: Sequence[int], groups: Loops) -> tuple[int, ...]:
 
 
 def _times(sizes: Sequence[int]) -> int:
-    total = 1
-    for size in sizes:
-        if size == DYNAMIC:
-            return DYNAMIC
-        total *= size
-    return total
+    return DYNAMIC if DYNAMIC in sizes else math.prod(sizes)
 
 
 def _product(op: StructuredOp, chain: Sequence[int]) -> int | None:

@@ -24,22 +24,12 @@ def note_loops(op: StructuredOp, plan: Plan, epilogue: Any) -> None:
     journal = Journal.active()
     if journal is None:
         return
-    journal.add(
-        LoopsFact(
-            _kernel_of(op.operation),
-            plan.rule,
-            [_size_text(op, dim) if size is None else size for dim, size in enumerate(op.sizes)],
-            sorted(op.reductions),
-            plan.order,
-            plan.vector,
-            plan.lanes,
-            {str(dim): points for dim, points in plan.tile.items()},
-            plan.blocks,
-            plan.panel is not None,
-            None if epilogue is None else _work(epilogue),
-            _work(op.operation),
-        )
-    )
+    kernel, work = _kernel_of(op.operation), _work(op.operation)
+    sizes = [_size_text(op, dim) if size is None else size for dim, size in enumerate(op.sizes)]
+    tile = {str(dim): points for dim, points in plan.tile.items()}
+    how = (plan.order, plan.vector, plan.lanes, tile, plan.blocks, plan.panel is not None)
+    after = None if epilogue is None else _work(epilogue)
+    journal.add(LoopsFact(kernel, plan.rule, sizes, sorted(op.reductions), *how, after, work))
 
 
 def _size_text(op: StructuredOp, dim: int) -> str | None:

@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import Tensor, apply, relax
 
 _ROOT_HALF = math.sqrt(0.5)

@@ -9,8 +9,7 @@ from typing import Any
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
 from ....dialects.relax.infer.windows import each_dimension, padding_of
 from ...canonicalize.support import dtype_of, shape_of
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import known_shape, relax
 
 _CONVOLUTIONS = {"relax.nn.conv1d": "W", "relax.nn.conv2d": "HW", "relax.nn.conv3d": "DHW"}

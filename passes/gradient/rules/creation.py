@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...canonicalize.support import dtype_of
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import relax
 
 

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import Tensor, apply, relax, summed_to
 
 Formula = Callable[..., Tensor]

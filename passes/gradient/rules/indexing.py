@@ -9,8 +9,7 @@ from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
 from ....dialects.core.operands import operand_info
 from ...canonicalize.support import shape_of
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import relax
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from ....dialects.relax import const
 from ...canonicalize.support import dtype_of
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
 from ..tensors import known_shape, relax
 

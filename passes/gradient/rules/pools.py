@@ -13,8 +13,7 @@ from ....dialects.relax import const
 from ....dialects.relax.infer.slices import OPEN
 from ....dialects.relax.infer.windows import each_dimension, padding_of
 from ...canonicalize.support import dtype_of
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..reverse import gradients_at
 from ..tensors import relax
 

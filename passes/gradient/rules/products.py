@@ -7,8 +7,7 @@ from typing import Any
 
 from ....dialects.relax.infer.einsum import parse_subscripts
 from ...canonicalize.support import dtype_of, same_known_shape, shape_of
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import rank_of, relax, shape_operand
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import count_over, reduced_axes, relax, spread
 
 

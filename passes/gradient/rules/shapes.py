@@ -8,8 +8,7 @@ from typing import Any
 from ....dialects.core.symbols import Dim, dim_add
 from ....dialects.relax.infer.sizes import at_least
 from ...canonicalize.support import shape_of
-from ..call import GradientCall
-from ..registry import register_gradient
+from ..registry import GradientCall, register_gradient
 from ..tensors import known_shape, relax, shape_operand
 
 

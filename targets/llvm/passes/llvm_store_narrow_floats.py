@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
-from ....passes.core.base import Pass
-from ....passes.core.registry import register_pass
+from ....passes.core.base import Pass, register_pass
 
 _MOVING = frozenset(
     f"llvm.{name}"

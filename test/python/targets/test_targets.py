@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relax_mlir.passes.legalize.rules import rules_for
+from relax_mlir.passes.legalize.rules import rules_by_op
 from relax_mlir.passes.schedule.registry import schedules_for
 from relax_mlir.targets.core.registry import (
     host_chain,
@@ -75,7 +75,7 @@ def test_rules_schedules_and_host_are_apart() -> None:
     assert names(rules_chain("apart")) == ["apart", "apart-rules", "llvm", "cpu", "default"]
     assert names(schedules_chain("apart")) == ["apart", "apart-schedules", "llvm", "cpu", "default"]
     assert names(host_chain("apart")) == ["apart", "apart-host", "llvm", "cpu"]
-    assert [rule.target for rule in rules_for("relax.exp", "apart")] == ["apart-rules", "default"]
+    assert [rule.target for rule in rules_by_op("apart")["relax.exp"]] == ["apart-rules", "default"]
     assert schedules_for(rx.OpPattern.parse("elemwise"), "apart")[0].function is schedule_apart
     assert repr(rx.find_target("apart")) == (
         "<target apart, rules after apart-rules, schedules after apart-schedules, default, host apart-host: Three.>"
