@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ def integer_rule(
     """Registers a function `(is_unsigned, *operands)`, and another one for floats where there is one."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)  # so that the rule's place is the function's
         def rule(op: Any) -> Any:
             operands = numbers(op)
             if operands[0].is_float:
@@ -38,8 +40,6 @@ def integer_rule(
             type_ = op.operation.results[0].type
             return result if result.type == type_ else operation(_CAST, [result], type_)
 
-        rule.__wrapped__ = function  # type: ignore[attr-defined]
-        rule.__name__ = function.__name__
         register_legalize_intrinsic(name)(rule)
         return function
 

@@ -216,12 +216,9 @@ def _write(op: Any, image: _Image, batch: Any, count: Any, indices: Any, outs: S
     for out in data:
         _write_data(op, image, batch, count, out, are_moved=True)
     for_range(0, size(places, 1), lambda i: store(-1, places, batch, i))
-    for_range(0, count, lambda i: store(load(indices, batch, _box_at(image, i)), places, batch, i))
+    box = lambda number: load(image.stays.order, load(image.stays.places, number))  # noqa: E731
+    for_range(0, count, lambda i: store(load(indices, batch, box(i)), places, batch, i))
     store(count.to("i32"), counts, batch, 0)
-
-
-def _box_at(image: _Image, number: Any) -> Any:
-    return load(image.stays.order, load(image.stays.places, number))
 
 
 def _write_data(op: Any, image: _Image, batch: Any, count: Any, out: Any, *, are_moved: bool) -> None:

@@ -11,19 +11,19 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ....bindings.diagnostics import origins
+from ....bindings.legality import operations_in
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
 from ...host.passes.host_name_functions import PREFIX, name_in_program
-from .object_file import foreign
-from .unit_code import KERNEL
+from .object_file import KERNEL, foreign
 
 #: The symbols of kernels that have units of their own.
 KERNEL_PREFIX = "__relax_kernel."
@@ -71,7 +71,7 @@ class _Function:
     """A function with a body, and what it refers to in the order of first use."""
 
     operation: Any
-    count: int = 0
+    count: int
     references: dict[str, None] = field(default_factory=dict)
     #: The operations in it that name functions.
     callers: list[Any] = field(default_factory=list)
@@ -115,12 +115,11 @@ def _check(module: Any, operations: Iterable[Any]) -> None:
 
 
 def _surveyed(operation: Any) -> _Function:
-    function = _Function(operation, is_entangled=any(name in operation.attributes for name in _ENTANGLING))
-    others: list[Any] = []
-
-    def visit(op: Any) -> Any:
+    inside = operations_in(operation)
+    is_entangled = any(name in operation.attributes for name in _ENTANGLING)
+    function = _Function(operation, 1 + len(inside), is_entangled=is_entangled)
+    for op in inside:
         name = op.name
-        function.count += 1
         if name in _CALLERS:
             function.callers.append(op)
         if name in _REFERENCES:
@@ -129,13 +128,7 @@ def _surveyed(operation: Any) -> _Function:
         elif name in _ENTANGLED:
             function.is_entangled = True
         elif not name.startswith("llvm."):
-            others.append(op)
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    if others:
-        raise foreign(others[0])
+            raise foreign(op)
     return function
 
 
@@ -225,19 +218,12 @@ class _Splitter:
         self._symbols[symbol] = declared
 
 
-def _referred(operation: Any) -> Iterator[str]:
+def _referred(operation: Any) -> list[str]:
     """What an operation of the module refers to."""
     if operation.name == "llvm.mlir.global" and not _has_body(operation):
-        return
-    found: list[str] = []
-
-    def visit(op: Any) -> Any:
-        if op.name in _REFERENCES and _REFERENCES[op.name] in op.attributes:
-            found.append(str(op.attributes[_REFERENCES[op.name]].value))
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    yield from found
+        return []
+    referring = [op for op in (operation, *operations_in(operation)) if _REFERENCES.get(op.name, "") in op.attributes]
+    return [str(op.attributes[_REFERENCES[op.name]].value) for op in referring]
 
 
 def _declaration(op: Any) -> Any:
