@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from ..bindings.context import load_dialects
+from ..bindings.legality import operations_in
 from ..bindings.mlir import as_list, ir, is_several, parse_type, string_value
 from ..bindings.navigation import innermost
 from ..dialects.core.codec import decode, encode
@@ -157,14 +158,9 @@ class FreshSymbols:
 def _symbols_in(module: Any) -> set[str]:
     """What may be a symbol in the types of a module's values; a name too many does no harm."""
     texts: set[str] = set()
-
-    def visit(op: Any) -> Any:
+    for op in operations_in(module):
         texts.update(str(result.type) for result in op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                texts.update(str(argument.type) for argument in block.arguments)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
+        for block in (block for region in op.regions for block in region.blocks):
+            texts.update(str(argument.type) for argument in block.arguments)
     quoted = (found.group() for text in texts for found in _SYMBOLIC.finditer(text))
     return {name for part in quoted for name in _NAME.findall(part)}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..bindings.legality import operations_in
 from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
 from . import linalg
@@ -125,16 +126,8 @@ class StructuredOp:
 
 def structured_ops(function: Any, *, named: bool = False) -> list[Any]:
     """The linalg.generic operations of a function, or all of linalg's, that are in no other one; in order."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name != "linalg.generic" and not (named and op.name.startswith("linalg.")):
-            return ir.WalkResult.ADVANCE
-        found.append(op)
-        return ir.WalkResult.SKIP
-
-    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    is_wanted = lambda op: op.name == "linalg.generic" or (named and op.name.startswith("linalg."))  # noqa: E731
+    return [op for op in operations_in(function.operation, is_wanted) if is_wanted(op)]
 
 
 def analyze(operation: Any) -> StructuredOp:

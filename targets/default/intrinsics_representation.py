@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...emit.numbers import Number, bits_of, convert, element, from_bits, numbers, operation, select, to_float, unary
+from ...emit.numbers import Number, bits_of, convert, from_bits, numbers, operation, select, to_float, unary
 from ...emit.small_floats import MACHINE_FLOATS
 from ...passes.intrinsics.registry import register_legalize_intrinsic
 from .intrinsics import WIDE, formula
@@ -105,7 +105,7 @@ def frexp(op: Any) -> Any:
 def ldexp_f32(op: Any) -> Any:
     """In f64, where nothing overflows or is lost, rounded once."""
     x, n = Number(op.operation.operands[0]), _exponent_i64(op, 400)
-    return to_float(to_float(x, "f64") * _power_of_two(n, "f64", x), "f32")
+    return to_float(to_float(x, "f64") * _power_of_two(n), "f32")
 
 
 @register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f64",))
@@ -115,15 +115,16 @@ def ldexp_f64(op: Any) -> Any:
     for _step in range(2):
         is_up, is_down = n > 1023, n < -1022
         by = select(is_up, n.constant(1023), select(is_down, n.constant(53 - 1022), 0))
-        x = x * _power_of_two(by, "f64", x)
+        x = x * _power_of_two(by)
         n = n - by
     n = select(n > 1023, 1023, select(n < -1022, -1022, n))
-    return x * _power_of_two(n, "f64", x)
+    return x * _power_of_two(n)
 
 
-def _power_of_two(n: Number, dtype: str, like: Number) -> Number:
-    layout = MACHINE_FLOATS[dtype]
-    return from_bits((n + layout.bias) << layout.mantissa, element(dtype))
+def _power_of_two(n: Number) -> Number:
+    """2**n as an f64."""
+    layout = MACHINE_FLOATS["f64"]
+    return from_bits((n + layout.bias) << layout.mantissa, layout.element)
 
 
 def _exponent_i64(op: Any, bound: int) -> Number:

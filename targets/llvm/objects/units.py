@@ -40,6 +40,8 @@ _DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors
 # Operations and attributes that refer to a function in other ways: such a function stays where it is.
 _ENTANGLED = frozenset({"llvm.invoke", "llvm.blocktag", "llvm.blockaddress", "llvm.dso_local_equivalent"})
 _ENTANGLING = ("personality", "comdat", "garbageCollector")
+# What declarations do not have.
+_OF_DEFINITIONS = ("value", "dso_local", "alignment", "section", "unnamed_addr")
 # The last version without the order of uses, which differs from run to run.
 _BYTECODE_VERSION = 2
 _EXTERNAL = "#llvm.linkage<external>"
@@ -160,8 +162,8 @@ class _Splitter:
         function, old = kernel.operation, kernel.name
         with self._module.context, ir.Location.unknown():
             unit = ir.Module.create()
-            for attribute in _attributes(self._module.operation):
-                unit.operation.attributes[attribute.name] = attribute.attr
+            for held in self._module.operation.attributes:
+                unit.operation.attributes[held] = self._module.operation.attributes[held]
             for before, after in self._add_references(unit, kernel.references).items():
                 ir.SymbolTable.replace_all_symbol_uses(before, after, function)
             function.detach_from_parent()
@@ -228,15 +230,9 @@ def _referred(operation: Any) -> list[str]:
 
 def _declaration(op: Any) -> Any:
     """A declaration of a function or a global, where the insertion point is."""
-    attributes = {attribute.name: attribute.attr for attribute in _attributes(op)}
-    for name in ("value", "dso_local", "alignment", "section", "unnamed_addr"):
-        attributes.pop(name, None)
+    attributes = {name: op.attributes[name] for name in op.attributes if name not in _OF_DEFINITIONS}
     attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     return ir.Operation.create(op.name, attributes=attributes, regions=1)
-
-
-def _attributes(op: Any) -> list[Any]:
-    return [op.attributes[index] for index in range(len(op.attributes))]
 
 
 def _show(op: Any) -> None:
