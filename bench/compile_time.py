@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from relax_mlir.targets.core.code_options import CodeOptions
+from relax_mlir.targets.core.code import CodeOptions
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.objects.build import build
 

@@ -27,6 +27,15 @@ def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str,
     return [_place(dim, result.shape[axis + offset], axis + offset) for axis, dim in enumerate(operand.shape)]
 
 
+def along_axis(parameter: Sequence[Dim], slices: Dim, axis: int) -> list[Place | tuple[str, int]]:
+    """For each dimension of a parameter, at most one, where a loop over data reads it that has so many slices along an
+    axis: there is one element for each of these, or one for all."""
+    if not parameter:
+        return []
+    (size,) = parameter
+    return [AT_ZERO if equal(slices, 1) is True else _place(size, slices, axis)]
+
+
 def is_proven(operand: Info, result: TensorInfo) -> bool:
     """Whether the types say that the operand can be broadcast; sizes that are not known are computed to fit."""
     shape = operand.shape or () if isinstance(operand, TensorInfo) else ()

@@ -33,9 +33,7 @@ def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: An
     if linalg.REDUCTION in iterators:
         add_all = lambda zeros: products_added(factors, zeros, dtype, out_map, iterators)  # noqa: E731
         return summed([factor.dtype for factor in factors], out, dtype, add_all)
-    wide = _sum_dtype(factors, dtype)
-    body = lambda *scalars: _product(factors, scalars[:-1], wide).to(dtype)  # noqa: E731
-    return linalg.generic(_values(factors), [out], [*_maps(factors), out_map], iterators, body)[0]
+    return _combined(factors, out, dtype, out_map, iterators, lambda product, _: product.to(dtype))
 
 
 def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any], Any]) -> Any:
@@ -48,25 +46,22 @@ def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any],
 
 def products_added(factors: Sequence[Factor], total: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
     """The total, which becomes a `dtype` in the end, with the sums of products added."""
-    wide = _sum_dtype(factors, dtype)
-    body = lambda *scalars: add(scalars[-1], _product(factors, scalars[:-1], wide))  # noqa: E731
-    return linalg.generic(_values(factors), [total], [*_maps(factors), out_map], iterators, body)[0]
+    return _combined(factors, total, dtype, out_map, iterators, lambda product, so_far: add(so_far, product))
 
 
-def _sum_dtype(factors: Sequence[Factor], dtype: str) -> str:
-    return accumulator(dtype, [factor.dtype for factor in factors])
+def _combined(
+    factors: Sequence[Factor], out: Any, dtype: str, out_map: Any, iterators: Sequence[str], combine: Callable[..., Any]
+) -> Any:
+    """`out` with each element `combine(product, element)`, the products computed wide."""
+    wide = accumulator(dtype, [factor.dtype for factor in factors])
 
+    def body(*scalars: Number) -> Number:
+        *given, element = scalars
+        product = reduce(mul, [x.of(each.dtype).to(wide) for x, each in zip(given, factors, strict=True)])
+        return combine(product, element)
 
-def _product(factors: Sequence[Factor], scalars: Sequence[Number], wide: str) -> Number:
-    return reduce(mul, [each.of(factor.dtype).to(wide) for each, factor in zip(scalars, factors, strict=True)])
-
-
-def _values(factors: Sequence[Factor]) -> list[Any]:
-    return [factor.value for factor in factors]
-
-
-def _maps(factors: Sequence[Factor]) -> list[Any]:
-    return [factor.map for factor in factors]
+    maps = [*(factor.map for factor in factors), out_map]
+    return linalg.generic([factor.value for factor in factors], [out], maps, iterators, body)[0]
 
 
 def add(left: Number, right: Number) -> Number:

@@ -11,9 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
 from ..dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from .numbers import Number, as_i64, as_index, convert, element, select, to_float
@@ -22,6 +20,12 @@ from .small_floats import convert_by_bits, is_small_float
 _FLOATS = ("f16", "bf16", "f32", "f64")
 # Where an integer too large for 24 bits is not too large for the type.
 _WIDE_RANGE = ("bf16", "f8E8M0FNU")
+
+
+def limits(dtype: str) -> tuple[int, int]:
+    """The lowest and the highest integer of a type; 0 and 1 of bool."""
+    width, has_sign = bit_width(dtype), not is_unsigned(dtype) and not is_bool(dtype)
+    return -(1 << (width - 1)) if has_sign else 0, (1 << (width - has_sign)) - 1
 
 
 def accumulator(result: str, operands: Iterable[str] = ()) -> str:
@@ -72,16 +76,16 @@ def _to_float(x: Number, target: str, saturate: bool) -> Number:
 def float_to_int(x: Number, target: str) -> Number:
     """An f32 or f64 as an integer, towards zero and within its limits; NaN as 0."""
     width, unsigned = bit_width(target), is_unsigned(target)
-    low, high = (0, (1 << width) - 1) if unsigned else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+    low, high = limits(target)
     # The machine's conversion is undefined out of range: only numbers within get there.
     if width <= (24 if x.dtype == "f32" else 53):
         limited = select(x > low, x, low)
         limited = select(limited < high, limited, high)
-        whole = convert("arith.fptosi", select(x == x, limited, 0.0), _integer(32 if high < 1 << 31 else 64))
+        whole = convert("arith.fptosi", select(x == x, limited, 0.0), element("i32" if high < 1 << 31 else "i64"))
         return _with_width(whole, width).of(target)
     is_within = (x >= low) & (x < high + 1)
     name = "arith.fptoui" if unsigned else "arith.fptosi"
-    whole = convert(name, select(is_within, x, x.constant(0.0)), _integer(width))
+    whole = convert(name, select(is_within, x, x.constant(0.0)), element(f"i{width}"))
     whole = select(x < low, low, select(x >= high + 1, -1 if unsigned else high, whole))
     return as_index(whole) if target == "index" else whole.of(target)
 
@@ -94,7 +98,7 @@ def _int_to_float(x: Number, target: str, saturate: bool) -> Number:
     if target in _WIDE_RANGE and width > 24:
         wide = "f64"
         x = _rounded_to_odd(x, unsigned) if width > 53 else x
-    as_float = convert("arith.uitofp" if unsigned else "arith.sitofp", x, ir.Type.parse(wide))
+    as_float = convert("arith.uitofp" if unsigned else "arith.sitofp", x, element(wide))
     return _to_float(as_float, target, saturate)
 
 
@@ -112,13 +116,9 @@ def _int_to_int(x: Number, target: str) -> Number:
         return convert("arith.index_castui" if unsigned else "arith.index_cast", x, element(target))
     if width <= x.bits:
         return _with_width(x, width)
-    return convert("arith.extui" if unsigned else "arith.extsi", x, _integer(width))
+    return convert("arith.extui" if unsigned else "arith.extsi", x, element(f"i{width}"))
 
 
 def _with_width(x: Number, width: int) -> Number:
     """The low bits of an integer."""
-    return x if x.bits == width else convert("arith.trunci", x, _integer(width))
-
-
-def _integer(width: int) -> Any:
-    return ir.IntegerType.get_signless(width)
+    return x if x.bits == width else convert("arith.trunci", x, element(f"i{width}"))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import NamedTuple
 
 from ..dialects.core.infos import Info, TensorInfo
@@ -26,15 +26,11 @@ def weighted(axes: Sequence[Sequence[Tap]], read: Callable[[Sequence[Number]], N
         return read([])
     total = None
     for place, weight in axes[0]:
-        value = weighted(axes[1:], partial(_read_at, read, place))
+        value = weighted(axes[1:], lambda rest, place=place: read([place, *rest]))  # type: ignore[misc]
         value = value if weight is None else value * weight
         total = value if total is None else total + value
     assert total is not None
     return total
-
-
-def _read_at(read: Callable[[Sequence[Number]], Number], place: Number, rest: Sequence[Number]) -> Number:
-    return read([place, *rest])
 
 
 def linear_weights(fraction: Number) -> list[Number]:

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that a rule or a converter brings with it: MLIR text of one, or a Python function that writes its loops."""
+"""PrimFuncs that a rule or a converter brings with it: MLIR text of one, or a Python function that writes its loops.
+
+And names that a module does not have yet, of functions and of symbols.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from ..bindings.context import load_dialects
 from ..bindings.mlir import as_list, ir, is_several, parse_type, string_value
-from ..bindings.navigation import innermost
+from ..bindings.navigation import innermost, operations_in
 from ..dialects.core.codec import decode, encode
 from ..dialects.core.infos import Info, TensorInfo, signless
 from ..dialects.core.symbols import SymExpr
@@ -71,13 +74,13 @@ def _add(kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], module: 
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         if isinstance(kernel, str):
             added = _parsed(kernel, module.context)
-            name = _fresh(string_value(added.attributes["sym_name"]), symbols)
+            name = fresh_name(string_value(added.attributes["sym_name"]), symbols)
             ir.InsertionPoint.current.insert(added)
             added.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
             return name
         if not callable(kernel):
             raise RelaxError(f"a PrimFunc is MLIR text or a Python function, got {type(kernel).__name__}")
-        name = _fresh(_NOT_IN_NAMES.sub("", getattr(kernel, "__name__", "")) or "kernel", symbols)
+        name = fresh_name(_NOT_IN_NAMES.sub("", getattr(kernel, "__name__", "")) or "kernel", symbols)
         make_prim_func(name, [_memref(each) for each in inputs], [_memref(each) for each in outputs], kernel)
         return name
 
@@ -104,7 +107,8 @@ def _memref(type_: Any) -> Any:
     return parameter_type(info, type_.context, on_memrefs=True)
 
 
-def _fresh(wanted: str, symbols: Any) -> str:
+def fresh_name(wanted: str, symbols: Container[str]) -> str:
+    """A name like the one that is wanted, which is not among those that are there."""
     name, count = wanted, 0
     while name in symbols:
         count += 1
@@ -127,3 +131,35 @@ def parameter_info(info: Info) -> Info:
         return info
     sizes = tuple(None if isinstance(dim, SymExpr) else dim for dim in info.shape)
     return TensorInfo(sizes, signless(info.dtype))
+
+
+_SYMBOLIC = re.compile(r'"[^"]*"')
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class FreshSymbols:
+    """Gives `size_0`, `size_1`, ... without those that types in the module have."""
+
+    def __init__(self, module: Any):
+        self._module = module
+        self._used: set[str] | None = None
+        self._count = 0
+
+    def next(self) -> str:
+        if self._used is None:
+            self._used = _symbols_in(self._module)
+        while (name := f"size_{self._count}") in self._used:
+            self._count += 1
+        self._count += 1
+        return name
+
+
+def _symbols_in(module: Any) -> set[str]:
+    """What may be a symbol in the types of a module's values; a name too many does no harm."""
+    texts: set[str] = set()
+    for op in operations_in(module):
+        texts.update(str(result.type) for result in op.results)
+        for block in (block for region in op.regions for block in region.blocks):
+            texts.update(str(argument.type) for argument in block.arguments)
+    quoted = (found.group() for text in texts for found in _SYMBOLIC.finditer(text))
+    return {name for part in quoted for name in _NAME.findall(part)}

@@ -135,24 +135,21 @@ def require(condition: Any, kind: str, message: str, *numbers: Any) -> None:
     tir.ops["assert"](condition, [as_i64(number) for number in numbers], kind=kind, message=message)
 
 
-_HOLDS = {"==": operator.eq, "<=": operator.le}
-
-
 def require_same(one: Size, other: Size, what: str) -> None:
     """Raises ValueError where two sizes differ."""
-    _require("==", one, other, f"{what}: sizes {{}} and {{}} differ")
+    _require(operator.eq, one, other, f"{what}: sizes {{}} and {{}} differ")
 
 
 def require_at_most(one: Size, other: Size, what: str) -> None:
     """Raises ValueError where one size is larger than another."""
-    _require("<=", one, other, f"{what}: size {{}} is larger than {{}}")
+    _require(operator.le, one, other, f"{what}: size {{}} is larger than {{}}")
 
 
-def _require(sign: str, one: Size, other: Size, message: str) -> None:
-    if isinstance(one, int) and isinstance(other, int) and _HOLDS[sign](one, other):
+def _require(holds: Callable[[Any, Any], Any], one: Size, other: Size, message: str) -> None:
+    if isinstance(one, int) and isinstance(other, int) and holds(one, other):
         return
     left, right = index(one), index(other)
-    require(_HOLDS[sign](left, right), "ValueError", message, left, right)
+    require(holds(left, right), "ValueError", message, left, right)
 
 
 def _values(returned: Any) -> list[Any]:

@@ -17,10 +17,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
+from ..dialects.core.infos import is_float
 from . import linalg
 from .broadcast import broadcast_generic
-from .conversions import accumulator, rounded, widened
+from .conversions import accumulator, limits, rounded, widened
 from .numbers import Number, as_i64, constant, convert, element, to_float
 
 #: The longest sum of f32 that is added up in f32, and the longest of narrower floats.
@@ -32,17 +32,12 @@ Read = tuple[Any, Sequence[int]]
 
 def lowest(dtype: str) -> float | int:
     """What no element is below."""
-    if is_float(dtype):
-        return -math.inf
-    return 0 if is_unsigned(dtype) or is_bool(dtype) else -(1 << (bit_width(dtype) - 1))
+    return -math.inf if is_float(dtype) else limits(dtype)[0]
 
 
 def highest(dtype: str) -> float | int:
     """What no element is above."""
-    if is_float(dtype):
-        return math.inf
-    has_sign = not is_unsigned(dtype) and not is_bool(dtype)
-    return (1 << (bit_width(dtype) - has_sign)) - 1
+    return math.inf if is_float(dtype) else limits(dtype)[1]
 
 
 class Reduction:

@@ -21,13 +21,26 @@ from .numbers import Number, bits_of, convert, element, from_bits, select, to_fl
 Kind = Literal["ieee", "fn", "fnuz", "finite", "scale"]
 
 
-class SmallFloat(NamedTuple):
+class FloatFormat(NamedTuple):
     """A type's layout: below the sign its exponent, then its mantissa."""
 
     exponent: int
     mantissa: int
     bias: int
     kind: Kind
+
+    @property
+    def width(self) -> int:
+        return self.exponent + self.mantissa + (self.kind != "scale")
+
+    @property
+    def element(self) -> Any:
+        """The type, of one that is called by its width."""
+        return element(f"f{self.width}")
+
+    def power(self, exponent: int) -> int:
+        """The bits of 2**exponent, a normal number."""
+        return (exponent + self.bias) << self.mantissa
 
     @property
     def sign(self) -> int:
@@ -66,51 +79,25 @@ class SmallFloat(NamedTuple):
 
 
 SMALL_FLOATS = {
-    "f8E4M3FN": SmallFloat(4, 3, 7, "fn"),
-    "f8E5M2": SmallFloat(5, 2, 15, "ieee"),
-    "f8E4M3FNUZ": SmallFloat(4, 3, 8, "fnuz"),
-    "f8E5M2FNUZ": SmallFloat(5, 2, 16, "fnuz"),
-    "f8E4M3": SmallFloat(4, 3, 7, "ieee"),
-    "f8E3M4": SmallFloat(3, 4, 3, "ieee"),
-    "f8E4M3B11FNUZ": SmallFloat(4, 3, 11, "fnuz"),
-    "f8E8M0FNU": SmallFloat(8, 0, 127, "scale"),
-    "f6E2M3FN": SmallFloat(2, 3, 1, "finite"),
-    "f6E3M2FN": SmallFloat(3, 2, 3, "finite"),
-    "f4E2M1FN": SmallFloat(2, 1, 1, "finite"),
+    "f8E4M3FN": FloatFormat(4, 3, 7, "fn"),
+    "f8E5M2": FloatFormat(5, 2, 15, "ieee"),
+    "f8E4M3FNUZ": FloatFormat(4, 3, 8, "fnuz"),
+    "f8E5M2FNUZ": FloatFormat(5, 2, 16, "fnuz"),
+    "f8E4M3": FloatFormat(4, 3, 7, "ieee"),
+    "f8E3M4": FloatFormat(3, 4, 3, "ieee"),
+    "f8E4M3B11FNUZ": FloatFormat(4, 3, 11, "fnuz"),
+    "f8E8M0FNU": FloatFormat(8, 0, 127, "scale"),
+    "f6E2M3FN": FloatFormat(2, 3, 1, "finite"),
+    "f6E3M2FN": FloatFormat(3, 2, 3, "finite"),
+    "f4E2M1FN": FloatFormat(2, 1, 1, "finite"),
 }
 # Machines have these two, but not each of them a rounding from f64.
-_HALF_FLOATS = {"f16": SmallFloat(5, 10, 15, "ieee"), "bf16": SmallFloat(8, 7, 127, "ieee")}
+_HALF_FLOATS = {"f16": FloatFormat(5, 10, 15, "ieee"), "bf16": FloatFormat(8, 7, 127, "ieee")}
 
 
-class _WideFloat(NamedTuple):
-    """f32 or f64: what small types are widened to."""
-
-    width: int
-    mantissa: int
-    bias: int
-
-    @property
-    def infinity(self) -> int:
-        return ((1 << (self.width - 1)) - 1) & -(1 << self.mantissa)
-
-    @property
-    def nan(self) -> int:
-        return self.infinity | 1 << (self.mantissa - 1)
-
-    def power(self, exponent: int) -> int:
-        """The bits of 2**exponent, a normal number."""
-        return (exponent + self.bias) << self.mantissa
-
-    @property
-    def integer(self) -> Any:
-        return ir.IntegerType.get_signless(self.width)
-
-    @property
-    def element(self) -> Any:
-        return element(f"f{self.width}")
-
-
-_WIDE_FLOATS = {"f32": _WideFloat(32, 23, 127), "f64": _WideFloat(64, 52, 1023)}
+_WIDE_FLOATS = {"f32": FloatFormat(8, 23, 127, "ieee"), "f64": FloatFormat(11, 52, 1023, "ieee")}
+#: Those of processors.
+MACHINE_FLOATS = {**_HALF_FLOATS, **_WIDE_FLOATS}
 
 
 def is_small_float(dtype: str) -> bool:
@@ -134,7 +121,7 @@ def convert_by_bits(x: Number, target: str, *, saturate: bool = False) -> Number
 def widen_code(code: Number, dtype: str, target: str) -> Number:
     """The number, as an f32 or f64, that the low bits of an integer are in a small type."""
     layout, wide = SMALL_FLOATS[dtype], _WIDE_FLOATS[target]
-    code = convert("arith.extui", code, wide.integer)
+    code = convert("arith.extui", code, element(f"i{wide.width}"))
     bits = _widened_scale(code, wide) if layout.kind == "scale" else _widened(code, layout, wide)
     return from_bits(bits, wide.element)
 
@@ -160,7 +147,7 @@ def constant_code(value: float, dtype: str) -> int:
     return sign | min(range(layout.largest + 1), key=lambda code: abs(_value(code, layout) - abs(value)))
 
 
-def _value(code: int, layout: SmallFloat) -> float:
+def _value(code: int, layout: FloatFormat) -> float:
     """The number of a code without sign that is neither infinite nor NaN."""
     exponent, mantissa = divmod(code, 1 << layout.mantissa)
     if exponent == 0 and layout.kind != "scale":
@@ -168,7 +155,7 @@ def _value(code: int, layout: SmallFloat) -> float:
     return math.ldexp(mantissa + (1 << layout.mantissa), exponent - layout.bias - layout.mantissa)
 
 
-def _widened(code: Number, layout: SmallFloat, wide: _WideFloat) -> Number:
+def _widened(code: Number, layout: FloatFormat, wide: FloatFormat) -> Number:
     """The bits of the wide number."""
     magnitude = code & layout.magnitude
     moved = magnitude << (wide.mantissa - layout.mantissa)
@@ -186,7 +173,7 @@ def _widened(code: Number, layout: SmallFloat, wide: _WideFloat) -> Number:
     return bits | (code & layout.sign) << (wide.width - 1 - layout.exponent - layout.mantissa)
 
 
-def _narrowed(x: Number, layout: SmallFloat, wide: _WideFloat, overflow: int) -> Number:
+def _narrowed(x: Number, layout: FloatFormat, wide: FloatFormat, overflow: int) -> Number:
     """The code of the nearest number."""
     bits = bits_of(x)
     magnitude = bits & ((1 << (wide.width - 1)) - 1)
@@ -208,12 +195,12 @@ def _narrowed(x: Number, layout: SmallFloat, wide: _WideFloat, overflow: int) ->
     return code ^ sign
 
 
-def _step_counter(layout: SmallFloat, wide: _WideFloat) -> int:
+def _step_counter(layout: FloatFormat, wide: FloatFormat) -> int:
     """The bits of the power of two whose last bit weighs as much as the type's smallest subnormal number."""
     return wide.power(1 - layout.bias - layout.mantissa + wide.mantissa)
 
 
-def _widened_scale(code: Number, wide: _WideFloat) -> Number:
+def _widened_scale(code: Number, wide: FloatFormat) -> Number:
     if wide.bias > 127:
         bits = (code + (wide.bias - 127)) << wide.mantissa
     else:
@@ -222,7 +209,7 @@ def _widened_scale(code: Number, wide: _WideFloat) -> Number:
     return select(code == 255, wide.nan, bits)
 
 
-def _narrowed_scale(x: Number, wide: _WideFloat, overflow: int) -> Number:
+def _narrowed_scale(x: Number, wide: FloatFormat, overflow: int) -> Number:
     bits = bits_of(x)
     rounding = (1 << (wide.mantissa - 1)) - ((wide.bias - 127) << wide.mantissa)
     normal = (bits + rounding).shift_right_unsigned(wide.mantissa)

@@ -73,6 +73,15 @@ def equals(left: Number, right: Number, dtype: str) -> Number:
     return same | ((first != first) & (second != second)) if first.is_float else same
 
 
+def _get(memories: Sequence[Any], *at: Size) -> Record:
+    return [load(memory, *at) for memory in memories]
+
+
+def _put(record: Record, memories: Sequence[Any], *at: Size) -> None:
+    for value, memory in zip(record, memories, strict=True):
+        store(value, memory, *at)
+
+
 class Sorter:
     """Memory for a number of records, and sorting in it."""
 
@@ -82,18 +91,11 @@ class Sorter:
     def sort(self, count: Size, record: Records, order: Order) -> Records:
         """Sorts `count` records, `record(i)` at first; what comes back gives them by their place in the order."""
         zero, total = as_index(0), as_index(count)
-        for_range(0, total, lambda i: self._put(record(i), zero, i))
+        for_range(0, total, lambda i: _put(record(i), self._halves, zero, i))
         _, half = repeat_while(
             [1, zero], lambda width, _: width < total, lambda width, half: self._merge_all(width, half, total, order)
         )
-        return lambda i: self._get(half, i)
-
-    def _get(self, half: Any, place: Any) -> Record:
-        return [load(memory, half, place) for memory in self._halves]
-
-    def _put(self, record: Record, half: Any, place: Any) -> None:
-        for value, memory in zip(record, self._halves, strict=True):
-            store(value, memory, half, place)
+        return lambda i: _get(self._halves, half, i)
 
     def _merge_all(self, width: Any, half: Any, total: Any, order: Order) -> list[Any]:
         """Merges pairs of neighbouring runs of this width into the other half: runs of twice the width."""
@@ -112,10 +114,10 @@ class Sorter:
 
         def step(place: Number, left: Number, right: Number) -> list[Number]:
             # A run that is used up is not asked; what is read for it is any record, so that no branch is needed.
-            first, second = self._get(half, minimum(left, last)), self._get(half, minimum(right, last))
+            first, second = (_get(self._halves, half, minimum(each, last)) for each in (left, right))
             takes_right = (right < end) & ((left >= middle) | order(second, first))
             pairs = zip(first, second, strict=True)
-            self._put([select(takes_right, after, before) for before, after in pairs], other, place)
+            _put([select(takes_right, after, before) for before, after in pairs], self._halves, other, place)
             return [left + (~takes_right).to("index"), right + takes_right.to("index")]
 
         for_range(start, end, step, start, middle)
@@ -141,7 +143,7 @@ class FirstOfMany:
 
     def select(self, count: Any, record: Records) -> Records:
         """The first of `count` records in their order."""
-        for_range(0, self._wanted, lambda i: self._put(record(i), i))
+        for_range(0, self._wanted, lambda i: _put(record(i), self._heap, i))
         parents = self._wanted // 2
         last_parent = parents - 1
         for_range(0, parents, lambda i: self._sink_at(last_parent - i))
@@ -153,11 +155,11 @@ class FirstOfMany:
 
         start = select(self._wanted > 0, self._wanted, count)
         repeat_while([start], lambda place: place < count, take_next)
-        return self._sorter.sort(self._wanted, self._get, self._precedes)
+        return self._sorter.sort(self._wanted, lambda i: _get(self._heap, i), self._precedes)
 
     def _passed(self, place: Number, count: Number, record: Records) -> list[Number]:
         """From a place on the first record that comes before the top, or their count: in blocks, then one by one."""
-        top, last = self._get(as_index(0)), count - 1
+        top, last = _get(self._heap, 0), count - 1
 
         def is_block_passed(place: Number) -> Number:
             end = place + _BLOCK
@@ -182,7 +184,7 @@ class FirstOfMany:
         return self._order(left, right) | ((left[-1] < right[-1]) & ~self._order(right, left))
 
     def _sink_at(self, hole: Number) -> None:
-        self._sink(self._get(hole), hole)
+        self._sink(_get(self._heap, hole), hole)
 
     def _sink(self, record: Record, hole: Number) -> None:
         """Puts a record into the heap at or below a hole: what is below and comes after it moves up."""
@@ -191,25 +193,18 @@ class FirstOfMany:
         def later_child(hole: Number) -> Number:
             left = hole + hole + 1
             right = left + 1
-            pair = (self._get(minimum(place, last)) for place in (left, right))
+            pair = (_get(self._heap, minimum(place, last)) for place in (left, right))
             return left + ((right < self._wanted) & self._precedes(*pair)).to("index")
 
         def moves_up(_: Number, child: Number) -> Number:
-            return (child < self._wanted) & self._precedes(record, self._get(minimum(child, last)))
+            return (child < self._wanted) & self._precedes(record, _get(self._heap, minimum(child, last)))
 
         def move_up(hole: Number, child: Number) -> list[Number]:
-            self._put(self._get(child), hole)
+            _put(_get(self._heap, child), self._heap, hole)
             return [child, later_child(child)]
 
         hole, _ = repeat_while([hole, later_child(hole)], moves_up, move_up)
-        self._put(record, hole)
-
-    def _get(self, place: Number) -> Record:
-        return [load(memory, place) for memory in self._heap]
-
-    def _put(self, record: Record, place: Number) -> None:
-        for value, memory in zip(record, self._heap, strict=True):
-            store(value, memory, place)
+        _put(record, self._heap, hole)
 
 
 def with_first_of_many(wanted: Any, elements: Sequence[Any], order: Order, use: Callable[[FirstOfMany], Any]) -> None:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, operations_of
+from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
 from . import linalg
 
@@ -31,6 +31,10 @@ class Linear(NamedTuple):
         """The dimension that it is, unless it is more than that."""
         plain = self.constant == 0 and len(self.factors) == 1 and self.factors[0][1] == 1
         return self.factors[0][0] if plain else None
+
+    def is_all_of(self, dim: int) -> bool:
+        """Whether an axis that it goes along is as long as this loop."""
+        return self.dim == dim and not self.is_partial
 
     def factor(self, dim: int) -> int:
         return dict(self.factors).get(dim, 0)
@@ -112,19 +116,16 @@ class StructuredOp:
         known = self.sizes[dim]
         if known is not None:
             return known
-        operand, axis = next(self.places_of(dim))
+        operand, axis = self.places_of(dim)[0]
         return linalg.size(self.operands[operand], axis).value
 
-    def places_of(self, dim: int) -> Iterator[tuple[int, int]]:
+    def places_of(self, dim: int) -> list[tuple[int, int]]:
         """Operands, and their axes that are as long as a loop; at least one, or Decline."""
-        found = False
-        for operand, access in enumerate(self.accesses):
-            for axis, index in enumerate(access):
-                if index.dim == dim and not index.is_partial:
-                    found = True
-                    yield operand, axis
+        places = [(operand, axis) for operand, access in enumerate(self.accesses) for axis in range(len(access))]
+        found = [(operand, axis) for operand, axis in places if self.accesses[operand][axis].is_all_of(dim)]
         if not found:
-            raise Decline(f"no operand says how far loop dimension {dim} goes")
+            raise _no_size(dim)
+        return found
 
     def reads_output(self, output: int) -> bool:
         """Whether the body uses what the output holds before."""
@@ -134,16 +135,8 @@ class StructuredOp:
 
 def structured_ops(function: Any, *, named: bool = False) -> list[Any]:
     """The linalg.generic operations of a function, or all of linalg's, that are in no other one; in order."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name != "linalg.generic" and not (named and op.name.startswith("linalg.")):
-            return ir.WalkResult.ADVANCE
-        found.append(op)
-        return ir.WalkResult.SKIP
-
-    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    is_wanted = lambda op: op.name == "linalg.generic" or (named and op.name.startswith("linalg."))  # noqa: E731
+    return [op for op in operations_in(function.operation, is_wanted) if is_wanted(op)]
 
 
 def analyze(operation: Any) -> StructuredOp:
@@ -220,16 +213,15 @@ def _terms(expr: Any) -> tuple[dict[int, int], int]:
 
 def _size(dim: int, shapes: Sequence[Sequence[int]], accesses: Sequence[Sequence[Linear]]) -> int | None:
     """The size of a loop as far as the types tell. Raises Decline where no operand has it."""
-    found = False
-    for shape, access in zip(shapes, accesses, strict=True):
-        for index, size in zip(access, shape, strict=True):
-            if index.dim == dim:
-                found = True
-                if size != DYNAMIC:
-                    return int(size)
-    if not found:
-        raise Decline(f"no operand says how far loop dimension {dim} goes")
-    return None
+    pairs = (pair for access, shape in zip(accesses, shapes, strict=True) for pair in zip(access, shape, strict=True))
+    sizes = [size for index, size in pairs if index.dim == dim]
+    if not sizes:
+        raise _no_size(dim)
+    return next((int(size) for size in sizes if size != DYNAMIC), None)
+
+
+def _no_size(dim: int) -> Decline:
+    return Decline(f"no operand says how far loop dimension {dim} goes")
 
 
 def _without(index: Linear, units: set[int], sizes: Sequence[int | None], length: int) -> Linear:

@@ -43,8 +43,7 @@ _DEFINED_IN = {
     # Targets: rules, schedules, and how code is made for them.
     "targets.core.registry": "Target TargetOption all_targets find_target register_target",
     "targets.core.backend": "Backend ChosenTarget Machine",
-    "targets.core.code": "find_backend",
-    "targets.core.code_options": "CodeOptions",
+    "targets.core.code": "CodeOptions find_backend",
     "bindings.rewriting": "Decline",
     "emit.numbers": "number select",
     "passes.legalize.rules": "all_rules register_legalize",

@@ -64,8 +64,8 @@ from .support.errors import RelaxError as RelaxError
 from .targets.core.backend import Backend as Backend
 from .targets.core.backend import ChosenTarget as ChosenTarget
 from .targets.core.backend import Machine as Machine
+from .targets.core.code import CodeOptions as CodeOptions
 from .targets.core.code import find_backend as find_backend
-from .targets.core.code_options import CodeOptions as CodeOptions
 from .targets.core.registry import Target as Target
 from .targets.core.registry import TargetOption as TargetOption
 from .targets.core.registry import all_targets as all_targets

@@ -17,8 +17,7 @@ from .passes.core.stages import Stages
 from .runtime import Executable
 from .support.callbacks import enters
 from .support.errors import RelaxError
-from .targets.core.code import build, find_backend, stages_of
-from .targets.core.code_options import code_options
+from .targets.core.code import build, code_options, find_backend, stages_of
 from .targets.core.registry import parse_target
 
 

@@ -82,15 +82,13 @@ def _of_numbers(where: str, described: Mapping[str, Any], value: Any, is_written
     """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
     numpy = _numpy(where)
     if is_written:
-        raise UnsupportedArray(
-            f"{where} is written to, which nobody would see in a {type(value).__name__}: pass an array"
-        )
+        kind = type(value).__name__
+        raise UnsupportedArray(f"{where} is written to, which nobody would see in a {kind}: pass an array")
     try:
         array = numpy.asarray(value)
     except (OverflowError, TypeError, ValueError) as error:
-        raise UnsupportedArray(
-            f"{where} expected numbers of {described['dtype']}, got a list that is none: {error}"
-        ) from None
+        expected = f"expected numbers of {described['dtype']}"
+        raise UnsupportedArray(f"{where} {expected}, got a list that is none: {error}") from None
     if isinstance(value, numpy.generic):
         return _of_numpy(where, described, array, is_written)
     name = described.get("holds", described["dtype"])
@@ -121,9 +119,8 @@ def _of_numpy(where: str, described: Mapping[str, Any], array: Any, is_written: 
     _check_element_type(where, described, dtype)
     is_in_place = dtype.isnative and flags.aligned and (flags.c_contiguous or not array.size)
     if is_written and not (is_in_place and flags.writeable):
-        reason = (
-            "read-only" if not flags.writeable else "in memory that kernels cannot use: not contiguous or not aligned"
-        )
+        unusable = "in memory that kernels cannot use: not contiguous or not aligned"
+        reason = unusable if flags.writeable else "read-only"
         raise UnsupportedArray(f"{where} is written to, but the array is {reason}")
     if is_in_place and flags.writeable:
         return array if dtype.name in KNOWN_TO_NUMPY else tensor(array)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import functools
 import os
@@ -18,7 +19,6 @@ from .artifact import ALIGNMENT, Artifact, artifact_bytes, parse_artifact, read_
 from .cpu import host_features
 from .errors import ArtifactError, UnknownFunction
 from .function import Function
-from .registered import register_builtin_errors, register_print
 from .signing import check_trust
 
 if TYPE_CHECKING:
@@ -281,3 +281,53 @@ class ConstantMemory:
         copy[start : start + view.nbytes] = view
         self._kept.append(copy)
         return address_of(memoryview(copy)) + start
+
+
+# ---- what programs find of Python: relax.print, and its own exceptions ----
+
+_PRINT = "relax_mlir.print"
+
+
+@functools.lru_cache(maxsize=1)
+def register_print() -> None:
+    import tvm_ffi
+
+    tvm_ffi.register_global_func(_PRINT, print_values, override=True)
+
+
+def print_values(format_: str, *values: Any) -> None:
+    """By Python's str.format; without a format, the values one by one."""
+    shown = [_shown(value) for value in values]
+    print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)
+
+
+def _shown(value: Any) -> Any:
+    """A tensor as numpy prints it, with its own memory: it is gone after the call."""
+    if not hasattr(value, "__dlpack__"):
+        return value
+    import numpy
+
+    try:
+        return numpy.array(numpy.from_dlpack(value))
+    except (BufferError, RuntimeError, TypeError):  # an element type that numpy does not know
+        return f"<tensor {tuple(value.shape)} {value.dtype}>"
+
+
+def register_builtin_errors() -> None:
+    """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
+
+    A class of one's own is told with `tvm_ffi.register_error`.
+    """
+    from tvm_ffi import core, register_error
+
+    for name, cls in vars(builtins).items():
+        is_error = isinstance(cls, type) and issubclass(cls, BaseException) and name == cls.__name__
+        if is_error and name not in core.ERROR_NAME_TO_TYPE and _takes_a_text(cls):
+            register_error(name, cls)
+
+
+def _takes_a_text(cls: type[BaseException]) -> bool:
+    try:
+        return str(cls("text")) == "text"
+    except TypeError:
+        return False

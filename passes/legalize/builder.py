@@ -12,7 +12,6 @@ with equal attributes and types share one.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,8 +29,7 @@ from ...dialects.relax.function_attributes import VISIBILITY
 from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
-from ...emit.fresh_symbols import FreshSymbols
-from ...emit.kernels import Kernel, kernel_symbol, parameter_type
+from ...emit.kernels import FreshSymbols, Kernel, fresh_name, kernel_symbol, parameter_type
 from ...emit.numbers import Number, as_i64, as_index, given
 
 Body = Callable[..., Any]
@@ -57,7 +55,7 @@ class PrimFuncs:
     def get(self, key: Any, wanted: str, make: Callable[[str], Any]) -> str:
         """The name of the PrimFunc for a key; `make(name)` builds it the first time."""
         if key not in self._by_key:
-            name = self._fresh(wanted)
+            name = fresh_name(wanted, self._names)
             make(name)
             self._names.add(name)
             self._by_key[key] = name
@@ -72,10 +70,6 @@ class PrimFuncs:
             function.attributes[OPERATOR] = ir.StringAttr.get(operator)
             function.attributes[VISIBILITY] = ir.StringAttr.get("private")
         return name
-
-    def _fresh(self, wanted: str) -> str:
-        names = itertools.chain([wanted], (f"{wanted}_{number}" for number in itertools.count(1)))
-        return next(name for name in names if name not in self._names)
 
 
 class RuleBuilder:

@@ -15,7 +15,7 @@ from ...support.errors import RelaxError
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
-    from .code_options import CodeOptions
+    from .code import CodeOptions
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...emit.numbers import Number, convert, fma, numbers, operation, select, unary
+from ...emit.numbers import Number, convert, fma, intrinsic, numbers, operation, select, unary
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 # What rounds more than once is done in f32 at least.
@@ -47,50 +48,45 @@ def formula(name: str, dtypes: tuple[str, ...] = WIDE) -> Callable[[Callable[...
     """Registers a function of the operands as what an intrinsic is everywhere."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)  # so that the rule's place is the function's
         def rule(op: Any) -> Any:
             return function(*numbers(op))
 
-        rule.__wrapped__ = function  # type: ignore[attr-defined]  # so that the rule's place is the function's
-        rule.__name__ = function.__name__
         register_legalize_intrinsic(name, dtypes=dtypes)(rule)
         return function
 
     return register
 
 
-@formula("tir.rsqrt")
-def rsqrt(x: Number) -> Number:
-    return 1.0 / unary("math.sqrt", x)
+_FORMULAS: dict[str, Callable[..., Number]] = {
+    "tir.rsqrt": lambda x: 1.0 / unary("math.sqrt", x),
+    "tir.reciprocal": lambda x: 1.0 / x,
+    "tir.deg2rad": lambda x: x * (math.pi / 180),
+    "tir.rad2deg": lambda x: x * (180 / math.pi),
+    "tir.fdim": lambda x, y: select(x <= y, 0.0, x - y),
+    "tir.tan": lambda x: intrinsic("sin", x) / intrinsic("cos", x),
+    "tir.exp10": lambda x: intrinsic("pow", x.constant(10.0), x),
+}
+#: Those that round nothing.
+_EXACT: dict[str, Callable[..., Number]] = {
+    "tir.fmin": lambda x, y: select((x < y) | (y != y), x, y),
+    "tir.fmax": lambda x, y: select((x > y) | (y != y), x, y),
+    "tir.isnan": lambda x: x != x,
+    "tir.isinf": lambda x: unary("math.absf", x) == math.inf,
+    "tir.isfinite": lambda x: unary("math.absf", x) < math.inf,
+    "tir.isposinf": lambda x: x == math.inf,
+    "tir.isneginf": lambda x: x == -math.inf,
+}
 
 
-@formula("tir.reciprocal")
-def reciprocal(x: Number) -> Number:
-    return 1.0 / x
+@register_legalize_intrinsic(sorted(_FORMULAS), dtypes=WIDE)
+def arithmetic(op: Any) -> Any:
+    return _FORMULAS[op.operation.name](*numbers(op))
 
 
-@formula("tir.deg2rad")
-def deg2rad(x: Number) -> Number:
-    return x * (math.pi / 180)
-
-
-@formula("tir.rad2deg")
-def rad2deg(x: Number) -> Number:
-    return x * (180 / math.pi)
-
-
-@formula("tir.fdim")
-def fdim(x: Number, y: Number) -> Number:
-    return select(x <= y, 0.0, x - y)
-
-
-@formula("tir.fmin", ())
-def fmin(x: Number, y: Number) -> Number:
-    return select((x < y) | (y != y), x, y)
-
-
-@formula("tir.fmax", ())
-def fmax(x: Number, y: Number) -> Number:
-    return select((x > y) | (y != y), x, y)
+@register_legalize_intrinsic(sorted(_EXACT))
+def exact(op: Any) -> Any:
+    return _EXACT[op.operation.name](*numbers(op))
 
 
 @formula("tir.heaviside")
@@ -102,18 +98,8 @@ def heaviside(x: Number, y: Number) -> Number:
 @formula("tir.sigmoid")
 def sigmoid(x: Number) -> Number:
     """Neither form's exp overflows."""
-    e = _intrinsic("tir.exp", -unary("math.absf", x))
+    e = intrinsic("exp", -unary("math.absf", x))
     return select(x < 0.0, e, 1.0) / (e + 1.0)
-
-
-@formula("tir.tan")
-def tan(x: Number) -> Number:
-    return _intrinsic("tir.sin", x) / _intrinsic("tir.cos", x)
-
-
-@formula("tir.exp10")
-def exp10(x: Number) -> Number:
-    return _intrinsic("tir.pow", x.constant(10.0), x)
 
 
 @formula("tir.hypot")
@@ -126,10 +112,6 @@ def hypot(x: Number, y: Number) -> Number:
     # Of two zeros, or of one and NaN, the sum is what it must be.
     length = select((a == 0.0) | (b == 0.0), a + b, length)
     return select((a == math.inf) | (b == math.inf), math.inf, length)
-
-
-def _intrinsic(name: str, *operands: Number) -> Number:
-    return operation(name, operands, operands[0].type)
 
 
 @register_legalize_intrinsic("tir.modf", dtypes=WIDE)
@@ -166,7 +148,7 @@ def _signless(width: int) -> Any:
 def remquo(op: Any) -> Any:
     """The quotient's low bits: what remains after eighths of it are gone."""
     x, y = numbers(op)
-    rest = _intrinsic("tir.remainder", x, y)
+    rest = intrinsic("remainder", x, y)
     eightfold = operation("arith.remf", [x, y * 8.0], x.type)
     # 8 * y may overflow; then the quotient itself is below 8. Infinity beside it would make x a NaN.
     quotient = unary("math.roundeven", (eightfold - rest) / y)
@@ -174,29 +156,3 @@ def remquo(op: Any) -> Any:
     is_number = quotient == quotient
     low = convert("arith.fptosi", select(is_number, quotient, 0.0), i32)
     return [rest, low]
-
-
-# ---- questions ----
-@formula("tir.isnan", ())
-def isnan(x: Number) -> Number:
-    return x != x
-
-
-@formula("tir.isinf", ())
-def isinf(x: Number) -> Number:
-    return unary("math.absf", x) == math.inf
-
-
-@formula("tir.isfinite", ())
-def isfinite(x: Number) -> Number:
-    return unary("math.absf", x) < math.inf
-
-
-@formula("tir.isposinf", ())
-def isposinf(x: Number) -> Number:
-    return x == math.inf
-
-
-@formula("tir.isneginf", ())
-def isneginf(x: Number) -> Number:
-    return x == -math.inf

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...bindings.conversion import Decline
 from ...bindings.mlir import ir
+from ...emit.interpolation import limited
 from ...emit.loops import repeat_while
 from ...emit.numbers import Number, convert, numbers, on_each_element, operation, select, unary, with_element
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
@@ -29,6 +31,7 @@ def integer_rule(
     """Registers a function `(is_unsigned, *operands)`, and another one for floats where there is one."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)  # so that the rule's place is the function's
         def rule(op: Any) -> Any:
             operands = numbers(op)
             if operands[0].is_float:
@@ -38,8 +41,6 @@ def integer_rule(
             type_ = op.operation.results[0].type
             return result if result.type == type_ else operation(_CAST, [result], type_)
 
-        rule.__wrapped__ = function  # type: ignore[attr-defined]
-        rule.__name__ = function.__name__
         register_legalize_intrinsic(name)(rule)
         return function
 
@@ -81,12 +82,6 @@ def _float_floordiv(x: Number, y: Number) -> Number:
     return select(y == 0.0, x / y, below)
 
 
-def _float_clip(x: Number, low: Number, high: Number) -> Number:
-    """A NaN stays."""
-    x = select(x < low, low, x)
-    return select(x > high, high, x)
-
-
 @integer_rule("tir.abs", floats=lambda x: unary("math.absf", x))
 def absolute(is_unsigned: bool, x: Number) -> Number:
     return x if is_unsigned else select(x < 0, 0 - x, x)
@@ -103,7 +98,7 @@ def square(is_unsigned: bool, x: Number) -> Number:
     return x * x
 
 
-@integer_rule("tir.clip", floats=_float_clip)
+@integer_rule("tir.clip", floats=limited)
 def clip(is_unsigned: bool, x: Number, low: Number, high: Number) -> Number:
     x = select(_less(is_unsigned, x, low), low, x)
     return select(_less(is_unsigned, high, x), high, x)

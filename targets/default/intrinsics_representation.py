@@ -4,34 +4,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...bindings.mlir import ir
-from ...emit.numbers import Number, bits_of, convert, element, from_bits, numbers, operation, select, to_float, unary
+from ...emit.numbers import Number, bits_of, convert, from_bits, numbers, operation, select, to_float, unary
+from ...emit.small_floats import MACHINE_FLOATS
 from ...passes.intrinsics.registry import register_legalize_intrinsic
 from .intrinsics import WIDE, formula
 from .intrinsics_integer import signless
 
-
-class Layout(NamedTuple):
-    """How many bits the mantissa has, and what is added to exponents."""
-
-    mantissa: int
-    bias: int
-
-
-_LAYOUTS = {"f16": Layout(10, 15), "bf16": Layout(7, 127), "f32": Layout(23, 127), "f64": Layout(52, 1023)}
-_KNOWN = tuple(_LAYOUTS)
+_KNOWN = tuple(MACHINE_FLOATS)
 
 
 def _size_bits(x: Number) -> Number:
     """The bits without the sign."""
     return bits_of(x) & ((1 << (x.bits - 1)) - 1)
-
-
-def _infinity_bits(x: Number) -> int:
-    layout = _LAYOUTS[x.dtype]
-    return (2 * layout.bias + 1) << layout.mantissa
 
 
 @formula("tir.signbit", _KNOWN)
@@ -42,7 +29,8 @@ def signbit(x: Number) -> Number:
 @formula("tir.isnormal", _KNOWN)
 def isnormal(x: Number) -> Number:
     bits = _size_bits(x)
-    return (bits >= 1 << _LAYOUTS[x.dtype].mantissa) & (bits < _infinity_bits(x))
+    layout = MACHINE_FLOATS[x.dtype]
+    return (bits >= 1 << layout.mantissa) & (bits < layout.infinity)
 
 
 @formula("tir.nextafter", _KNOWN)
@@ -70,7 +58,7 @@ def spacing(x: Number) -> Number:
 
 def _normalized(x: Number) -> tuple[Number, Number]:
     """x, made normal where it is subnormal, and how much its exponent says too much for that."""
-    layout = _LAYOUTS[x.dtype]
+    layout = MACHINE_FLOATS[x.dtype]
     lift = layout.mantissa + 2
     is_tiny = unary("math.absf", x) < math.ldexp(1.0, 1 - layout.bias)
     zero = bits_of(x).constant(0)
@@ -79,16 +67,9 @@ def _normalized(x: Number) -> tuple[Number, Number]:
 
 def _exponent(x: Number) -> Number:
     """The exponent of a number, in the width of its bits; nonsense for 0, infinities and NaN."""
-    layout = _LAYOUTS[x.dtype]
+    layout = MACHINE_FLOATS[x.dtype]
     normal, lift = _normalized(x)
     return (_size_bits(normal) >> layout.mantissa) - layout.bias - lift
-
-
-def _as_i32(n: Number) -> Number:
-    i32 = ir.IntegerType.get_signless(32)
-    if n.bits == 32:
-        return n
-    return convert("arith.trunci" if n.bits > 32 else "arith.extsi", n, i32)
 
 
 @formula("tir.logb", WIDE)
@@ -101,7 +82,7 @@ def logb(x: Number) -> Number:
 @formula("tir.ilogb", WIDE)
 def ilogb(x: Number) -> Number:
     """C leaves open what 0 and NaN give: the lowest i32, as on most systems."""
-    exponent = _as_i32(_exponent(x))
+    exponent = _exponent(x).to("i32")
     lowest, highest = -(2**31), 2**31 - 1
     result = select(unary("math.absf", x) == math.inf, highest, exponent)
     return select((x == 0.0) | (x != x), lowest, result)
@@ -110,13 +91,13 @@ def ilogb(x: Number) -> Number:
 @register_legalize_intrinsic("tir.frexp", dtypes=WIDE)
 def frexp(op: Any) -> Any:
     (x,) = numbers(op)
-    layout = _LAYOUTS[x.dtype]
+    layout = MACHINE_FLOATS[x.dtype]
     normal, _ = _normalized(x)
-    kept = bits_of(normal) & ~((2 * layout.bias + 1) << layout.mantissa)
-    half = (layout.bias - 1) << layout.mantissa
+    kept = bits_of(normal) & ~layout.infinity
+    half = layout.power(-1)
     is_plain = (unary("math.absf", x) < math.inf) & (x != 0.0)
     mantissa = select(is_plain, from_bits(kept | half, x.element), x)
-    exponent = _as_i32(_exponent(x) + 1)
+    exponent = (_exponent(x) + 1).to("i32")
     return [mantissa, select(is_plain, exponent, 0)]
 
 
@@ -124,7 +105,7 @@ def frexp(op: Any) -> Any:
 def ldexp_f32(op: Any) -> Any:
     """In f64, where nothing overflows or is lost, rounded once."""
     x, n = Number(op.operation.operands[0]), _exponent_i64(op, 400)
-    return to_float(to_float(x, "f64") * _power_of_two(n, "f64", x), "f32")
+    return to_float(to_float(x, "f64") * _power_of_two(n), "f32")
 
 
 @register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f64",))
@@ -134,15 +115,16 @@ def ldexp_f64(op: Any) -> Any:
     for _step in range(2):
         is_up, is_down = n > 1023, n < -1022
         by = select(is_up, n.constant(1023), select(is_down, n.constant(53 - 1022), 0))
-        x = x * _power_of_two(by, "f64", x)
+        x = x * _power_of_two(by)
         n = n - by
     n = select(n > 1023, 1023, select(n < -1022, -1022, n))
-    return x * _power_of_two(n, "f64", x)
+    return x * _power_of_two(n)
 
 
-def _power_of_two(n: Number, dtype: str, like: Number) -> Number:
-    layout = _LAYOUTS[dtype]
-    return from_bits((n + layout.bias) << layout.mantissa, element(dtype))
+def _power_of_two(n: Number) -> Number:
+    """2**n as an f64."""
+    layout = MACHINE_FLOATS["f64"]
+    return from_bits((n + layout.bias) << layout.mantissa, layout.element)
 
 
 def _exponent_i64(op: Any, bound: int) -> Number:

@@ -7,10 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...dialects.core.infos import TensorInfo, is_float
+from ...dialects.core.infos import is_float
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
-from ...emit.broadcast import AT_ZERO, broadcast_generic, broadcast_plan, require_broadcast
+from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, fma, intrinsic, maximum, select
 from ...passes.legalize.builder import RuleBuilder
@@ -79,8 +79,7 @@ def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     shape = builder.shape(data)
     rank = len(shape)
     axis = op.axis % rank
-    channels = TensorInfo((shape[axis],), builder.dtype(data))
-    plan = [_moved(place, axis) for place in broadcast_plan(builder.info(slopes), channels)]
+    plan = along_axis(builder.shape(slopes), shape[axis], axis)
 
     def body(x: Any, alpha: Any, output: Any) -> Any:
         require_broadcast(alpha, loops.sizes(x)[axis : axis + 1])
@@ -88,13 +87,6 @@ def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return broadcast_generic([x, alpha], output, [list(range(rank)), plan], sloped)
 
     return builder.prim(body, pattern=OpPattern.BROADCAST)
-
-
-def _moved(place: Any, axis: int) -> Any:
-    """Where the only dimension of the slopes is read, the loops of the channels being those of an axis."""
-    if isinstance(place, tuple):
-        return (place[0], axis)
-    return place if place is AT_ZERO else axis
 
 
 @register_legalize("relax.nn.dropout")

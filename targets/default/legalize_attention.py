@@ -253,17 +253,13 @@ def _check_sizes(what: _Attention, query: Any, key: Any, value: Any) -> None:
         ("length", (key, what.key, 1), (value, what.value, 1)),
         ("size of a head", (query, what.query, 3), (key, what.key, 3)),
     )
-    for name, one, other in shared:
-        if not _is_equal(one, other):
-            left, right = (linalg.sizes(tensor)[axis] for tensor, _, axis in (one, other))
+    for name, *pair in shared:
+        known = [info.shape[axis] for _, info, axis in pair]  # type: ignore[index]
+        if equal(*known) is not True:
+            left, right = (linalg.sizes(tensor)[axis] for tensor, _, axis in pair)
             loops.require_same(left, right, name)
     for tensor, info in ((key, what.key), (value, what.value)):
         _check_heads(what, query, tensor, info)
-
-
-def _is_equal(*dimensions: tuple[Any, TensorInfo, int]) -> bool:
-    one, other = (info.shape[axis] for _, info, axis in dimensions)  # type: ignore[index]
-    return equal(one, other) is True
 
 
 def _check_heads(what: _Attention, query: Any, other: Any, info: TensorInfo) -> None:

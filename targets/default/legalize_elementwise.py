@@ -26,6 +26,29 @@ from ...emit.numbers import (
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
+
+def _power(x: Number, n: Number) -> Number:
+    """Integers wrap around. An integer to a negative power, which numpy refuses, is 1 / x**-n rounded towards zero:
+    0 but for 1 and -1, and for 0 too, as any integer divided by 0 is."""
+    if x.is_float:
+        return intrinsic("pow", x, n)
+    if x.is_unsigned:
+        return _power_by_squaring(x, n)
+    is_negative = n < 0
+    # Of 1 and -1 only the last bit matters.
+    exponent = select(is_negative, n & 1, n)
+    is_fraction = is_negative & ~((x == 1) | (x == -1))
+    return select(is_fraction, 0, _power_by_squaring(x, exponent))
+
+
+def _power_by_squaring(x: Number, n: Number) -> Number:
+    def step(result: Number, square: Number, left: Number) -> list[Number]:
+        result = select((left & 1) != 0, result * square, result)
+        return [result, square * square, left.shift_right_unsigned(1)]
+
+    return repeat_while([x.constant(1), x, n], lambda result, square, left: left != 0, step)[0]
+
+
 # relax's operators on floats that are an intrinsic of tir, by name.
 _INTRINSICS = "acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh exp log erf sigmoid sqrt rsqrt".split()
 # Rounding: integers are round already. relax rounds halves to even.
@@ -51,6 +74,8 @@ _OPERATORS: dict[str, Callable[..., Number]] = {
     "logical_not": operator.invert,
     "negative": operator.neg,
     "square": lambda x: x * x,
+    "power": _power,
+    "ewise_fma": lambda x, y, z: intrinsic("fma", x, y, z) if x.is_float else x * y + z,
     **{f"{kind}_and": operator.and_ for kind in ("logical", "bitwise")},
     **{f"{kind}_or": operator.or_ for kind in ("logical", "bitwise")},
     **{f"{kind}_xor": operator.xor for kind in ("logical", "bitwise")},
@@ -88,12 +113,6 @@ def absolute(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.elementwise(partial(intrinsic, "fabs") if is_float(dtype) else lambda x: maximum(x, -x))
 
 
-@register_legalize("relax.ewise_fma")
-def fused_multiply_add(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    is_fused = is_float(builder.dtype(operands[0]))
-    return builder.elementwise(partial(intrinsic, "fma") if is_fused else lambda x, y, z: x * y + z)
-
-
 @register_legalize("relax.sign")
 def sign(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     is_natural = is_unsigned(builder.dtype(operands[0]))
@@ -114,32 +133,6 @@ def shift(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return select(amount.unsigned("<=", x.bits - 1), moved, 0)
 
     return builder.elementwise(body)
-
-
-@register_legalize("relax.power")
-def power(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    """Integers wrap around. An integer to a negative power, which numpy refuses, is 1 / x**-n rounded towards zero:
-    0 but for 1 and -1, and for 0 too, as any integer divided by 0 is."""
-    dtype = builder.dtype(operands[0])
-    return builder.elementwise(partial(intrinsic, "pow") if is_float(dtype) else _integer_power)
-
-
-def _integer_power(x: Number, n: Number) -> Number:
-    if x.is_unsigned:
-        return _power_by_squaring(x, n)
-    is_negative = n < 0
-    # Of 1 and -1 only the last bit matters.
-    exponent = select(is_negative, n & 1, n)
-    is_fraction = is_negative & ~((x == 1) | (x == -1))
-    return select(is_fraction, 0, _power_by_squaring(x, exponent))
-
-
-def _power_by_squaring(x: Number, n: Number) -> Number:
-    def step(result: Number, square: Number, left: Number) -> list[Number]:
-        result = select((left & 1) != 0, result * square, result)
-        return [result, square * square, left.shift_right_unsigned(1)]
-
-    return repeat_while([x.constant(1), x, n], lambda result, square, left: left != 0, step)[0]
 
 
 _FLOAT_FUNCTIONS = {"atan2": "atan2", "log_add_exp": "logaddexp"}

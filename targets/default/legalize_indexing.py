@@ -15,7 +15,7 @@ from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
-from ...emit.broadcast import broadcast_plan, broadcast_size, broadcast_sizes, load_broadcast
+from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, broadcast_sizes
 from ...emit.indices import as_position, checked_position, extremes, require_indices, slice_range
 from ...emit.loops import require_at_most, require_same
 from ...emit.numbers import Number, as_index, constant, floor_remainder, maximum, minimum, remainder, select
@@ -213,8 +213,7 @@ def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             require_indices(column, dtype, batch + each, limit)
 
         def element(at: list[Number], *scalars: Number) -> Number:
-            pairs = zip(scalars, limits, strict=True)
-            found = [checked_position(index, dtype, limit) for index, limit in pairs]
+            found = [checked_position(index, dtype, limit) for index, limit in zip(scalars, limits, strict=True)]
             return linalg.extract(data, [*at[:batch], *found, *at[places:]])
 
         return _read(columns, [[*range(places), None]] * depth, output, element)
@@ -243,20 +242,12 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         broadcast_sizes(indices)
         for axis, (tensor, dtype, limit) in enumerate(zip(indices, dtypes, limits, strict=True)):
             require_indices(tensor, dtype, axis, limit)
-        # Where the types do not tell what is broadcast, the loops ask for each element.
-        asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
-        direct = [tensor for tensor, ask in zip(indices, asked, strict=True) if not ask]
-        dims = [plan for plan, ask in zip(plans, asked, strict=True) if not ask]
 
-        def element(at: list[Number], *scalars: Number) -> Number:
-            read = iter(scalars)
-            found = [
-                checked_position(load_broadcast(tensor, at[:common]) if ask else next(read), dtype, limit)
-                for tensor, ask, dtype, limit in zip(indices, asked, dtypes, limits, strict=True)
-            ]
-            return linalg.extract(data, [*found, *at[common:]])
+        def element(*scalars: Number) -> Number:
+            found = list(map(checked_position, scalars, dtypes, limits))
+            return linalg.extract(data, [*found, *map(linalg.index, range(common, len(shape)))])
 
-        return _read(direct, dims, output, element)
+        return broadcast_generic(indices, output, plans, element)
 
     def sizes(data: Any, *indices: Any) -> list[Any]:
         return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(shape) if dim is None]

@@ -8,7 +8,7 @@ overlap lowers scores instead, and always the best of the others is next.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...bindings.mlir import ir
 from ...emit.boxes import any_of, load_box, load_wide, overlap
@@ -32,19 +32,6 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-class _Stays(NamedTuple):
-    """Memory for the boxes of one image that are looked at, best score first, and for those that stay."""
-
-    #: Which box it is, by its place.
-    order: Any
-    #: Its score, lowered by those before it.
-    scores: Any
-    #: Whether it may still stay.
-    is_alive: Any
-    #: The places of those that stay.
-    places: Any
-
-
 @register_legalize("relax.vision.non_max_suppression")
 def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
@@ -66,7 +53,7 @@ def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> A
             _write(op, image, batch, count, indices, outs)
 
         def with_scratch(*memories: Any) -> None:
-            image = _Image(op, data, _Stays(*memories))
+            image = _Image(op, data, *memories)
             elements = [place, data.type.element_type]
             batches = size(data, 0)
             with_sorter(anchors, elements, lambda sorter: for_range(0, batches, lambda b: of_image(image, sorter, b)))
@@ -90,25 +77,28 @@ def _check(data: Any, valid_count: Any, indices: Any, op: Any, outs: Sequence[An
 
 
 class _Image:
-    """Which of the boxes of one image stay."""
+    """Which of the boxes of one image stay: memory for those that are looked at, best score first, and for these."""
 
-    def __init__(self, op: Any, data: Any, stays: _Stays):
+    def __init__(self, op: Any, data: Any, order: Any, scores: Any, is_alive: Any, places: Any):
         self._op = op
         self.data = data
         self._type = accumulator(str(data.type.element_type))
-        self.stays = stays
+        #: Which box it is, by its place; its score, lowered by those before it; whether it may still stay.
+        self.order, self.scores, self.is_alive = order, scores, is_alive
+        #: The places of those that stay.
+        self.places = places
 
     def start(self, count: Any, in_order: Records) -> None:
         def step(place: Any) -> None:
             box, score = in_order(place)
-            store(box, self.stays.order, place)
-            store(score.to(self._type), self.stays.scores, place)
-            store(constant(True, "i1"), self.stays.is_alive, place)
+            store(box, self.order, place)
+            store(score.to(self._type), self.scores, place)
+            store(constant(True, "i1"), self.is_alive, place)
 
         for_range(0, count, step)
 
     def _score(self, place: Any) -> Number:
-        return load(self.stays.scores, place)
+        return load(self.scores, place)
 
     def _shared(self, batch: Any, one: Any, other: Any) -> Number:
         """How far the boxes at two places overlap."""
@@ -116,7 +106,7 @@ class _Image:
         return overlap(first, second)
 
     def _box(self, place: Any) -> Any:
-        return load(self.stays.order, place)
+        return load(self.order, place)
 
     def _are_rivals(self, batch: Any, one: Any, other: Any) -> Any:
         """Whether boxes are of one class, or classes do not matter."""
@@ -140,11 +130,11 @@ class _Image:
 
         def step(place: Any, count: Any) -> list[Any]:
             stays = (self._score(place) > 0.0) & ~any_of(count, lambda i: covers(i, place))
-            when(stays, lambda: store(place, self.stays.places, count))
+            when(stays, lambda: store(place, self.places, count))
             return [place + 1, count + stays.to("index")]
 
         def covers(before: Any, place: Any) -> Any:
-            earlier = load(self.stays.places, before)
+            earlier = load(self.places, before)
             overlaps = self._shared(batch, earlier, place) >= self._op.iou_threshold
             return self._are_rivals(batch, earlier, place) & overlaps
 
@@ -166,7 +156,7 @@ class _Image:
 
         def take(count: Any, best: Any) -> None:
             self._swap(count, best)
-            store(count, self.stays.places, count)
+            store(count, self.places, count)
             for_range(count + 1, looked_at, lambda other: self._lower_one(batch, count, other))
 
         return repeat_while([0, constant(True, "i1")], goes_on, step)[0]
@@ -176,14 +166,14 @@ class _Image:
 
         def step(place: Any, best: Any, best_score: Any) -> list[Any]:
             score = self._score(place)
-            is_better = load(self.stays.is_alive, place) & (score > best_score)
+            is_better = load(self.is_alive, place) & (score > best_score)
             return [select(is_better, place, best), select(is_better, score, best_score)]
 
         threshold = constant(self._op.score_threshold, self._type)
         return for_range(start, end, step, -1, threshold)[0]
 
     def _swap(self, one: Any, other: Any) -> None:
-        for memory in (self.stays.order, self.stays.scores, self.stays.is_alive):
+        for memory in (self.order, self.scores, self.is_alive):
             first, second = load(memory, one), load(memory, other)
             store(second, memory, one)
             store(first, memory, other)
@@ -197,10 +187,10 @@ class _Image:
             # Comparisons with NaN are false: such an overlap changes nothing.
             lowered = select(shared < op.iou_threshold, score * factor, score)
             goes = (shared >= op.iou_threshold) | (lowered <= op.score_threshold)
-            store(lowered, self.stays.scores, other)
-            store(~goes, self.stays.is_alive, other)
+            store(lowered, self.scores, other)
+            store(~goes, self.is_alive, other)
 
-        is_left = load(self.stays.is_alive, other) & (self._score(other) > op.score_threshold)
+        is_left = load(self.is_alive, other) & (self._score(other) > op.score_threshold)
         when(is_left & self._are_rivals(batch, taken, other), lower)
 
 
@@ -216,12 +206,9 @@ def _write(op: Any, image: _Image, batch: Any, count: Any, indices: Any, outs: S
     for out in data:
         _write_data(op, image, batch, count, out, are_moved=True)
     for_range(0, size(places, 1), lambda i: store(-1, places, batch, i))
-    for_range(0, count, lambda i: store(load(indices, batch, _box_at(image, i)), places, batch, i))
+    box = lambda number: load(image.order, load(image.places, number))  # noqa: E731
+    for_range(0, count, lambda i: store(load(indices, batch, box(i)), places, batch, i))
     store(count.to("i32"), counts, batch, 0)
-
-
-def _box_at(image: _Image, number: Any) -> Any:
-    return load(image.stays.order, load(image.stays.places, number))
 
 
 def _write_data(op: Any, image: _Image, batch: Any, count: Any, out: Any, *, are_moved: bool) -> None:
@@ -230,10 +217,10 @@ def _write_data(op: Any, image: _Image, batch: Any, count: Any, out: Any, *, are
     nest([size(out, 1), values], lambda row, value: store(-1, out, batch, row, value))
 
     def write(number_: Any) -> None:
-        place = load(image.stays.places, number_)
+        place = load(image.places, number_)
         row = number_ if are_moved else place
-        box = load(image.stays.order, place)
+        box = load(image.order, place)
         for_range(0, values, lambda i: store(load(image.data, batch, box, i), out, batch, row, i))
-        store(load(image.stays.scores, place).to(dtype), out, batch, row, op.score_index)
+        store(load(image.scores, place).to(dtype), out, batch, row, op.score_index)
 
     for_range(0, count, write)

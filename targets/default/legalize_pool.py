@@ -72,16 +72,6 @@ def _spatial(op: Any) -> str:
     return _SPATIAL[op.definition.name[-2:]]
 
 
-def _layouts(op: Any) -> tuple[Layout, Layout]:
-    dimensions = f"NC{_spatial(op)}"
-    return parse_layout(op.layout, dimensions), parse_layout(op.out_layout or op.layout, dimensions)
-
-
-def _is_direct(layout: Layout, out_layout: Layout, spatial: str) -> bool:
-    """Whether windows slide along axes of the data, and the result has the same axes."""
-    return is_permutation(layout, out_layout) and not blocked_dimensions(layout) & set(spatial)
-
-
 def _windows(op: Any) -> list[Window]:
     count = len(_spatial(op))
     columns = [each_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
@@ -90,9 +80,10 @@ def _windows(op: Any) -> list[Window]:
 
 def _pooled(op: Any, operands: list[Any], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
     """`compute(data, output, places)` in a PrimFunc."""
-    layout, out_layout = _layouts(op)
     spatial = _spatial(op)
-    if not _is_direct(layout, out_layout, spatial):
+    layout, out_layout = (parse_layout(text, f"NC{spatial}") for text in (op.layout, op.out_layout or op.layout))
+    # Directly where windows slide along axes of the data, and the result has the same axes.
+    if not is_permutation(layout, out_layout) or blocked_dimensions(layout) & set(spatial):
         return in_plain_layout(op, operands[0], builder, layout, out_layout)
     places = _Places(layout, out_layout, spatial)
 

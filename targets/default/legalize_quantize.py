@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from ...dialects.core.infos import TensorInfo, bit_width, is_float
-from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.symbols import equal
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import loops
-from ...emit.broadcast import AT_ZERO, MAYBE, broadcast_generic, require_broadcast
+from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.numbers import Number, intrinsic
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -67,7 +67,7 @@ def _along_axis(op: Any, operands: list[Any], builder: RuleBuilder, body: Callab
     rank = len(data.shape)
     axis = op.axis % max(rank, 1)
     slices = data.shape[axis] if rank else 1
-    plans = [list(range(rank)), *(_plan(info, slices, axis) for info in others)]
+    plans: list[Any] = [list(range(rank)), *(along_axis(info.shape or (), slices, axis) for info in others)]
     # What inference could not compare the run compares.
     checked = [at for at, info in enumerate(others, 1) if info.shape and equal(info.shape[0], slices) is not True]
 
@@ -78,14 +78,3 @@ def _along_axis(op: Any, operands: list[Any], builder: RuleBuilder, body: Callab
         return broadcast_generic(inputs, output, plans, body)
 
     return builder.prim(write, pattern=OpPattern.BROADCAST)
-
-
-def _plan(parameter: TensorInfo, slices: Dim, axis: int) -> list[Any]:
-    """Where an element's scale or zero point is read."""
-    if not parameter.shape:
-        return []
-    size = parameter.shape[0]
-    if True in (equal(size, 1), equal(slices, 1)):
-        return [AT_ZERO]
-    is_one_each = equal(size, slices) is True or equal(size, 1) is False
-    return [axis if is_one_each else (MAYBE, axis)]

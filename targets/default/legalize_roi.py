@@ -64,12 +64,8 @@ class _Bins(NamedTuple):
     samples: Any
 
     def position(self, bin_: Any, sample: Any) -> Number:
-        count, place, part = (_as_float(each, self.start) for each in (self.samples, bin_, sample))
+        count, place, part = (each.to(self.start.dtype) for each in (self.samples, bin_, sample))
         return self.start + place * self.length + (part + 0.5) * self.length / count
-
-
-def _as_float(place: Any, like: Number) -> Number:
-    return place.to(like.dtype)
 
 
 @register_legalize("relax.vision.roi_align")
@@ -117,7 +113,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             def finish(row: Any, column: Any, channel: Any) -> None:
                 result = load(sums, channel)
                 if is_mean:
-                    result = result / _as_float(maximum(samples, 1), result)
+                    result = result / maximum(samples, 1).to(result.dtype)
                 store(result.to(str(out.type.element_type)), out, *layout.at(region, channel, row, column))
 
             nest([rows, columns], of_bin)
@@ -173,13 +169,13 @@ def _sample(
 
 
 def _is_within(position: Number, extent: Any) -> Number:
-    return (position >= -1.0) & (position <= _as_float(extent, position))
+    return (position >= -1.0) & (position <= extent.to(position.dtype))
 
 
 def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
     """The elements before and after a position, and which part of the way it is; the border goes on outside."""
     last = extent - 1
-    limited = minimum(maximum(position, 0.0), _as_float(last, position))
+    limited = minimum(maximum(position, 0.0), last.to(position.dtype))
     low = intrinsic("floor", limited)
     place = _limited(low.to("i64"), last)
     return place, minimum(place + 1, last), limited - low
@@ -201,8 +197,8 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         start, end = (corner(rois, region, place).to("i32").to("i64") for place in (1 + axis, 3 + axis))
         whole = maximum(end - start + 1, 1)
         length = whole.to(accumulator(str(rois.type.element_type))) / float(count)
-        first = intrinsic("floor", _as_float(bin_, length) * length)
-        last = intrinsic("ceil", (_as_float(bin_, length) + 1.0) * length)
+        first = intrinsic("floor", bin_.to(length.dtype) * length)
+        last = intrinsic("ceil", (bin_.to(length.dtype) + 1.0) * length)
         low, high = (_limited(each.to("i64") + start, extent) for each in (first, last))
         return low, high
 

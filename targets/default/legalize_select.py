@@ -7,9 +7,10 @@ import math
 from typing import Any
 
 from ...bindings.rewriting import Decline
-from ...dialects.core.infos import bit_width, is_float, is_unsigned
+from ...dialects.core.infos import is_float
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
+from ...emit.conversions import limits
 from ...emit.numbers import Number, constant, maximum, minimum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
@@ -46,14 +47,9 @@ def _constant_bound(number: float, dtype: str) -> float:
     if not is_float(dtype):
         if isinstance(number, float) and math.isnan(number):
             raise Decline("a bound is NaN, which no integer is")
-        low, high = _limits(dtype)
+        low, high = limits(dtype)
         return int(max(low, min(high, number)))
     return number
-
-
-def _limits(dtype: str) -> tuple[int, int]:
-    width = bit_width(dtype)
-    return (0, 2**width - 1) if is_unsigned(dtype) else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
 
 
 def _bound(value: Number, source: str, dtype: str) -> Number:
@@ -62,7 +58,7 @@ def _bound(value: Number, source: str, dtype: str) -> Number:
     if is_float(source) or is_float(dtype):
         return value.to(dtype)
     # An integer that the conversion to another type does not change.
-    (low, high), (lowest, highest) = _limits(dtype), _limits(source)
+    (low, high), (lowest, highest) = limits(dtype), limits(source)
     if low > lowest:
         value = maximum(value, low)
     if high < highest:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
-from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, bit_width, is_bool, is_float, is_unsigned
+from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, is_bool, is_float
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
+from ...emit.conversions import limits
 from ...emit.numbers import Number, as_i64, as_index, convert, from_bits, number, select
 from ...passes.lower_calls.memrefs import Extent, as_value
 from ...passes.lower_calls.sizes import Sizes
@@ -86,7 +87,7 @@ class ArgumentChecks:
         self._require_kind(slot, where, expected, abi.ARRAY)
         array = load(slot, abi.ANY_PAYLOAD, type_of("ptr"))
         given = load(array, abi.SEQUENCE_SIZE, type_of("i64"))
-        self._require(_equal(given, count), where, f"expected {expected}, got a list of {{}}", given)
+        self._require(number(given) == count, where, f"expected {expected}, got a list of {{}}", given)
         items = load(array, abi.SEQUENCE_DATA, type_of("ptr"))
         places = [behind(items, index * abi.ANY_SIZE) for index in range(count)]
         pairs = zip(info.items, places, strict=True)
@@ -132,7 +133,7 @@ class ArgumentChecks:
         origin = self._origins.get(str(size.size), "")
         expected = f"expected size {short(str(size.size))} = {{}}{f' (from {origin})' if origin else ''}, got {{}}"
         if size.axis is None:
-            self._require(_equal(size.value, wanted), size.where, expected, wanted, size.value)
+            self._require(number(size.value) == wanted, size.where, expected, wanted, size.value)
             return
         numbers = constant(size.axis), wanted, size.value
         message = expected.replace("%", "%%").replace("{}", "%lld")
@@ -151,13 +152,12 @@ class ArgumentChecks:
         if isinstance(info.value, SymExpr):
             self._meet(_Size(info.value, value, slot, where, None))
         elif isinstance(info.value, int):
-            self._require(_equal(value, info.value), where, f"expected {info.value}, got {{}}", value)
+            self._require(number(value) == info.value, where, f"expected {info.value}, got {{}}", value)
         return value
 
     def _check_range(self, where: str, dtype: str, value: Any) -> None:
-        bits = bit_width(dtype)
-        low = 0 if is_unsigned(dtype) else -(1 << bits - 1)
-        high = min((1 << bits) - 1 if low == 0 else (1 << bits - 1) - 1, 2**63 - 1)
+        low, highest = limits(dtype)
+        high = min(highest, 2**63 - 1)
         if (low, high) != (-(2**63), 2**63 - 1):
             inside = (number(value) >= low) & (number(value) <= high)
             message = f"expected an int of type {dtype}, from {low} to {high}, got {{}}"
@@ -170,10 +170,6 @@ class ArgumentChecks:
         payload, f64 = number(load(slot, abi.ANY_PAYLOAD, type_of("i64"))), ir.F64Type.get()
         real = from_bits(payload, f64)
         return select(is_real, real, convert("arith.sitofp", payload, f64)).value
-
-
-def _equal(value: Any, wanted: Any) -> Any:
-    return (number(value) == wanted if isinstance(wanted, int) else number(value) == number(wanted)).value
 
 
 def _shape_text(info: TensorInfo) -> str:

@@ -172,27 +172,27 @@ def _describe(info: Passed | Given) -> dict[str, Any]:
 
 def passed_inputs(function: Any, names: Sequence[str], inputs: Sequence[Info]) -> tuple[tuple[str, Passed], ...]:
     """What callers pass, by name."""
-    return _checked(function, INPUT_GROUPS, lambda: tuple(_inputs(function, names, inputs)))
+    return _by_groups(function, INPUT_GROUPS, names, lambda groups: _inputs(groups, inputs))
 
 
 def given_outputs(function: Any, results: Sequence[Info], outputs: Sequence[Result]) -> tuple[Given, ...]:
     """What callers get. `results` are the graph's types, `outputs` what the lowered function leaves."""
-    return _checked(function, RESULT_GROUPS, lambda: tuple(_outputs(function, results, outputs)))
+    return _by_groups(function, RESULT_GROUPS, [""] * len(outputs), lambda groups: _outputs(groups, results, outputs))
 
 
-def _checked(function: Any, attribute: str, work: Callable[[], Any]) -> Any:
+def _by_groups(function: Any, name: str, names: Sequence[str], read: Callable[[Sequence[Group]], Iterable[Any]]) -> Any:
+    """What is read of an attribute's groups; without it each value is one."""
     try:
-        return work()
+        if name in function.attributes:
+            return tuple(read(decode_groups(function.attributes[name], len(names))))
+        return tuple(read([Group(VALUE, 1, each) for each in names]))
     except ValueError as problem:
-        raise located_error(f"attribute '{attribute}' {problem}", function.location) from None
+        raise located_error(f"attribute '{name}' {problem}", function.location) from None
 
 
-def _inputs(function: Any, names: Sequence[str], inputs: Sequence[Info]) -> Iterator[tuple[str, Passed]]:
-    if INPUT_GROUPS not in function.attributes:
-        yield from zip(names, inputs, strict=True)
-        return
+def _inputs(groups: Sequence[Group], inputs: Sequence[Info]) -> Iterator[tuple[str, Passed]]:
     rest = iter(inputs)
-    for group in decode_groups(function.attributes[INPUT_GROUPS], len(inputs)):
+    for group in groups:
         if group.is_optional or group.has_rest:
             raise ValueError("has what only the run tells: that is for results")
         own = tuple(next(rest) for _ in range(group.size))
@@ -202,12 +202,9 @@ def _inputs(function: Any, names: Sequence[str], inputs: Sequence[Info]) -> Iter
             yield group.name, ListInfo(own) if group.kind == LIST else NothingInfo()
 
 
-def _outputs(function: Any, results: Sequence[Info], outputs: Sequence[Result]) -> Iterator[Given]:
-    if RESULT_GROUPS not in function.attributes:
-        yield from outputs
-        return
+def _outputs(groups: Sequence[Group], results: Sequence[Info], outputs: Sequence[Result]) -> Iterator[Given]:
     first = 0
-    for group in decode_groups(function.attributes[RESULT_GROUPS], len(outputs)):
+    for group in groups:
         end = first + group.size
         own, types = outputs[first:end], results[first:end]
         first = end

@@ -11,7 +11,7 @@ from .pipeline import Stage, stages
 
 if TYPE_CHECKING:
     from ...runtime.artifact import Artifact
-    from ..core.code_options import CodeOptions
+    from ..core.code import CodeOptions
 
 
 class LLVMBackend(Backend):

@@ -14,12 +14,11 @@ from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo
 from relax_mlir.passes.lower_calls import memrefs, scalars
 from relax_mlir.runtime import Artifact, Constant, Executable
 from relax_mlir.runtime.cpu import host_features, host_triple
-from relax_mlir.targets.host.entry import add_entry
+from relax_mlir.targets.host.entry import CONSTANT_TABLE, SET_CONSTANTS, add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.passes.host_lower_packed import LowerPacked
-from relax_mlir.targets.host.passes.host_place_constants import constant_table
 from relax_mlir.targets.host.signature import Result, Signature
-from relax_mlir.targets.host.support import Support, named_in
+from relax_mlir.targets.host.support import Support, named_in, table_text
 from relax_mlir.targets.llvm.objects.object_file import emit_object
 
 import relax_mlir
@@ -61,7 +60,7 @@ def lowered(text: str) -> Any:
 
 def module_for(text: str, signatures: Sequence[Signature], *, constants: int = 0) -> Any:
     """The lowered module with entries, for which there is a function `<name>_impl` each."""
-    module = _parsed((constant_table(constants) if constants else "") + text)
+    module = _parsed((table_text(CONSTANT_TABLE, SET_CONSTANTS, constants) if constants else "") + text)
     operation = module.operation
     support = Support(operation)
     functions = named_in(operation)

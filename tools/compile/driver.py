@@ -18,8 +18,7 @@ from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_whole
 from ...support.plugins import load_plugin
 from ...support.registry import table
-from ...targets.core.code import build, find_backend
-from ...targets.core.code_options import code_options
+from ...targets.core.code import build, code_options, find_backend
 from ...targets.core.registry import parse_target
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import tell_long_stages

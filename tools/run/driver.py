@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
-from ...runtime.noise import clock_cost, notes_on_calls, percentile
+from ...runtime.profile import clock_cost, notes_on_calls, percentile
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text

@@ -15,7 +15,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, functions_in, operations_in, users_of
 from ....bindings.rewriting import located_error
 from ....dialects.tir import dialect as tir
-from ....emit.numbers import Number, as_i64, constant, number
+from ....emit.numbers import Number, as_i64, constant, operation
 from ....passes.bufferize.lifetimes import leaves
 from ....passes.core.base import Pass, register_pass
 from ....passes.lower_calls import memrefs
@@ -116,14 +116,12 @@ def _put_elsewhere(op: Any) -> Any:
         raise located_error(f"{text}: take it by memref.alloc and give it back by memref.dealloc", op.location)
     attributes = {name: op.attributes[name] for name in op.attributes}
     with ir.InsertionPoint(op):
-        made = ir.Operation.create(
-            "memref.alloc", results=[memref.type], operands=list(op.operands), attributes=attributes
-        )
+        made = operation("memref.alloc", list(op.operands), memref.type, **attributes).value
     with ir.InsertionPoint.at_block_terminator(block):
-        memrefs.deallocate(made.result)
-    memref.replace_all_uses_with(made.result)
+        memrefs.deallocate(made)
+    memref.replace_all_uses_with(made)
     op.erase()
-    return made
+    return made.owner
 
 
 def _require_memory(op: Any) -> None:
@@ -133,10 +131,7 @@ def _require_memory(op: Any) -> None:
     known, dynamic = _known_sizes(type_), list(op.operands)[: type_.shape.count(ir.ShapedType.get_dynamic_size())]
     count = memrefs.byte_count(known, type_.element_type)
     with ir.InsertionPoint.after(op):
-        address = ir.Operation.create(
-            "memref.extract_aligned_pointer_as_index", results=[ir.IndexType.get()], operands=[memref]
-        ).result
-        there = number(address) != 0
+        there = operation("memref.extract_aligned_pointer_as_index", [memref], ir.IndexType.get()) != 0
         shown = constant(count, "i64")
         if COUNTED in op.attributes:
             for size in dynamic:

@@ -32,7 +32,7 @@ class PlaceConstants(Pass):
         if not large:
             return
         with op.context, op.location:
-            Support(op).define(constant_table(len(large)))
+            Support(op).define(table_text(CONSTANT_TABLE, SET_CONSTANTS, len(large)))
             places = {symbol_name(each): position for position, each in enumerate(large)}
             for use in [inside for inside in operations_in(op) if inside.name == "memref.get_global"]:
                 position = places.get(str(use.attributes["name"].value))
@@ -41,11 +41,6 @@ class PlaceConstants(Pass):
             op.attributes[CONSTANTS] = ir.ArrayAttr.get([_described(each) for each in large])
         for each in large:
             each.erase()
-
-
-def constant_table(count: int) -> str:
-    """The table, and the function that fills it."""
-    return table_text(CONSTANT_TABLE, SET_CONSTANTS, count)
 
 
 def _is_large(op: Any) -> bool:

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....emit.numbers import (
     Number,
@@ -23,6 +23,7 @@ from ....emit.numbers import (
     to_float,
     unary,
 )
+from ....emit.small_floats import MACHINE_FLOATS, FloatFormat
 from ....passes.intrinsics.registry import register_legalize_intrinsic
 
 Function = Callable[..., Any]
@@ -51,26 +52,8 @@ def expansion(
     return register
 
 
-class Format(NamedTuple):
-    """A binary format of IEEE's."""
-
-    mantissa: int
-    bias: int
-    #: Added to a number it leaves the nearest integer in the low bits.
-    magic: float
-    magic_bits: int
-    sqrt_half_bits: int
-    smallest_normal: float
-
-
-FORMATS = {
-    "f32": Format(23, 127, 1.5 * 2.0**23, 0x4B400000, 0x3F3504F3, 2.0**-126),
-    "f64": Format(52, 1023, 1.5 * 2.0**52, 0x4338000000000000, 0x3FE6A09E667F3BCD, 2.0**-1022),
-}
-
-
-def format_of(x: Number) -> Format:
-    return FORMATS[x.dtype]
+def format_of(x: Number) -> FloatFormat:
+    return MACHINE_FLOATS[x.dtype]
 
 
 @functools.cache
@@ -130,8 +113,10 @@ def nearest_integer(x: Number, factor: float = 1.0) -> tuple[Number, Number]:
     Not by a conversion, which is undefined for NaN.
     """
     form = format_of(x)
-    shifted = fma(x, factor, form.magic) if factor != 1.0 else x + form.magic
-    return shifted - form.magic, bits_of(shifted) - form.magic_bits
+    # Added to a number it leaves the nearest integer in the low bits.
+    magic, magic_bits = 1.5 * 2.0**form.mantissa, form.power(form.mantissa) | 1 << (form.mantissa - 1)
+    shifted = fma(x, factor, magic) if factor != 1.0 else x + magic
+    return shifted - magic, bits_of(shifted) - magic_bits
 
 
 def power_of_two(n: Number, like: Number) -> Number:
@@ -148,10 +133,9 @@ def scale(x: Number, n: Number) -> Number:
 
 def split(x: Number) -> tuple[Number, Number]:
     """m in [sqrt(1/2), sqrt(2)) and an integer e with x = m * 2**e, for normal positive numbers."""
-    form = format_of(x)
-    bits = bits_of(x)
-    e = (bits - form.sqrt_half_bits) >> form.mantissa
-    return from_bits(bits - (e << form.mantissa), x.element), e
+    mantissa, bits, sqrt_half = format_of(x).mantissa, bits_of(x), pick(x, 0x3F3504F3, 0x3FE6A09E667F3BCD)
+    e = (bits - sqrt_half) >> mantissa
+    return from_bits(bits - (e << mantissa), x.element), e
 
 
 def as_float(n: Number, like: Number) -> Number:

@@ -42,7 +42,7 @@ def _near_1(f: Number, small: Number | None = None) -> Number:
 def _split(x: Number) -> tuple[Number, Number]:
     """m - 1 and e, a float, with x = m * 2**e, for positive numbers."""
     lift = pick(x, 25, 54)
-    is_tiny = x < format_of(x).smallest_normal
+    is_tiny = x < 2.0 ** (1 - format_of(x).bias)
     m, e = split(select(is_tiny, x * 2.0**lift, x))
     e_float = as_float(e, x)
     return m - 1.0, select(is_tiny, e_float - float(lift), e_float)

@@ -47,7 +47,8 @@ def _reduced_f32(x: Number) -> Angle:
     fraction = (high - high_whole) + (middle - middle_whole)
     whole, quarters = nearest_integer(fraction + low)
     rest = ((fraction - whole) + low) * HALF_PI[0]
-    return Angle(_as_bits_of(high_quarters + middle_quarters + quarters, x), to_float(rest, "f32"))
+    quarters = convert("arith.trunci", high_quarters + middle_quarters + quarters, bits_of(x).element)
+    return Angle(quarters, to_float(rest, "f32"))
 
 
 def _f32_pieces_for(wide: Number) -> list[Number]:
@@ -69,11 +70,6 @@ def _f32_pieces(step: int) -> list[float]:
         digits = _two_over_pi(256) >> (256 + lowest)
         pieces.append(math.ldexp(float(digits & ((1 << width) - 1)), lowest))
     return pieces
-
-
-def _as_bits_of(quarters: Number, x: Number) -> Number:
-    """The integer in the width of x's bits."""
-    return convert("arith.trunci", quarters, bits_of(x).element)
 
 
 def _reduced_f64(x: Number) -> Angle:

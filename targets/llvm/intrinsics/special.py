@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ....emit.numbers import Number, bits_of, fma, from_bits, select
 from .expansion import (
@@ -130,17 +131,19 @@ def _infinite_if_either(x: Number, y: Number, length: Number) -> Number:
 
 @expansion("tir.logaddexp", compute_in="f64")
 def logaddexp(x: Number, y: Number) -> Number:
-    larger, smaller = select(x > y, x, y), select(x > y, y, x)
-    distance = select(larger == smaller, 0.0, smaller - larger)
-    total = larger + log1p(exp_scaled(distance))
-    return select((x == x) & (y == y), total, math.nan)
+    return _log_of_sum(x, y, lambda distance: log1p(exp_scaled(distance)))
 
 
 @expansion("tir.logaddexp2", compute_in="f64")
 def logaddexp2(x: Number, y: Number) -> Number:
+    return _log_of_sum(x, y, lambda distance: log1p(exp_scaled(distance * math.log(2))) * (1 / math.log(2)))
+
+
+def _log_of_sum(x: Number, y: Number, log_of: Callable[[Number], Number]) -> Number:
+    """The larger one, and the logarithm of 1 and a power: by how much the other one is below."""
     larger, smaller = select(x > y, x, y), select(x > y, y, x)
     distance = select(larger == smaller, 0.0, smaller - larger)
-    total = larger + log1p(exp_scaled(distance * math.log(2))) * (1 / math.log(2))
+    total = larger + log_of(distance)
     return select((x == x) & (y == y), total, math.nan)
 
 

@@ -13,7 +13,7 @@ from ....passes.core.journal import timed
 from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RelaxError
 from ...core.backend import ChosenTarget
-from ...core.code_options import CodeOptions
+from ...core.code import CodeOptions
 from ...host.passes.host_add_entries import ENTRIES
 from ...host.passes.host_lower_packed import CALLS
 from ...host.passes.host_place_constants import CONSTANTS
@@ -37,7 +37,8 @@ def build(module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
             "the module has no public graph function, so nothing in it could be called",
             notes=["or the stage 'entries' ran before the graph's functions were lowered"],
         )
-    constants, calls = _constants(operation), _calls(operation)
+    constants = tuple(map(_constant, _noted(operation, CONSTANTS)))
+    calls = tuple(map(string_value, _noted(operation, CALLS)))
     _drop_notes(operation)
     machine = code_target(target)
     with timed("code"):
@@ -65,14 +66,8 @@ def _drop_notes(operation: Any) -> None:
             del operation.attributes[name]
 
 
-def _calls(operation: Any) -> tuple[str, ...]:
-    return tuple(map(string_value, operation.attributes[CALLS])) if CALLS in operation.attributes else ()
-
-
-def _constants(operation: Any) -> tuple[Constant, ...]:
-    if CONSTANTS not in operation.attributes:
-        return ()
-    return tuple(_constant(each) for each in operation.attributes[CONSTANTS])
+def _noted(operation: Any, name: str) -> list[Any]:
+    return list(operation.attributes[name]) if name in operation.attributes else []
 
 
 def _constant(described: Any) -> Constant:

@@ -16,13 +16,12 @@ from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
 from ....support.processes.pool import Call, process_pool
-from ...core.code_options import CodeOptions
+from ...core.code import CodeOptions
 from ...host.support import define_support, needs_support, unit_text
-from . import cross_object, llvm_ir_text, narrow_conversions, object_file, unit_code
+from . import cross_object, llvm_ir_text, narrow_conversions, object_file
 from .code_target import CodeTarget
 from .cross_object import load_llvmlite
-from .object_file import check_level
-from .unit_code import unit_object
+from .object_file import check_level, unit_object
 from .units import Unit, units_of
 
 _KIND = "kernels"
@@ -33,7 +32,7 @@ _WORTH_A_PROCESS = 50_000
 # More are started when it is known how many units there are.
 _MOST_EARLY = 8
 # Beside LLVM, what code of a unit depends on.
-_MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions, unit_code)
+_MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions)
 
 
 def native_code(module: Any, machine: CodeTarget, options: CodeOptions) -> list[bytes]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Native code of a module in the LLVM dialect, for the machine that this runs on."""
+"""Object files: of a module in the LLVM dialect, for the machine that this runs on, and of one unit of a program."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ....bindings.context import new_context
 from ....bindings.execution import compile_module
+from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
 from ...host.support import define_support
+from .code_target import CodeTarget
 
 
 def emit_object(module: Any, opt_level: int = 3) -> bytes:
@@ -85,3 +88,29 @@ def _read(path: Path) -> bytes:
     if not data.startswith(b"\x7fELF"):
         raise RelaxError("LLVM made no object file of the module")
     return data
+
+
+#: What the function of a kernel's unit is called until its object is made.
+KERNEL = "__relax_kernel"
+
+
+def unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, str] | None) -> bytes:
+    """Compiles a checked unit, given as MLIR's bytecode; its kernel, if it is one, gets the symbol.
+
+    `target` is for another CPU than this machine's: triple, cpu and feature_text of a CodeTarget.
+    """
+    with new_context(("llvm",)):
+        module = ir.Module.parse(code)
+        if symbol:
+            _name_kernel(module, symbol)
+        if target is None:
+            return object_of_checked(module, opt_level)
+        from .cross_object import emit_cross_object  # which checks modules by the functions here
+
+        machine = CodeTarget(**target, enabled=frozenset(), vector_bytes=0)
+        return emit_cross_object(module, machine, opt_level)
+
+
+def _name_kernel(module: Any, symbol: str) -> None:
+    ir.SymbolTable.replace_all_symbol_uses(KERNEL, symbol, module.operation)
+    ir.SymbolTable(module.operation)[KERNEL].attributes["sym_name"] = ir.StringAttr.get(symbol)

@@ -11,19 +11,18 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ....bindings.diagnostics import origins
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_of, symbol_name
+from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
 from ...host.passes.host_name_functions import PREFIX, name_in_program
-from .object_file import foreign
-from .unit_code import KERNEL
+from .object_file import KERNEL, foreign
 
 #: The symbols of kernels that have units of their own.
 KERNEL_PREFIX = "__relax_kernel."
@@ -40,6 +39,8 @@ _DIVISIBLE = frozenset({"llvm.func", "llvm.mlir.global", "llvm.mlir.global_ctors
 # Operations and attributes that refer to a function in other ways: such a function stays where it is.
 _ENTANGLED = frozenset({"llvm.invoke", "llvm.blocktag", "llvm.blockaddress", "llvm.dso_local_equivalent"})
 _ENTANGLING = ("personality", "comdat", "garbageCollector")
+# What declarations do not have.
+_OF_DEFINITIONS = ("value", "dso_local", "alignment", "section", "unnamed_addr")
 # The last version without the order of uses, which differs from run to run.
 _BYTECODE_VERSION = 2
 _EXTERNAL = "#llvm.linkage<external>"
@@ -71,7 +72,7 @@ class _Function:
     """A function with a body, and what it refers to in the order of first use."""
 
     operation: Any
-    count: int = 0
+    count: int
     references: dict[str, None] = field(default_factory=dict)
     #: The operations in it that name functions.
     callers: list[Any] = field(default_factory=list)
@@ -115,12 +116,11 @@ def _check(module: Any, operations: Iterable[Any]) -> None:
 
 
 def _surveyed(operation: Any) -> _Function:
-    function = _Function(operation, is_entangled=any(name in operation.attributes for name in _ENTANGLING))
-    others: list[Any] = []
-
-    def visit(op: Any) -> Any:
+    inside = operations_in(operation)
+    is_entangled = any(name in operation.attributes for name in _ENTANGLING)
+    function = _Function(operation, 1 + len(inside), is_entangled=is_entangled)
+    for op in inside:
         name = op.name
-        function.count += 1
         if name in _CALLERS:
             function.callers.append(op)
         if name in _REFERENCES:
@@ -129,13 +129,7 @@ def _surveyed(operation: Any) -> _Function:
         elif name in _ENTANGLED:
             function.is_entangled = True
         elif not name.startswith("llvm."):
-            others.append(op)
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    if others:
-        raise foreign(others[0])
+            raise foreign(op)
     return function
 
 
@@ -167,8 +161,8 @@ class _Splitter:
         function, old = kernel.operation, kernel.name
         with self._module.context, ir.Location.unknown():
             unit = ir.Module.create()
-            for attribute in _attributes(self._module.operation):
-                unit.operation.attributes[attribute.name] = attribute.attr
+            for held in self._module.operation.attributes:
+                unit.operation.attributes[held] = self._module.operation.attributes[held]
             for before, after in self._add_references(unit, kernel.references).items():
                 ir.SymbolTable.replace_all_symbol_uses(before, after, function)
             function.detach_from_parent()
@@ -225,32 +219,19 @@ class _Splitter:
         self._symbols[symbol] = declared
 
 
-def _referred(operation: Any) -> Iterator[str]:
+def _referred(operation: Any) -> list[str]:
     """What an operation of the module refers to."""
     if operation.name == "llvm.mlir.global" and not _has_body(operation):
-        return
-    found: list[str] = []
-
-    def visit(op: Any) -> Any:
-        if op.name in _REFERENCES and _REFERENCES[op.name] in op.attributes:
-            found.append(str(op.attributes[_REFERENCES[op.name]].value))
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    yield from found
+        return []
+    referring = [op for op in (operation, *operations_in(operation)) if _REFERENCES.get(op.name, "") in op.attributes]
+    return [str(op.attributes[_REFERENCES[op.name]].value) for op in referring]
 
 
 def _declaration(op: Any) -> Any:
     """A declaration of a function or a global, where the insertion point is."""
-    attributes = {attribute.name: attribute.attr for attribute in _attributes(op)}
-    for name in ("value", "dso_local", "alignment", "section", "unnamed_addr"):
-        attributes.pop(name, None)
+    attributes = {name: op.attributes[name] for name in op.attributes if name not in _OF_DEFINITIONS}
     attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     return ir.Operation.create(op.name, attributes=attributes, regions=1)
-
-
-def _attributes(op: Any) -> list[Any]:
-    return [op.attributes[index] for index in range(len(op.attributes))]
 
 
 def _show(op: Any) -> None:

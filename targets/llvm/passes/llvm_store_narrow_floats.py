@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
+from ....emit.numbers import element_type, with_element
 from ....passes.core.base import Pass, register_pass
 
 _MOVING = frozenset(
@@ -79,7 +80,8 @@ def _spread_integers(values: Any) -> None:
 
 
 def _move_integers(op: Any) -> None:
-    if not any(_is_narrow_vector(value.type) for value in (*op.operands, *op.results)):
+    types = [value.type for value in (*op.operands, *op.results)]
+    if not any(isinstance(type_, ir.VectorType) and _is_narrow(type_) for type_ in types):
         return
     moved = ir.Operation.create(
         op.name,
@@ -93,24 +95,16 @@ def _move_integers(op: Any) -> None:
 
 
 def _is_bf16(type_: Any) -> bool:
-    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return isinstance(element, ir.BF16Type)
-
-
-def _is_narrow_vector(type_: Any) -> bool:
-    return isinstance(type_, ir.VectorType) and _is_narrow(type_.element_type)
+    return isinstance(element_type(type_), ir.BF16Type)
 
 
 def _is_narrow(type_: Any) -> bool:
-    return isinstance(type_, (ir.BF16Type, ir.F16Type))
+    return isinstance(element_type(type_), (ir.BF16Type, ir.F16Type))
 
 
 def _integers(type_: Any) -> Any:
     """The type with integers in place of narrow floats."""
-    integer = ir.IntegerType.get_signless(16, type_.context)
-    if _is_narrow_vector(type_):
-        return ir.VectorType.get(type_.shape, integer)
-    return integer if _is_narrow(type_) else type_
+    return with_element(type_, ir.IntegerType.get_signless(16, type_.context)) if _is_narrow(type_) else type_
 
 
 def _bitcast(value: Any, type_: Any) -> Any:

@@ -8,9 +8,9 @@ from ....emit.structured import StructuredOp
 from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import widest_bits
 from ...core.backend import Machine
-from .elementwise import fitting_lanes, fitting_tile
+from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .matmul import check_contraction, row_loop, row_tile
-from .reduction import outer_loops, reduction_order, vector_across
+from .reduction import reduction_order, vector_across
 
 #: Vectors. Of a row whose length is open the last ones are taken one by one: more channels at a time make up for that.
 _COLUMNS, _COLUMNS_OF_ANY_ROW = 4, 2

@@ -63,9 +63,13 @@ def output_vector(op: StructuredOp) -> int:
 
 def output_order(op: StructuredOp, vector: int) -> tuple[int, ...]:
     """The parallel loops as the first output's elements lie in memory, the vectors last."""
+    return (*(dim for dim in outer_loops(op) if dim != vector), vector)
+
+
+def outer_loops(op: StructuredOp) -> list[int]:
+    """The parallel loops as the first output's elements lie in memory."""
     axes = [index.dim for index in op.output_accesses[0] if index.dim is not None]
-    outer = [dim for dim in axes if dim != vector]
-    return (*(dim for dim in op.parallels if dim not in axes), *outer, vector)
+    return [*(dim for dim in op.parallels if dim not in axes), *axes]
 
 
 def fitting_lanes(lanes: int, size: int | None) -> int:

@@ -11,8 +11,8 @@ from ....passes.schedule.fitting import check_reads_outputs
 from ....passes.schedule.plan import Panel, Plan
 from ....passes.schedule.vector_body import widest_bits
 from ...core.backend import Machine
-from .elementwise import fitting_lanes, fitting_tile
-from .reduction import outer_loops, reduction_order, vector_across, vector_along
+from .elementwise import fitting_lanes, fitting_tile, outer_loops
+from .reduction import is_over, reduction_order, vector_across, vector_along
 
 _COLUMNS = 4  # vectors
 _STEPS_OF_ONE_ROW = 8
@@ -75,14 +75,10 @@ def _panel(op: StructuredOp, vector: int, rows: int, width: int) -> Panel | None
         return None
     (dim,) = reductions
     steps = op.sizes[dim]
-    is_worth_it = _is_over(op.sizes[rows], _FEW_ROWS) and _is_over(op.sizes[vector], width) and _is_over(steps, 0)
+    is_worth_it = is_over(op.sizes[rows], _FEW_ROWS) and is_over(op.sizes[vector], width) and is_over(steps, 0)
     if not is_worth_it or not op.uses(with_vectors[0], dim):
         return None
     return Panel(with_vectors[0], dim, steps if steps is not None and steps <= _LONGEST_PANEL else _PANEL)
-
-
-def _is_over(size: int | None, limit: int) -> bool:
-    return size is None or size > limit
 
 
 def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:

@@ -13,7 +13,7 @@ from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_access import is_lanewise
 from ....passes.schedule.vector_body import runs_on_whole_vectors, widest_bits
 from ...core.backend import Machine
-from .elementwise import MOST_LANES_ONE_BY_ONE, fitting_lanes, fitting_tile, output_order, output_vector
+from .elementwise import MOST_LANES_ONE_BY_ONE, fitting_lanes, fitting_tile, outer_loops, output_order, output_vector
 
 #: Vectors whose sums are in flight at a time: an addition takes several cycles, two can start in each.
 _IN_FLIGHT = 4
@@ -70,7 +70,7 @@ def _is_scattered(op: StructuredOp, dim: int, operands: Iterable[int]) -> bool:
 def _across(op: StructuredOp, vector: int, lanes: int, tile: int = _IN_FLIGHT) -> Plan:
     lanes = fitting_lanes(lanes, op.sizes[vector])
     *others, innermost = reduction_order(op)
-    if tile > 1 and _is_long(op.sizes[innermost], _LONG) and _is_long(op.sizes[vector], lanes * tile):
+    if tile > 1 and is_over(op.sizes[innermost], _LONG) and is_over(op.sizes[vector], lanes * tile):
         # Whole rows, some at a time, are put to results in the cache: columns would be read with a stride.
         outer = output_order(op, vector)[:-1]
         order = (*outer, *others, innermost, vector)
@@ -79,7 +79,7 @@ def _across(op: StructuredOp, vector: int, lanes: int, tile: int = _IN_FLIGHT) -
     return Plan(order, len(op.reductions), vector, lanes, {vector: fitting_tile(tile, lanes, op.sizes[vector])})
 
 
-def _is_long(size: int | None, limit: int) -> bool:
+def is_over(size: int | None, limit: int) -> bool:
     return size is None or size > limit
 
 
@@ -87,12 +87,6 @@ def _along(op: StructuredOp, vector: int, lanes: int) -> Plan:
     lanes = fitting_lanes(lanes, op.sizes[vector])
     order = (*outer_loops(op), *(dim for dim in reduction_order(op) if dim != vector), vector)
     return Plan(order, len(op.reductions), vector, lanes, {vector: partial_results(lanes, op.sizes[vector])})
-
-
-def outer_loops(op: StructuredOp) -> list[int]:
-    """The parallel loops as the first output's elements lie in memory."""
-    axes = [index.dim for index in op.output_accesses[0] if index.dim is not None]
-    return [*(dim for dim in op.parallels if dim not in axes), *axes]
 
 
 def partial_results(lanes: int, size: int | None) -> int:

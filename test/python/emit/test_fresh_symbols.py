@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
-from relax_mlir.emit.fresh_symbols import FreshSymbols
+from relax_mlir.emit.kernels import FreshSymbols
 
 _OF_AN_ARGUMENT = 'tensor<?xf32, #relax.sym<["size_0"]>>'
 _OF_A_RESULT = 'tensor<?xf32, #relax.sym<["size_1"]>>'
