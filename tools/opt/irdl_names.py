@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -77,7 +77,7 @@ def from_irdl(text: str) -> str:
     return "\n".join(_line_from_irdl(line, by_short_name) for line in text.split("\n"))
 
 
-def _line_from_irdl(line: str, by_short_name: dict[str, OpDef]) -> str:
+def _line_from_irdl(line: str, by_short_name: Mapping[str, OpDef]) -> str:
     # MLIR prints an operation without regions on one line, whatever its length.
     match = _OP_NAME.search(line)
     definition = by_short_name.get(match[1]) if match else None
