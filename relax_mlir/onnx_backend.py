@@ -115,12 +115,7 @@ class OnnxBackend(Backend):
 
     @classmethod
     def run_node(
-        cls,
-        node: Any,
-        inputs: Any,
-        device: str = "CPU",
-        outputs_info: Any = None,
-        **kwargs: Any,
+        cls, node: Any, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
     ) -> tuple[Any, ...]:
         """Runs one operator; `opset_version=` is that of its domain, ONNX's newest where none is given."""
         opset_version = kwargs.pop("opset_version", None)

@@ -138,13 +138,7 @@ class DiagnosticVerifier:
         self._unexpected: list[str] = []
 
     def handle(
-        self,
-        severity: str,
-        line: int | None,
-        message: str,
-        *,
-        column: int = 0,
-        filename: str | None = None,
+        self, severity: str, line: int | None, message: str, *, column: int = 0, filename: str | None = None
     ) -> None:
         """Takes one diagnostic or note. `line` is None if it has no location, `filename` may be another."""
         severity = severity.lower()

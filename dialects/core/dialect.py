@@ -129,13 +129,7 @@ class Dialect:
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
         variadic = any(text.startswith("*") for text in f"{operands} {row.get('results', '')}".split())
-        definition = (VariadicOperator if variadic else Operator)(
-            self,
-            name,
-            operands,
-            family=_caller_family(),
-            **row,
-        )
+        definition = (VariadicOperator if variadic else Operator)(self, name, operands, family=_caller_family(), **row)
         self.ops[name] = definition
         self._spelled[irdl_name(name)] = name
         return definition

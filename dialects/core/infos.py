@@ -6,6 +6,7 @@ Element types are written as MLIR writes them: "f32", "bf16", "i8", "ui8", "i1",
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -150,12 +151,7 @@ def bit_width(dtype: str) -> int:
     """Bits of one element; f8E4M3FN has 8, i1 has 1, index counts as 64."""
     if dtype == "index":
         return 64
-    digits = ""
-    for char in dtype.lstrip("bftui"):
-        if not char.isdecimal():
-            break
-        digits += char
-    return int(digits)
+    return int(re.sub(r"\D.*", "", dtype.lstrip("bftui")))
 
 
 def describe(info: Info | None) -> str:
@@ -185,8 +181,6 @@ def _describe_tensor(info: TensorInfo) -> str:
 
 
 def _describe_dims(dims: tuple[Dim, ...]) -> str:
-    return f"[{', '.join(str(dim) if isinstance(dim, int) else _quoted(dim) for dim in dims)}]"
-
-
-def _quoted(dim: Dim) -> str:
-    return '"?"' if dim is None else f'"{dim}"'
+    texts = ["?" if dim is None else str(dim) for dim in dims]
+    quoted = (text if isinstance(dim, int) else f'"{text}"' for dim, text in zip(dims, texts, strict=True))
+    return f"[{', '.join(quoted)}]"

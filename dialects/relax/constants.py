@@ -11,8 +11,7 @@ from ...support.errors import RelaxError
 from ..core.attributes import AttributeProblem, AttrKind, DType
 from ..core.codec import TypeProblem, decode, element_type
 from ..core.elements import resource_attribute
-from ..core.infos import DTYPE_BY_NAME, Info, is_unsigned
-from ..core.opdef import Call
+from ..core.infos import DTYPE_BY_NAME, is_unsigned
 from .dialect import op
 
 # Larger constants are resources: their bytes stay where they are and out of the printed text.
@@ -46,11 +45,7 @@ class Elements(AttrKind):
             raise self.refuse(attribute) from None
 
 
-def _constant(call: Call) -> Info:
-    return decode(call.value.type)
-
-
-op("constant", "", attrs={"value": Elements()}, infer=_constant, role="literal", own=True,
+op("constant", "", attrs={"value": Elements()}, infer=lambda call: decode(call.value.type), role="literal", own=True,
    doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.")  # fmt: skip
 
 

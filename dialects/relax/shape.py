@@ -68,18 +68,6 @@ class _Sizes(AttrKind):
         return known
 
 
-def _shape(call: Call) -> ShapeInfo:
-    return ShapeInfo(call.dims)
-
-
-def _prim_value(call: Call) -> ScalarInfo:
-    return ScalarInfo("i64", call.value)
-
-
-def _shape_of(call: Call) -> ShapeInfo:
-    return ShapeInfo(call.input.shape)
-
-
 def _tensor_to_shape(call: Call) -> ShapeInfo:
     info = call.input
     call.require(info.dtype == "i64", f"{call.describe('input')} must have elements of type i64")
@@ -96,14 +84,6 @@ def _shape_to_tensor(call: Call) -> TensorInfo:
     return TensorInfo((None if dims is None else len(dims),), "i64")
 
 
-def _scalar_to_tensor(call: Call) -> TensorInfo:
-    return TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype)
-
-
-def _size(call: Call) -> TensorInfo:
-    return TensorInfo((), "i64")
-
-
 def _verify_match_cast(operation: Any, call: Call) -> None:
     if len(operation.results) != 1:
         raise OpProblem(f"gives one result, but {len(operation.results)} are stated")
@@ -117,17 +97,19 @@ def _verify_match_cast(operation: Any, call: Call) -> None:
         raise OpProblem(f"can never hold: {call.describe('value')} is not a {describe(target)}")
 
 
-op("shape_expr", "", attrs={"dims": _Sizes()}, infer=_shape, role="literal", own=True,
+op("shape_expr", "", attrs={"dims": _Sizes()}, infer=lambda call: ShapeInfo(call.dims), role="literal", own=True,
    doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
-op("prim_value", "", attrs={"value": _Size()}, infer=_prim_value, role="literal", own=True,
-   doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
+op("prim_value", "", attrs={"value": _Size()}, infer=lambda call: ScalarInfo("i64", call.value), role="literal",
+   own=True, doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
 # Not pure: the check must stay even where nobody uses the result, and the symbols it defines live on in types.
 op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, role="shape", view="value",
    own=True, doc="The value with a more precise type, checked at run time; new symbols get their values.")  # fmt: skip
-op("shape_of", "input", infer=_shape_of, role="shape", doc="The shape of a tensor.")
+op("shape_of", "input", infer=lambda call: ShapeInfo(call.input.shape), role="shape", doc="The shape of a tensor.")
 op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="A 1-D int64 tensor as a shape.")
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, role="shape", destinations=True,
    doc="A shape as a 1-D int64 tensor.")  # fmt: skip
-op("scalar_to_tensor", "value:scalar", infer=_scalar_to_tensor, own=True,
+op("scalar_to_tensor", "value:scalar", own=True,
+   infer=lambda call: TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype),
    doc="A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected.")  # fmt: skip
-op("size", "input", infer=_size, doc="The number of elements of a tensor, as a 0-D int64 tensor.")
+op("size", "input", infer=lambda call: TensorInfo((), "i64"),
+   doc="The number of elements of a tensor, as a 0-D int64 tensor.")  # fmt: skip

@@ -31,11 +31,7 @@ def all_class_non_max_suppression(call: Call) -> list[TensorInfo]:
         # As many rows as boxes are selected: known when it runs.
         return [TensorInfo((None, 3), "i64"), TensorInfo((1,), "i64")]
     most = dim_mul(classes, boxes)
-    return [
-        TensorInfo((batch, most, 2), "i64"),
-        TensorInfo((batch, most), "f32"),
-        TensorInfo((batch,), "i64"),
-    ]
+    return [TensorInfo((batch, most, 2), "i64"), TensorInfo((batch, most), "f32"), TensorInfo((batch,), "i64")]
 
 
 def get_valid_counts(call: Call) -> list[TensorInfo]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from . import affine, arithmetic, buffers, functions, loops, operators, structured  # noqa: F401  # their rules register
+from . import arithmetic, buffers, functions, loops, operators, structured  # noqa: F401  # their rules register
 from .printer import print_script
 
 __all__ = ["print_script"]

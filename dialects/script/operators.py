@@ -59,10 +59,7 @@ def _expression(printer: Printer, op: Operation) -> Expr | None:
 
 
 def _plain_items(printer: Printer, op: Operation, shown: tuple[str, ...]) -> list[str]:
-    return [
-        *printer.texts(op.operands),
-        *(f"{name}={text}" for name, text in attribute_items(op, shown)),
-    ]
+    return [*printer.texts(op.operands), *(f"{name}={text}" for name, text in attribute_items(op, shown))]
 
 
 def _write_lines(printer: Printer, op: Operation) -> None:

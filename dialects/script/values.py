@@ -11,11 +11,10 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ..core.dialect import row_of
 from .attributes import other_attributes
-from .expr import Expr, Level, shorten
+from .expr import Expr, Level, Writer, shorten
 from .names import Names, location_name, result_prefix
 from .rules import EXPRESSIONS, STATEMENTS, ExpressionRule
 from .types import is_scalar, is_tensor, type_text
-from .writer import Writer
 
 _MOST_COMMENT = 160
 _MOST_USES = 8

@@ -231,16 +231,12 @@ def _is_pattern(attribute: Any) -> bool:
     return _is_text(attribute) and attribute.value in [pattern.attribute_text for pattern in OpPattern]
 
 
-def _is_symbol(attribute: Any) -> bool:
-    return isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr))
-
-
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
     PRIM_FUNC: (_is_unit, "a unit attribute"),
     OP_PATTERN: (_is_pattern, "one of " + ", ".join(f'"{pattern.attribute_text}"' for pattern in OpPattern)),
     NOALIAS: (_is_unit, "a unit attribute"),
     TARGET: (_is_text, "the name of a target"),
-    SCHEDULE: (_is_symbol, "a symbol"),
+    SCHEDULE: (lambda attribute: isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)), "a symbol"),
 }
 
 

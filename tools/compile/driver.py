@@ -100,11 +100,7 @@ class Compilation:
         #: The files that the model has data in.
         self.files: list[str] = []
         self.code_options = code_options(
-            arguments["O"],
-            arguments["jobs"],
-            cache or False,
-            [KernelProgress(progress)],
-            one_object=self.emit == "obj",
+            arguments["O"], arguments["jobs"], cache or False, [KernelProgress(progress)], one_object=self.emit == "obj"
         )
         # Made before anything is read: a misspelt target is told at once.
         self.target = parse_target(arguments["target"])

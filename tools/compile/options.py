@@ -73,18 +73,14 @@ def parse(argv: Sequence[str]) -> Arguments:
     if is_file and (arguments["o"] == "-" or (arguments["o"] is None and arguments.files[0] == "-")):
         raise RelaxError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
     if is_file and arguments["o"] is None:
-        arguments.values["o"] = default_output(arguments.files[0], arguments["emit"])
+        # As compilers name what they make: after the input, in the current folder.
+        stem = os.path.splitext(os.path.basename(arguments.files[0]))[0]
+        arguments.values["o"] = stem + FILES[arguments["emit"]]
         arguments.is_output_chosen = True
     if arguments["sign"] is not None and (arguments["emit"] != "artifact" or arguments["check"]):
         raise RelaxError("--sign is for programs: it needs --emit=artifact, the default")
     _check_report(arguments, is_file)
     return arguments
-
-
-def default_output(source: str, emit: str) -> str:
-    """As compilers name what they make: after the input, in the current folder."""
-    stem = os.path.splitext(os.path.basename(source))[0]
-    return stem + FILES[emit]
 
 
 def _check_report(arguments: Arguments, is_file: bool) -> None:

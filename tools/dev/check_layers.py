@@ -155,8 +155,7 @@ def _check_wheel_root(source: Source) -> Iterator[Violation]:
     for node, name in source.absolute_names:
         if _top(name) in WHEEL_ROOTS:
             yield source.violation(
-                node,
-                f"only {WHEEL_SHIM} names the MLIR wheel's root, this names `{name}`: import from the shim",
+                node, f"only {WHEEL_SHIM} names the MLIR wheel's root, this names `{name}`: import from the shim"
             )
 
 

@@ -26,10 +26,7 @@ OUTPUT = Path(__file__).parents[2] / "targets" / "llvm" / "objects" / "cpus.json
 #: every CPU has.
 BASELINES = {
     "x86_64": ("x86-64", ""),
-    "aarch64": (
-        "generic",
-        "-enable-select-opt,-ete,-fuse-adrp-add,-fuse-aes,-trbe,-use-postra-scheduler",
-    ),
+    "aarch64": ("generic", "-enable-select-opt,-ete,-fuse-adrp-add,-fuse-aes,-trbe,-use-postra-scheduler"),
     "riscv64": ("generic-rv64", "+m,+a,+f,+d,+c,-optimized-nf2-segment-load-store"),
 }
 #: These change what pointers or calls are: the code would not fit to the rest of the process.

@@ -29,10 +29,7 @@ def page(dialect: Dialect) -> str:
     ops = sorted(dialect.ops.values(), key=lambda op: (op.family, op.name))
     own = sum(op.own for op in ops)
     lines = [GENERATED, f"# Operators of the dialect {dialect.name}", dialect.doc, ""]
-    lines += [
-        f"{len(ops)} operators, {own} of them this project's own." if own else f"{len(ops)} operators.",
-        LEGEND,
-    ]
+    lines += [f"{len(ops)} operators, {own} of them this project's own." if own else f"{len(ops)} operators.", LEGEND]
     for family, members in groupby(ops, key=lambda op: op.family):
         lines += [f"## {family}", "| operator | what it is |", "| --- | --- |"]
         lines += [f"| `{cell(call_text(op))}`{' +' if op.own else ''} | {description(op)} |" for op in members]

@@ -76,16 +76,10 @@ def fits() -> dict[str, Fit]:
             in_square(lambda x: (mp.log((1 + x) / (1 - x)) - 2 * x) / x**3), mp.mpf(0), s**2, {"f32": 3, "f64": 7}
         ),
         "log_ratio_tail": Fit(
-            in_square(lambda x: (mp.log((1 + x) / (1 - x)) - 2 * x - 2 * x**3 / 3) / x**5),
-            mp.mpf(0),
-            s**2,
-            {"f64": 7},
+            in_square(lambda x: (mp.log((1 + x) / (1 - x)) - 2 * x - 2 * x**3 / 3) / x**5), mp.mpf(0), s**2, {"f64": 7}
         ),
         "log1p": Fit(
-            lambda f: (mp.log1p(f) - f + f * f / 2) / f**3,
-            1 / mp.sqrt(2) - 1,
-            mp.sqrt(2) - 1,
-            {"f32": 8, "f64": 20},
+            lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, 1 / mp.sqrt(2) - 1, mp.sqrt(2) - 1, {"f32": 8, "f64": 20}
         ),
         "sin": Fit(in_square(lambda r: (mp.sin(r) - r) / r**3), mp.mpf(0), quarter_pi, {"f32": 3, "f64": 6}),
         "cos": Fit(

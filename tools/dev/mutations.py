@@ -115,9 +115,6 @@ class _Finder(ast.NodeVisitor):
             self._replace("guard dropped", node.test, "False")
         self.generic_visit(node)
 
-    def visit_While(self, node: ast.While) -> None:
-        self.generic_visit(node)
-
     def visit_IfExp(self, node: ast.IfExp) -> None:
         self._visit_condition(node.test)
         self.generic_visit(node)

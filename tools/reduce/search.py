@@ -132,7 +132,7 @@ def smaller_texts(text: str) -> Iterator[str]:
 
     Everywhere at once: the types of values that belong together change alike.
     """
-    sizes = sorted({int(size) for shaped in _SHAPED.findall(text) for size in _sizes(shaped)}, reverse=True)
+    sizes = sorted({int(each[0]) for shaped in _SHAPED.findall(text) for each in _SIZE.finditer(shaped)}, reverse=True)
     for size in sizes:
         for smaller in dict.fromkeys((1, size // 2)):
             if 0 < smaller < size:
@@ -141,10 +141,6 @@ def smaller_texts(text: str) -> Iterator[str]:
                 everywhere = _outside_of_names(in_types, partial(_numbers, size=size, smaller=smaller))
                 if everywhere != in_types:
                     yield everywhere
-
-
-def _sizes(shaped: str) -> list[str]:
-    return [found[0] or found[1] for found in _SIZE.findall(shaped)]
 
 
 def _replaced(text: str, size: int, smaller: int) -> str:

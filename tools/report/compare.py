@@ -50,12 +50,8 @@ def compared(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _seconds(data: Mapping[str, Any]) -> float | None:
-    return data.get("seconds") or None
-
-
 _TOTALS = (
-    ("a run", "seconds", _seconds),
+    ("a run", "seconds", lambda data: data.get("seconds") or None),
     ("to compile", "seconds", lambda data: sum(stage["seconds"] for stage in data["stages"])),
     ("kernel calls", "", lambda data: sum(call["kernel"] is not None for call in data["calls"])),
     ("kernels", "", lambda data: len(data["kernels"])),

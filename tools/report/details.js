@@ -32,7 +32,7 @@ function chip(selection, title, detail, kernel) {
 }
 
 function some(items, most, show) {
-  const shown = items.slice(0, most).map(show);
+  const shown = items.slice(0, most).map((item) => show(item));
   return items.length > most ? [...shown, el("span", { class: "muted" }, `and ${items.length - most} more`)] : shown;
 }
 
@@ -41,17 +41,15 @@ const operatorChip = (number) => {
   return chip({ kind: "operator", number }, operator.operator.replace("relax.", ""), ruleText(operator));
 };
 const ruleText = (operator) => (operator.rule ? `rule ${operator.rule} for ${operator.target}` : "stays as it is");
-const callChip = (number) => {
+const callChip = (number, title = callLabel(number)) => {
   const call = data.calls[number];
   const detail = [call.outputs.map((place) => place.type).join(", "), call.seconds === undefined ? "" : secondsText(call.seconds)];
-  return chip({ kind: "call", number }, callLabel(number), detail.filter((text) => text).join(" · "), call.kernel);
+  return chip({ kind: "call", number }, title, detail.filter((text) => text).join(" · "), call.kernel);
 };
 // Of one kernel's calls, what tells them apart: the nodes.
 const callByNodes = (number) => {
-  const call = data.calls[number];
-  const detail = [call.outputs.map((place) => place.type).join(", "), call.seconds === undefined ? "" : secondsText(call.seconds)];
-  const title = call.origins.length ? call.origins.map(lastPart).join(" + ") : `step at ${call.position}`;
-  return chip({ kind: "call", number }, shortened(title, 90), detail.filter((text) => text).join(" · "), call.kernel);
+  const { origins, position } = data.calls[number];
+  return callChip(number, shortened(origins.length ? origins.map(lastPart).join(" + ") : `step at ${position}`, 90));
 };
 const nodeChip = (number) => chip({ kind: "node", number }, data.nodes[number].op, data.nodes[number].name);
 

@@ -154,8 +154,7 @@ class GraphView {
     const { pen } = this;
     for (let step = 1; step < points.length; step += 1) {
       const [fromX, fromTop] = points[step - 1], [toX, toY] = points[step];
-      const isLane = step > 1;
-      const fromY = isLane ? fromTop + BOX_HEIGHT : fromTop + BOX_HEIGHT;
+      const isLane = step > 1, fromY = fromTop + BOX_HEIGHT;
       if (fromY > seen.bottom + 200 || toY + BOX_HEIGHT < seen.top - 200) continue;
       if (isLane) { pen.moveTo(fromX, fromTop); pen.lineTo(fromX, fromY); } else pen.moveTo(fromX, fromY);
       const bend = (toY - fromY) / 2;

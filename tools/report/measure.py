@@ -11,8 +11,7 @@ from ...runtime import ArtifactError, Executable
 from ...runtime.artifact import Artifact
 from ...runtime.executable import check_architecture, check_features
 from ...support.errors import RelaxError
-from ..run.inputs import make_inputs
-from ..run.lists import gathered_inputs, passed, spread_inputs
+from ..run.inputs import gathered_inputs, make_inputs, passed, spread_inputs
 from ..run.sizes import Sizes
 from .data import Measured
 from .roofline import measured_roofline

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...support.errors import RelaxError
+from ...support.registry import table
 from ...support.suggest import counted
-from .lists import spread_values
-from .outputs import aligned, number_text
+from .inputs import spread_values
+from .outputs import number_text
 from .sizes import shape_text
 
 
@@ -80,4 +81,4 @@ def report(found: list[Difference]) -> str:
     for each in found:
         numbers = ("-", "-") if each.reason else (number_text(each.absolute), number_text(each.relative))
         rows.append((each.name, *numbers, "close" if each.is_close else each.reason or "differs"))
-    return aligned(rows)
+    return table(*rows) + "\n"

@@ -17,8 +17,7 @@ from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import announce
 from ..information import tells
 from . import compare, outputs
-from .inputs import make_inputs
-from .lists import gathered_inputs, passed, spread_inputs
+from .inputs import gathered_inputs, make_inputs, passed, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
 
 

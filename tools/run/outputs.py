@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...runtime.arrays import to_numpy
+from ...support import registry
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.suggest import counted
@@ -54,14 +55,7 @@ def table(arrays: Mapping[str, Any]) -> str:
     """A line for each array: what it is and what its numbers are like."""
     rows = [("output", "dtype", "shape", "min", "max", "mean")]
     rows += [(name, array.dtype.name, shape_text(array.shape), *_statistics(array)) for name, array in arrays.items()]
-    return aligned(rows)
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return registry.table(*rows) + "\n"
 
 
 def _statistics(array: Any) -> tuple[str, str, str]:

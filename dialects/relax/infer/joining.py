@@ -39,13 +39,11 @@ def _same_dtype(call: Call) -> str:
     return tensors[0].dtype
 
 
-def _common_shape(call: Call) -> Shape | None:
-    """The shape that all of operand 'tensors' have, as precise as they tell together; None if all are unranked."""
-    return _merged_shape(call, -1)
+def _merged_shape(call: Call, joined: int = -1) -> Shape | None:
+    """The shape that all of operand 'tensors' have, as precise as they tell together; None if all are unranked.
 
-
-def _merged_shape(call: Call, joined: int) -> Shape | None:
-    """The shape of all tensors but for the dimension `joined`, which may differ and holds nothing of use then."""
+    They may differ in the dimension `joined`, which holds nothing of use then.
+    """
     ranked = [(index, info) for index, info in enumerate(call.tensors) if info.shape is not None]
     if not ranked:
         return None
@@ -88,7 +86,7 @@ def _sum(sizes: Sequence[Dim]) -> Dim:
 
 def stack(call: Call) -> TensorInfo:
     dtype = _same_dtype(call)
-    shape = _common_shape(call)
+    shape = _merged_shape(call)
     if shape is None:
         return TensorInfo(None, dtype)
     axis = normalize_axis(call, "axis", len(shape) + 1, call.axis)
