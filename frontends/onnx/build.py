@@ -40,25 +40,29 @@ def add_main(module: Any, model: Model, shapes: Mapping[str, InputShape], proble
         names = [name for each in inputs for name in each.names]
         types = [encode(info, context) for each in inputs for info in each.infos]
         with ir.InsertionPoint(module.regions[0].blocks[0]):
-            function = ir.Operation.create("func.func", attributes=_attributes("main", names, types, []), regions=1)
+            named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(name)}) for name in names]
+            attributes = {
+                "sym_name": ir.StringAttr.get("main"),
+                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+                "arg_attrs": ir.ArrayAttr.get(named),
+            }
+            function = ir.Operation.create("func.func", attributes=attributes, regions=1)
         block = function.regions[0].blocks.append(*types)
         try:
             with ir.InsertionPoint(block):
                 outputs = _add_body(model, inputs, list(block.arguments), problems)
-                if problems.found:
-                    raise _Incomplete
                 forms = [form_of(each) for each in outputs]
                 results = [value.ssa for value in all_tensors(forms, outputs)]
                 ir.Operation.create("func.return", operands=results)
             _erase_unused_transpositions(block)
-        except _Incomplete:
-            function.erase()
-            return
         except BaseException:
             function.erase()
             raise
-        attributes = _attributes("main", names, types, [value.type for value in results])
-        function.attributes["function_type"] = attributes["function_type"]
+        if problems.found:
+            function.erase()
+            return
+        type_ = ir.FunctionType.get(types, [value.type for value in results])
+        function.attributes["function_type"] = ir.TypeAttr.get(type_)
         result_names = [ir.StringAttr.get(output.name) for output in graph.output]
         function.attributes[RESULT_NAMES] = ir.ArrayAttr.get(result_names)
         _set_groups(function, INPUT_GROUPS, [each.group for each in inputs])
@@ -73,25 +77,14 @@ def _erase_unused_transpositions(block: Any) -> None:
             operation.erase()
 
 
-class _Incomplete(Exception):
-    """Some nodes could not be imported."""
-
-
-def _attributes(name: str, inputs: list[str], types: list[Any], results: list[Any]) -> dict[str, Any]:
-    named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(each)}) for each in inputs]
-    return {
-        "sym_name": ir.StringAttr.get(name),
-        "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, results)),
-        "arg_attrs": ir.ArrayAttr.get(named),
-    }
-
-
 def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems: Problems) -> list[Any]:
     graph = model.proto.graph
     importer = GraphImporter(model, problems)
     rest = iter(arguments)
     for each in inputs:
-        importer.define(each.name, _received(each, [Value(ssa=next(rest)) for _ in each.infos]))
+        values = [Value(ssa=next(rest)) for _ in each.infos]
+        single = values[0] if values else EmptyOptional()
+        importer.define(each.name, SequenceValue(values, each.dtype) if each.kind == LIST else single)
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
     if problems.found:
@@ -101,13 +94,6 @@ def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems
         if isinstance(held, OneOf):
             raise RelaxError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
     return outputs
-
-
-def _received(passed: Passed, values: list[Value]) -> Any:
-    """What an input's name stands for."""
-    if passed.kind == LIST:
-        return SequenceValue(values, passed.dtype)
-    return values[0] if values else EmptyOptional()
 
 
 def _set_groups(function: Any, attribute: str, groups: list[Group]) -> None:

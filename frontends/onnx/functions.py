@@ -10,10 +10,10 @@ import functools
 from typing import Any
 
 from ...support.suggest import suggest
-from .dtypes import number_of
 from .model import DEFAULT_DOMAINS, Model
 from .node import Node, Unsupported
 from .problems import described_inputs
+from .tensors import number_of
 from .values import Value
 
 

@@ -15,9 +15,8 @@ from ...dialects.core.symbols import Dim, SymbolError, parse, sym
 from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .dtypes import dtype_of
 from .model import Model
-from .tensors import check_size
+from .tensors import check_size, dtype_of
 
 #: None is a size that only the run tells, a string one that has this name.
 Shape = Sequence[int | str | None]

@@ -32,10 +32,6 @@ class Model:
     #: The file that it was read from, if it was.
     path: str = ""
 
-    def version(self, domain: str) -> int:
-        """The version of a domain's operators."""
-        return self.opsets.get("" if domain in DEFAULT_DOMAINS else domain, 1)
-
 
 @contextmanager
 def errors_in(path: str) -> Iterator[None]:

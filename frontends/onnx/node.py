@@ -16,8 +16,7 @@ from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .dtypes import dtype_of
-from .tensors import TensorData, array_of
+from .tensors import TensorData, array_of, dtype_of
 from .values import Held, RunTimeSequence, SequenceValue, Tensor, Value
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8

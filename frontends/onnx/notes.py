@@ -13,9 +13,9 @@ from ...dialects.core.infos import bit_width
 from ...passes.core.facts import ModelFact, NodeFact, type_text
 from ...passes.core.journal import Journal
 from ...support.errors import RelaxError
-from .dtypes import dtype_of
 from .inputs import Passed
 from .node import Node
+from .tensors import dtype_of
 from .values import OneOf, Value
 
 # The last of onnx's kinds of attributes that hold one value; lists come behind.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...support.errors import RelaxError
+from ...support.registry import table
 from ...support.suggest import suggest
 from .node import Node, Unsupported
 from .registry import known_names
@@ -50,13 +51,6 @@ def shown_node(proto: Any) -> str:
 _HEAD = ["operator", "opset", "nodes", "first node", "attribute", "reason"]
 
 
-def _lines(rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True)), row[5]]) for row in rows
-    ]
-
-
 def _paragraph(row: list[str], width: int) -> str:
     operator, version, count, node, attribute, reason = row
     where = f"{count} nodes, the first is '{node}'" if count != "1" else f"node '{node}'"
@@ -87,7 +81,7 @@ class Problems:
         for (operator, version, attribute, reason), nodes in sorted(groups.items(), key=lambda item: -len(item[1])):
             cells = (operator, str(version), str(len(nodes)), nodes[0], attribute or "-", reason)
             rows.append([shown(cell) for cell in cells])
-        lines = _lines([_HEAD, *rows])
+        lines = table(_HEAD, *rows).splitlines()
         if width is None or max(map(len, lines)) <= width:
             return "\n".join(lines)
         return "\n".join(_paragraph(row, width) for row in rows)

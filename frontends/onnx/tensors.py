@@ -11,12 +11,35 @@ from typing import Any
 
 from ...dialects.core.infos import bit_width
 from ...support.errors import RelaxError
-from .dtypes import dtype_of
 
 _EXTERNAL = 1  # TensorProto.EXTERNAL
 _MOST_ELEMENTS = 1 << 46
 # Where a tensor may have its elements in place of `raw_data`.
 _TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+
+
+# ---- element types by number, as the dialects name them ----
+
+_DTYPES = {
+    1: "f32", 2: "ui8", 3: "i8", 4: "ui16", 5: "i16", 6: "i32", 7: "i64", 9: "i1", 10: "f16", 11: "f64",
+    12: "ui32", 13: "ui64", 16: "bf16", 17: "f8E4M3FN", 18: "f8E4M3FNUZ", 19: "f8E5M2", 20: "f8E5M2FNUZ",
+    21: "ui4", 22: "i4", 23: "f4E2M1FN", 24: "f8E8M0FNU", 25: "ui2", 26: "i2",
+}  # fmt: skip
+_REFUSED = {0: "undefined", 8: "string", 14: "complex64", 15: "complex128"}
+
+
+def dtype_of(number: int) -> str:
+    """The element type of a number in a model. Raises RelaxError for types that no tensor here can have."""
+    if number not in _DTYPES:
+        raise RelaxError(f"elements of type {_REFUSED.get(number, f'#{number}')} cannot be compiled")
+    return _DTYPES[number]
+
+
+def number_of(dtype: str) -> int:
+    return next(number for number, known in _DTYPES.items() if known == dtype)
+
+
+# ---- their elements ----
 
 
 class TensorData:
@@ -91,13 +114,10 @@ def _from_bytes(tensor: Any, raw: bytes | memoryview, what: str, dtype: str, sha
     if len(raw) != wanted:
         raise RelaxError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(raw)}")
     if dtype != "i1" and bit_width(dtype) < 8:
-        return _decoded(_with_bytes(tensor, raw), what, shape)
+        # Only ONNX's library can unpack them, from a tensor that holds its bytes itself.
+        held = type(tensor)(data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(raw))
+        return _decoded(held, what, shape)
     return numpy.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type)).reshape(shape)
-
-
-def _with_bytes(tensor: Any, raw: bytes | memoryview) -> Any:
-    """A TensorProto that holds its bytes itself, for what only ONNX's library can unpack."""
-    return type(tensor)(data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(raw))
 
 
 def _decoded(tensor: Any, what: str, shape: tuple[int, ...]) -> Any:

@@ -122,6 +122,10 @@ def join_heads(tensor: Tensor) -> Tensor:
     return reshaped(flat, [size_of(tensor, 0), size_of(tensor, 2), heads * width])
 
 
+def scale_of(node: Node, query: Tensor) -> float:
+    return node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
+
+
 def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
     ranks = [len(sizes(each)) for each in (query, key, value)]
     if ranks != [4, 4, 4]:
@@ -153,9 +157,8 @@ def attention(node: Node) -> Outputs:
         value = relax["concat"](node.tensor(5), value, axis=2)
     check_heads(node, query, key, value)
     precision = node.dtype("softmax_precision", "")
-    scale = node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
     visible = _visible(node, query, key)
-    made = attend(query, key, value, scale, visible, node.float("softcap", 0.0), precision)
+    made = attend(query, key, value, scale_of(node, query), visible, node.float("softcap", 0.0), precision)
     result = join_heads(made.result) if rank == 3 else made.result
     mode = node.int("qk_matmul_output_mode", 0)
     if mode not in range(4):
@@ -245,7 +248,10 @@ def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, inte
     if width % 2 or width > whole:
         raise node.fail(f"{width} of {counted(whole, 'element')} cannot be rotated in pairs", "rotary_embedding_dim")
     if interleaved:
-        first, second = (_every_second(data, begin, width) for begin in (0, 1))
+        first, second = (
+            relax["strided_slice"](data, axes=[3], begin=[begin], end=[width], strides=[2], assume_inbound=True)
+            for begin in (0, 1)
+        )
     else:
         first, second = part(data, 3, 0, width // 2), part(data, 3, width // 2, width)
     real = relax["subtract"](relax["multiply"](cos, first), relax["multiply"](sin, second))
@@ -258,7 +264,3 @@ def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, inte
     if width < whole:
         pieces.append(part(data, 3, width, whole))
     return joined(pieces, axis=-1)
-
-
-def _every_second(data: Tensor, begin: int, end: int) -> Tensor:
-    return relax["strided_slice"](data, axes=[3], begin=[begin], end=[end], strides=[2], assume_inbound=True)

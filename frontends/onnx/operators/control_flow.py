@@ -11,20 +11,14 @@ from ....support.errors import RelaxError
 from ....support.suggest import counted
 from ..control.flattening import build_any_loop
 from ..control.run_time_items import require
-from ..control.run_time_sequences import (
-    all_joined,
-    appended,
-    joined_item,
-    joined_length,
-)
+from ..control.run_time_sequences import all_joined, appended, joined_item, joined_length
 from ..control.scf_branches import build_branches
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
-from ..dtypes import dtype_of
 from ..importer import add_graph
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import element, shape_tensor
-from ..tensors import array_of
+from ..tensors import array_of, dtype_of
 from ..values import RunTimeSequence, SequenceValue
 
 # Loops whose turns have more nodes than this in all are not unrolled.

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, const, register_onnx, relax
+from ..prelude import Node, Outputs, along_axis, const, like, register_onnx, register_rows, relax
 
 _UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
@@ -41,10 +42,7 @@ def second_operand(node: Node) -> Any:
     if node.op not in _BROADCASTING or node.version >= 7 or not node.int("broadcast", 0):
         return operand
     axis = node.int("axis", node.rank(0) - node.rank(1))
-    behind = node.rank(0) - axis - node.rank(1)
-    return (
-        operand if behind <= 0 else relax["expand_dims"](operand, axis=list(range(node.rank(1), node.rank(1) + behind)))
-    )
+    return along_axis(operand, axis + node.rank(1) - 1, node.rank(0))
 
 
 @register_onnx("", "Pow")
@@ -59,33 +57,32 @@ def power(node: Node) -> Outputs:
     return relax["power"](base, relax["astype"](exponent, dtype=dtype))
 
 
-@register_onnx("", "Mod")
-def modulo(node: Node) -> Outputs:
-    """With fmod the result has the sign of the first operand, as C's; else that of the second, as Python's."""
-    return relax["mod" if node.int("fmod", 0) else "floor_mod"](node.tensor(0), node.tensor(1))
+register_rows(
+    "",
+    {
+        "Identity": lambda node: node.held(0),
+        # With fmod the result has the sign of the first operand, as C's; else that of the second, as Python's.
+        "Mod": lambda node: relax["mod" if node.int("fmod", 0) else "floor_mod"](*node.tensors(2)),
+        "Reciprocal": lambda node: relax["divide"](like(node.tensor(0), 1), node.tensor(0)),
+        "Where": lambda node: relax["where"](*node.tensors(3)),
+    },
+)
 
 
 @register_onnx("", "BitShift")
 def bit_shift(node: Node) -> Outputs:
     direction = node.choice("direction", "", ("LEFT", "RIGHT"))
-    return relax[f"{direction.lower()}_shift"](node.tensor(0), node.tensor(1))
+    return relax[f"{direction.lower()}_shift"](*node.tensors(2))
 
 
 @register_onnx("", ["Max", "Min", "Sum", "Mean"])
 def several(node: Node) -> Outputs:
     """Of any number of tensors, which are broadcast."""
     name = {"Max": "maximum", "Min": "minimum"}.get(node.op, "add")
-    result = node.tensor(0)
-    for index in range(1, len(node.inputs)):
-        result = relax[name](result, node.tensor(index))
+    result = reduce(relax[name], node.tensors())
     if node.op != "Mean" or len(node.inputs) == 1:
         return result
     return relax["divide"](result, const(len(node.inputs), node.value(0).dtype))
-
-
-@register_onnx("", "Reciprocal")
-def reciprocal(node: Node) -> Outputs:
-    return relax["divide"](const(1, node.value(0).dtype), node.tensor(0))
 
 
 @register_onnx("", "IsInf")
@@ -98,13 +95,3 @@ def is_infinite(node: Node) -> Outputs:
     if not node.int("detect_positive", 1):
         found = relax["logical_and"](found, relax["less"](x, zero))
     return found
-
-
-@register_onnx("", "Where")
-def where(node: Node) -> Outputs:
-    return relax["where"](node.tensor(0), node.tensor(1), node.tensor(2))
-
-
-@register_onnx("", "Identity")
-def identity(node: Node) -> Outputs:
-    return node.held(0)

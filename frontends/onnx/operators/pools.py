@@ -77,13 +77,9 @@ def _reached(windows: Windows, shape: Sequence[Any], counts: Sequence[Any]) -> l
     return [
         max((count - 1) * stride + reach - size - before, 0)
         for count, stride, reach, size, before in zip(
-            counts, windows.strides, windows.reaches, shape[2:], _numbers(windows.before), strict=True
+            counts, windows.strides, windows.reaches, shape[2:], windows.before, strict=True
         )
     ]
-
-
-def _numbers(sizes: Sequence[Dim]) -> list[int]:
-    return [size for size in sizes if isinstance(size, int)]
 
 
 def _places(node: Node, shape: Sequence[Any]) -> Any:
@@ -134,7 +130,7 @@ def _covering(windows: Windows) -> Windows:
         return windows  # 'auto_pad' leaves no window over the end
     after = [
         min(high + stride - 1, max(reach - 1, high))
-        for high, stride, reach in zip(_numbers(windows.after), windows.strides, windows.reaches, strict=True)
+        for high, stride, reach in zip(windows.after, windows.strides, windows.reaches, strict=True)
     ]
     return windows._replace(after=tuple(after))
 

@@ -9,7 +9,7 @@ from typing import Any
 from ....dialects.core.symbols import equal
 from ....support.suggest import counted
 from ..control.run_time_items import require
-from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, const, register_onnx, register_rows, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
 
@@ -73,17 +73,17 @@ def flatten(node: Node) -> Outputs:
 # ---- dimensions of size 1 ----
 
 
-def axes_of(node: Node, since: int, index: int = 1) -> tuple[int, ...] | None:
-    """Axes, an attribute before a version and an input since; None where none are given, or only the run tells."""
-    if node.version >= since:
-        return node.numbers(index) if node.has(index) else None
+def axes_of(node: Node) -> tuple[int, ...] | None:
+    """Axes, an attribute before version 13 and an input since; None where none are given, or only the run tells."""
+    if node.version >= 13:
+        return node.numbers(1) if node.has(1) else None
     axes = node.ints("axes")
     return None if axes is None else tuple(axes)
 
 
 @register_onnx("", "Squeeze")
 def squeeze(node: Node) -> Outputs:
-    axes = axes_of(node, since=13)
+    axes = axes_of(node)
     if axes is None and node.has(1):
         return _squeeze_at_run_time(node)
     return relax["squeeze"](node.tensor(0), axis=_single_dimensions(node) if axes is None else axes)
@@ -115,7 +115,7 @@ def _squeeze_at_run_time(node: Node) -> Tensor:
 
 @register_onnx("", "Unsqueeze")
 def unsqueeze(node: Node) -> Outputs:
-    axes = axes_of(node, since=13)
+    axes = axes_of(node)
     if axes is not None:
         return relax["expand_dims"](node.tensor(0), axis=axes)
     if not node.has(1):
@@ -145,9 +145,13 @@ def _marked(node: Node, rank: int, count: int) -> Tensor:
 # ---- order ----
 
 
-@register_onnx("", "Transpose")
-def transpose(node: Node) -> Outputs:
-    return relax["permute_dims"](node.tensor(0), axes=node.ints("perm"))
+register_rows(
+    "",
+    {
+        "Size": lambda node: relax["size"](node.tensor(0)),
+        "Transpose": lambda node: relax["permute_dims"](node.tensor(0), axes=node.ints("perm")),
+    },
+)
 
 
 @register_onnx("", "DepthToSpace")
@@ -256,8 +260,3 @@ def shape(node: Node) -> Outputs:
     if (start, end) == (0, rank):
         return whole
     return relax["strided_slice"](whole, axes=[0], begin=[start], end=[end])
-
-
-@register_onnx("", "Size")
-def size(node: Node) -> Outputs:
-    return relax["size"](node.tensor(0))

@@ -19,33 +19,8 @@ from ..control.run_time_sequences import (
 )
 from ..control.scf_loops import Loop, Turn, build_loop
 from ..control.scf_regions import as_info, scalar_of
-from ..prelude import (
-    Node,
-    Outputs,
-    Value,
-    const,
-    info_of,
-    known,
-    register_onnx,
-    register_rows,
-    relax,
-    with_first_at,
-)
-from ..shapes.sizes import (
-    as_tensor,
-    divided,
-    element,
-    input_size,
-    integers,
-    is_known,
-    larger,
-    minus,
-    plus,
-    sizes_of,
-    sliced,
-    smaller,
-    times,
-)
+from ..prelude import Node, Outputs, Value, const, info_of, known, register_onnx, register_rows, relax, with_first_at
+from ..shapes import sizes
 from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue
 
 register_rows(
@@ -147,7 +122,7 @@ def split_to_sequence(node: Node) -> Outputs:
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
     if parts is None:
-        return split_at_run_time(node, axis, input_size(node, 1) if node.has(1) else 1, squeezed)
+        return split_at_run_time(node, axis, sizes.input_size(node, 1) if node.has(1) else 1, squeezed)
     if squeezed:
         parts = [relax["squeeze"](part, axis=[axis]) for part in parts]
     return SequenceValue([Value(ssa=part) for part in parts], node.value(0).dtype)
@@ -177,9 +152,9 @@ def _split_at_run_time(node: Node, axis: int) -> list[Any]:
     count = (node.value(1).shape or (None,))[0]
     if not isinstance(count, int):
         raise node.fail("how many lengths there are must be known while the model is imported")
-    lengths, whole = integers(node, 1), sizes_of(node.value(0))[axis]
+    lengths, whole = sizes.integers(node, 1), sizes.sizes_of(node.value(0))[axis]
     zero = const([0], "i64")
-    is_whole = relax["equal"](relax["sum"](lengths, axis=[0], keepdims=True), as_tensor([whole]))
+    is_whole = relax["equal"](relax["sum"](lengths, axis=[0], keepdims=True), sizes.as_tensor([whole]))
     are_lengths = relax["logical_and"](
         is_whole,
         relax["greater_equal"](relax["min"](relax["concat"](lengths, zero, axis=0), axis=[0], keepdims=True), zero),
@@ -188,8 +163,8 @@ def _split_at_run_time(node: Node, axis: int) -> list[Any]:
         node, relax["reshape"](are_lengths, ()), f"the lengths of the parts do not add up to the size of axis {axis}"
     )
     ends = relax["cumsum"](lengths, axis=0)
-    bounds = [0, *(element(ends, index) for index in range(count))]
-    return [sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
+    bounds = [0, *(sizes.element(ends, index) for index in range(count))]
+    return [sizes.sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
 
 
 def _in_range(node: Node, place: int, length: int, end: int) -> int:
@@ -249,21 +224,21 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
 def split_at_run_time(node: Node, axis: int, length: Any, squeezed: bool) -> Any:
     """Parts of one length, a size, along an axis: how many only the run tells."""
     value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
-    size = sizes_of(value)[axis]
-    if not is_known(length):
+    size = sizes.sizes_of(value)[axis]
+    if not sizes.is_known(length):
         is_positive = relax["reshape"](relax["greater"](length, const([0], "i64")), ())
         require(node, is_positive, "the length of the parts must be positive")
-    count = divided(plus(size, minus(length, 1)), larger(length, 1))
+    count = sizes.divided(sizes.plus(size, sizes.minus(length, 1)), sizes.larger(length, 1))
 
     def step(_: Any, index: Value, states: list[Any]) -> Turn:
-        begin = times(relax["reshape"](index.ssa, (1,)), length)
-        part = sliced(value, {axis: (begin, smaller(plus(begin, length), size), 1)})
+        begin = sizes.times(relax["reshape"](index.ssa, (1,)), length)
+        part = sizes.sliced(value, {axis: (begin, sizes.smaller(sizes.plus(begin, length), size), 1)})
         if squeezed:
             info = info_of(part)
             of_one = [1 if place == axis else size for place, size in enumerate(info.shape or ())]
             part = relax["squeeze"](as_info(part, info.with_shape(of_one)), axis=[axis])
         return Turn([appended(node, states[0], Value(ssa=part))], [])
 
-    turns = scalar_of(node, Value(ssa=as_tensor([count])))
+    turns = scalar_of(node, Value(ssa=sizes.as_tensor([count])))
     (parts,), _ = build_any_loop(Loop(node, step, turns), [SequenceValue([], value.dtype)])
     return parts

@@ -95,7 +95,7 @@ def _same_total(size: Size, reach: int, stride: int) -> Size:
 def padded(data: Any, windows: Windows, value: Any, dtype: str) -> tuple[Any, list[int]]:
     """The data, and what an operator has to pad: padding that depends on sizes becomes part of the data."""
     if windows.is_fixed:
-        return data, [each for each in (*windows.before, *windows.after) if isinstance(each, int)]
+        return data, [*windows.before, *windows.after]
     return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, cast, const, info_of, like, register_onnx, relax
 
 _DOMAIN = "ai.onnx.preview.training"
 
@@ -60,17 +60,16 @@ class _Step:
         return relax["greater"](self.count, const(0, self.node.value(1).dtype))
 
 
-class _Tensor:
-    """Arithmetic of one of the tensors, in its type."""
+def _times(x: Tensor, factor: float) -> Tensor:
+    return relax["multiply"](x, like(x, factor))
 
-    def __init__(self, dtype: str):
-        self.dtype = dtype
 
-    def times(self, x: Tensor, factor: float) -> Tensor:
-        return relax["multiply"](x, const(factor, self.dtype))
+def _regularized(x: Tensor, gradient: Tensor, coefficient: float) -> Tensor:
+    return gradient if coefficient == 0.0 else relax["add"](_times(x, coefficient), gradient)
 
-    def regularized(self, x: Tensor, gradient: Any, coefficient: float) -> Tensor:
-        return gradient if coefficient == 0.0 else relax["add"](self.times(x, coefficient), gradient)
+
+def _cast_like(number: Tensor, x: Tensor) -> Tensor:
+    return cast(number, info_of(x).dtype)
 
 
 def _for_each(node: Node, kinds: int, update: Callable[..., list[Any]]) -> list[Any]:
@@ -81,9 +80,7 @@ def _for_each(node: Node, kinds: int, update: Callable[..., list[Any]]) -> list[
     count = given // kinds
     results = []
     for place in range(count):
-        indices = [2 + kind * count + place for kind in range(kinds)]
-        tensor = _Tensor(node.value(indices[0]).dtype)
-        results.append(update(tensor, *(node.tensor(index) for index in indices)))
+        results.append(update(*(node.tensor(2 + kind * count + place) for kind in range(kinds))))
     return [result for kind in zip(*results, strict=True) for result in kind]
 
 
@@ -94,11 +91,11 @@ def adagrad(node: Node) -> Outputs:
                           step.scalar(1.0))  # fmt: skip
     rate = relax["divide"](step.rate, slowed)
 
-    def update(t: _Tensor, x: Tensor, gradient: Any, squares: Any) -> list[Any]:
-        gradient = t.regularized(x, gradient, step.number("norm_coefficient", 0.0))
+    def update(x: Tensor, gradient: Any, squares: Any) -> list[Any]:
+        gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
         squares = relax["add"](squares, relax["square"](gradient))
-        scale = relax["add"](relax["sqrt"](squares), const(step.number("epsilon", 1e-6), t.dtype))
-        change = relax["divide"](relax["multiply"](cast(rate, t.dtype), gradient), scale)
+        scale = relax["add"](relax["sqrt"](squares), like(x, step.number("epsilon", 1e-6)))
+        change = relax["divide"](relax["multiply"](_cast_like(rate, x), gradient), scale)
         return [relax["subtract"](x, change), squares]
 
     return _for_each(node, 3, update)
@@ -110,15 +107,15 @@ def adam(node: Node) -> Outputs:
     alpha, beta = step.number("alpha", 0.9), step.number("beta", 0.999)
     rate = _adam_rate(step, alpha, beta)
 
-    def update(t: _Tensor, x: Tensor, gradient: Any, mean: Any, squares: Any) -> list[Any]:
-        gradient = t.regularized(x, gradient, step.number("norm_coefficient", 0.0))
-        mean = relax["add"](t.times(mean, alpha), t.times(gradient, 1 - alpha))
-        squares = relax["add"](t.times(squares, beta), t.times(relax["square"](gradient), 1 - beta))
-        scale = relax["add"](relax["sqrt"](squares), const(step.number("epsilon", 1e-6), t.dtype))
-        change = relax["divide"](relax["multiply"](cast(rate, t.dtype), mean), scale)
+    def update(x: Tensor, gradient: Any, mean: Any, squares: Any) -> list[Any]:
+        gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
+        mean = relax["add"](_times(mean, alpha), _times(gradient, 1 - alpha))
+        squares = relax["add"](_times(squares, beta), _times(relax["square"](gradient), 1 - beta))
+        scale = relax["add"](relax["sqrt"](squares), like(x, step.number("epsilon", 1e-6)))
+        change = relax["divide"](relax["multiply"](_cast_like(rate, x), mean), scale)
         after = step.number("norm_coefficient_post", 0.0)
         x = relax["subtract"](x, change)
-        return [x if after == 0.0 else t.times(x, 1 - after), mean, squares]
+        return [x if after == 0.0 else _times(x, 1 - after), mean, squares]
 
     return _for_each(node, 4, update)
 
@@ -137,11 +134,11 @@ def momentum(node: Node) -> Outputs:
     alpha = step.number("alpha")
     beta = relax["where"](step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
 
-    def update(t: _Tensor, x: Tensor, gradient: Any, momentum: Any) -> list[Any]:
-        gradient = t.regularized(x, gradient, step.number("norm_coefficient"))
-        scaled = relax["multiply"](cast(beta, t.dtype), gradient)
-        momentum = relax["add"](t.times(momentum, alpha), scaled)
-        direction = relax["add"](gradient, t.times(momentum, alpha)) if mode == "nesterov" else momentum
-        return [relax["subtract"](x, relax["multiply"](cast(step.rate, t.dtype), direction)), momentum]
+    def update(x: Tensor, gradient: Any, momentum: Any) -> list[Any]:
+        gradient = _regularized(x, gradient, step.number("norm_coefficient"))
+        scaled = relax["multiply"](_cast_like(beta, x), gradient)
+        momentum = relax["add"](_times(momentum, alpha), scaled)
+        direction = relax["add"](gradient, _times(momentum, alpha)) if mode == "nesterov" else momentum
+        return [relax["subtract"](x, relax["multiply"](_cast_like(step.rate, x), direction)), momentum]
 
     return _for_each(node, 3, update)

@@ -68,12 +68,8 @@ def roi_align(node: Node) -> Outputs:
 
 @register_onnx("", "MaxRoiPool")
 def max_roi_pool(node: Node) -> Outputs:
-    return relax["vision.roi_pool"](
-        node.tensor(0),
-        node.tensor(1),
-        pooled_size=node.ints("pooled_shape"),
-        spatial_scale=node.float("spatial_scale", 1.0),
-    )
+    size, scale = node.ints("pooled_shape"), node.float("spatial_scale", 1.0)
+    return relax["vision.roi_pool"](*node.tensors(2), pooled_size=size, spatial_scale=scale)
 
 
 @register_onnx("", "Col2Im")
