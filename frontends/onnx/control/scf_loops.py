@@ -189,7 +189,10 @@ class _Attempt:
         create = self._for if loop.is_counted else self._while
         self.operation = create(initial)
         try:
-            self.turn = self._turn()
+            arguments = list(self._block.arguments)
+            held = [Value(ssa=value) for value in arguments[2 : 2 + len(carried)]]
+            with ir.InsertionPoint(self._block):
+                self.turn = self.loop.step(self.operation, tensor_of(arguments[0]), held)
         except BaseException:
             self.operation.erase()
             raise
@@ -219,11 +222,6 @@ class _Attempt:
     @property
     def _block(self) -> Any:
         return self.operation.regions[-1].blocks[0]
-
-    def _turn(self) -> Turn:
-        states = [Value(ssa=value) for value in list(self._block.arguments)[2 : 2 + len(self.carried)]]
-        with ir.InsertionPoint(self._block):
-            return self.loop.step(self.operation, tensor_of(self._block.arguments[0]), states)
 
     def finish(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:
         arguments = list(self._block.arguments)
