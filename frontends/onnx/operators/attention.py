@@ -181,7 +181,7 @@ def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:
         own = relax["add"](relax["expand_dims"](positions(node, query, 2), axis=[1]), _offset(node, query, lengths))
         visible = within(visible, own, places, left, 0 if causal else right)
     if lengths is not None:
-        visible = visible.only(relax["less"](positions(node, key, 2), _per_batch(lengths)))
+        visible = visible.only(relax["less"](positions(node, key, 2), relax["expand_dims"](lengths, axis=[1, 2, 3])))
     return visible
 
 
@@ -202,11 +202,7 @@ def _offset(node: Node, query: Tensor, lengths: Tensor) -> Any:
         return as_tensor([size_of(node.tensor(4), 2)])
     if lengths is None:
         return const(0, "i64")
-    return _per_batch(relax["subtract"](lengths, as_tensor([size_of(query, 2)])))
-
-
-def _per_batch(lengths: Tensor) -> Tensor:
-    return relax["expand_dims"](lengths, axis=[1, 2, 3])
+    return relax["expand_dims"](relax["subtract"](lengths, as_tensor([size_of(query, 2)])), axis=[1, 2, 3])
 
 
 def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Any:
