@@ -82,7 +82,9 @@ def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems
     importer = GraphImporter(model, problems)
     rest = iter(arguments)
     for each in inputs:
-        importer.define(each.name, _received(each, [Value(ssa=next(rest)) for _ in each.infos]))
+        values = [Value(ssa=next(rest)) for _ in each.infos]
+        single = values[0] if values else EmptyOptional()
+        importer.define(each.name, SequenceValue(values, each.dtype) if each.kind == LIST else single)
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
     if problems.found:
@@ -92,13 +94,6 @@ def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems
         if isinstance(held, OneOf):
             raise RelaxError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
     return outputs
-
-
-def _received(passed: Passed, values: list[Value]) -> Any:
-    """What an input's name stands for."""
-    if passed.kind == LIST:
-        return SequenceValue(values, passed.dtype)
-    return values[0] if values else EmptyOptional()
 
 
 def _set_groups(function: Any, attribute: str, groups: list[Group]) -> None:

@@ -114,13 +114,10 @@ def _from_bytes(tensor: Any, raw: bytes | memoryview, what: str, dtype: str, sha
     if len(raw) != wanted:
         raise RelaxError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(raw)}")
     if dtype != "i1" and bit_width(dtype) < 8:
-        return _decoded(_with_bytes(tensor, raw), what, shape)
+        # Only ONNX's library can unpack them, from a tensor that holds its bytes itself.
+        held = type(tensor)(data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(raw))
+        return _decoded(held, what, shape)
     return numpy.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type)).reshape(shape)
-
-
-def _with_bytes(tensor: Any, raw: bytes | memoryview) -> Any:
-    """A TensorProto that holds its bytes itself, for what only ONNX's library can unpack."""
-    return type(tensor)(data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(raw))
 
 
 def _decoded(tensor: Any, what: str, shape: tuple[int, ...]) -> Any:

@@ -8,6 +8,7 @@ empty here and not there one that may be either.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
@@ -201,9 +202,5 @@ def all_tensors(forms: Sequence[Form], held: Sequence[Any]) -> list[Value]:
 
 
 def of_all(forms: Sequence[Form], tensors: Sequence[Value]) -> list[Any]:
-    rest = list(tensors)
-    result = []
-    for form in forms:
-        result.append(of_tensors(form, rest[: form.size]))
-        rest = rest[form.size :]
-    return result
+    rest = iter(tensors)
+    return [of_tensors(form, list(islice(rest, form.size))) for form in forms]

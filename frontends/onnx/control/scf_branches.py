@@ -44,8 +44,11 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
         sketch.erase()
     made = of_all(forms, [Value(ssa=result) for result in results])
     for held, is_new in zip(made, are_new, strict=True):
+        if is_new and place is None:
+            holds = condition.ssa if condition.rank == 0 else relax["reshape"](condition.ssa, ())
+            place = Value(ssa=relax["where"](holds, const(0, "i64"), const(1, "i64")))
         if is_new:
-            place = held.place = place or _place_of(condition)
+            held.place = place
     return made
 
 
@@ -92,11 +95,6 @@ def _as_one_of(pair: Sequence[Any], side: int) -> OneOf:
     if side == 0:
         return OneOf(place, [*_tensors(own), *empty])
     return OneOf(Value(ssa=relax["add"](place.ssa, const(len(others), "i64"))), [*empty, *_tensors(own)])
-
-
-def _place_of(condition: Value) -> Value:
-    holds = condition.ssa if condition.rank == 0 else relax["reshape"](condition.ssa, ())
-    return Value(ssa=relax["where"](holds, const(0, "i64"), const(1, "i64")))
 
 
 def convert_each(node: Node, held: OneOf, convert: Callable[[list[Any], Any], Sequence[Any]]) -> list[Any]:

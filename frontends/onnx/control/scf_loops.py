@@ -8,6 +8,7 @@ where nobody knows the sizes of a row, its elements are appended and its shape i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ....bindings.mlir import ir
@@ -169,6 +170,12 @@ class _Rows(NamedTuple):
         return Value(ssa=relax["reshape"](held[0], shape))
 
 
+def _by_row(rows: Sequence[_Rows], held: Sequence[Any]) -> list[list[Any]]:
+    """What a loop carries for its rows, for each of them."""
+    rest = iter(held)
+    return [list(islice(rest, len(each.types()))) for each in rows]
+
+
 class _Attempt:
     """A loop that is built for certain types of what it carries."""
 
@@ -182,7 +189,10 @@ class _Attempt:
         create = self._for if loop.is_counted else self._while
         self.operation = create(initial)
         try:
-            self.turn = self._turn()
+            arguments = list(self._block.arguments)
+            held = [Value(ssa=value) for value in arguments[2 : 2 + len(carried)]]
+            with ir.InsertionPoint(self._block):
+                self.turn = self.loop.step(self.operation, tensor_of(arguments[0]), held)
         except BaseException:
             self.operation.erase()
             raise
@@ -213,20 +223,13 @@ class _Attempt:
     def _block(self) -> Any:
         return self.operation.regions[-1].blocks[0]
 
-    def _turn(self) -> Turn:
-        states = [Value(ssa=value) for value in list(self._block.arguments)[2 : 2 + len(self.carried)]]
-        with ir.InsertionPoint(self._block):
-            return self.loop.step(self.operation, tensor_of(self._block.arguments[0]), states)
-
     def finish(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:
         arguments = list(self._block.arguments)
         with ir.InsertionPoint(self._block):
             values = [as_info(state.ssa, info) for state, info in zip(self.turn.states, self.carried, strict=True)]
-            held = arguments[2 + len(self.carried) :]
-            for each, row in zip(rows, self.turn.rows, strict=True):
-                count = len(each.types())
-                values += each.appended(held[:count], row.ssa)
-                held = held[count:]
+            held = _by_row(rows, arguments[2 + len(self.carried) :])
+            for each, own, row in zip(rows, held, self.turn.rows, strict=True):
+                values += each.appended(own, row.ssa)
             ir.Operation.create("scf.yield", operands=[*self._progress(arguments), *values])
         return self._results(rows)
 
@@ -241,10 +244,6 @@ class _Attempt:
     def _results(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:
         turns, *results = self.operation.results
         results = results if self.loop.is_counted else results[1:]
-        states, held = results[: len(self.carried)], results[len(self.carried) :]
-        gathered = []
-        for each in rows:
-            count = len(each.types())
-            gathered.append(each.result(held[:count], turns))
-            held = held[count:]
+        states, held = results[: len(self.carried)], _by_row(rows, results[len(self.carried) :])
+        gathered = [each.result(own, turns) for each, own in zip(rows, held, strict=True)]
         return [Value(ssa=state) for state in states], gathered

@@ -122,6 +122,10 @@ def join_heads(tensor: Tensor) -> Tensor:
     return reshaped(flat, [size_of(tensor, 0), size_of(tensor, 2), heads * width])
 
 
+def scale_of(node: Node, query: Tensor) -> float:
+    return node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
+
+
 def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
     ranks = [len(sizes(each)) for each in (query, key, value)]
     if ranks != [4, 4, 4]:
@@ -153,9 +157,8 @@ def attention(node: Node) -> Outputs:
         value = relax["concat"](node.tensor(5), value, axis=2)
     check_heads(node, query, key, value)
     precision = node.dtype("softmax_precision", "")
-    scale = node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
     visible = _visible(node, query, key)
-    made = attend(query, key, value, scale, visible, node.float("softcap", 0.0), precision)
+    made = attend(query, key, value, scale_of(node, query), visible, node.float("softcap", 0.0), precision)
     result = join_heads(made.result) if rank == 3 else made.result
     mode = node.int("qk_matmul_output_mode", 0)
     if mode not in range(4):
@@ -178,7 +181,7 @@ def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:
         own = relax["add"](relax["expand_dims"](positions(node, query, 2), axis=[1]), _offset(node, query, lengths))
         visible = within(visible, own, places, left, 0 if causal else right)
     if lengths is not None:
-        visible = visible.only(relax["less"](positions(node, key, 2), _per_batch(lengths)))
+        visible = visible.only(relax["less"](positions(node, key, 2), relax["expand_dims"](lengths, axis=[1, 2, 3])))
     return visible
 
 
@@ -199,11 +202,7 @@ def _offset(node: Node, query: Tensor, lengths: Tensor) -> Any:
         return as_tensor([size_of(node.tensor(4), 2)])
     if lengths is None:
         return const(0, "i64")
-    return _per_batch(relax["subtract"](lengths, as_tensor([size_of(query, 2)])))
-
-
-def _per_batch(lengths: Tensor) -> Tensor:
-    return relax["expand_dims"](lengths, axis=[1, 2, 3])
+    return relax["expand_dims"](relax["subtract"](lengths, as_tensor([size_of(query, 2)])), axis=[1, 2, 3])
 
 
 def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Any:
@@ -245,7 +244,10 @@ def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, inte
     if width % 2 or width > whole:
         raise node.fail(f"{width} of {counted(whole, 'element')} cannot be rotated in pairs", "rotary_embedding_dim")
     if interleaved:
-        first, second = (_every_second(data, begin, width) for begin in (0, 1))
+        first, second = (
+            relax["strided_slice"](data, axes=[3], begin=[begin], end=[width], strides=[2], assume_inbound=True)
+            for begin in (0, 1)
+        )
     else:
         first, second = part(data, 3, 0, width // 2), part(data, 3, width // 2, width)
     real = relax["subtract"](relax["multiply"](cos, first), relax["multiply"](sin, second))
@@ -258,7 +260,3 @@ def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, inte
     if width < whole:
         pieces.append(part(data, 3, width, whole))
     return joined(pieces, axis=-1)
-
-
-def _every_second(data: Tensor, begin: int, end: int) -> Tensor:
-    return relax["strided_slice"](data, axes=[3], begin=[begin], end=[end], strides=[2], assume_inbound=True)

@@ -11,12 +11,7 @@ from ....support.errors import RelaxError
 from ....support.suggest import counted
 from ..control.flattening import build_any_loop
 from ..control.run_time_items import require
-from ..control.run_time_sequences import (
-    all_joined,
-    appended,
-    joined_item,
-    joined_length,
-)
+from ..control.run_time_sequences import all_joined, appended, joined_item, joined_length
 from ..control.scf_branches import build_branches
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
 from ..control.scf_regions import as_items, info_of, known_truth, scalar_of

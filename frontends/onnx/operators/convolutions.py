@@ -99,17 +99,14 @@ def conv_transpose(node: Node) -> Outputs:
         dilation=dilations,
         groups=node.int("group", 1),
     )
-    result = _with_zeros(result, before, after, [each - used for each, used in zip(extra, inner, strict=True)])
-    return _with_bias(node, result, 2) if node.has(2) else result
-
-
-def _with_zeros(result: Tensor, before: Sequence[int], after: Sequence[int], extra: Sequence[int]) -> Tensor:
     sides = [
         side
-        for low, high, more in zip(before, after, extra, strict=True)
-        for side in (max(-low, 0), max(-high, 0) + more)
+        for low, high, more, used in zip(before, after, extra, inner, strict=True)
+        for side in (max(-low, 0), max(-high, 0) + more - used)
     ]
-    return relax["nn.pad"](result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
+    if any(sides):
+        result = relax["nn.pad"](result, pad_width=[0, 0, 0, 0, *sides])
+    return _with_bias(node, result, 2) if node.has(2) else result
 
 
 def _transposed_pads(

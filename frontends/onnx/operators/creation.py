@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.infos import bit_width, is_float
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
+from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 
 # More are no constants of a model any more.
@@ -56,7 +56,8 @@ def range_(node: Node) -> Outputs:
     numbers = [_number(node, index) for index in range(3)]
     if not any(number is None for number in numbers) and not is_narrow:
         return relax["arange"](*numbers, dtype=dtype)
-    start, limit, delta = (_scalar(node.value(index), wide) for index in range(3))
+    # As 1-D tensors, so that results have a dimension.
+    start, limit, delta = (cast(relax["reshape"](node.tensor(index), (1,)), wide) for index in range(3))
     span = relax["subtract"](limit, start)
     if is_float(wide):
         quotient = relax["ceil"](relax["divide"](span, delta))
@@ -71,11 +72,6 @@ def range_(node: Node) -> Outputs:
 def _number(node: Node, index: int) -> Any:
     """An input that is known: a Python number or an expression."""
     return node.scalar(index) if node.sizes(index) is None else sizes.input_size(node, index)
-
-
-def _scalar(value: Value, dtype: str) -> Tensor:
-    """A tensor of one element as 1-D, so that results have a dimension."""
-    return cast(relax["reshape"](value.ssa, (1,)), dtype)
 
 
 # ---- masks ----

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Outputs, const, like, register_onnx, register_rows, relax
+from ..prelude import Node, Outputs, along_axis, const, like, register_onnx, register_rows, relax
 
 _UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
@@ -42,10 +42,7 @@ def second_operand(node: Node) -> Any:
     if node.op not in _BROADCASTING or node.version >= 7 or not node.int("broadcast", 0):
         return operand
     axis = node.int("axis", node.rank(0) - node.rank(1))
-    behind = node.rank(0) - axis - node.rank(1)
-    return (
-        operand if behind <= 0 else relax["expand_dims"](operand, axis=list(range(node.rank(1), node.rank(1) + behind)))
-    )
+    return along_axis(operand, axis + node.rank(1) - 1, node.rank(0))
 
 
 @register_onnx("", "Pow")

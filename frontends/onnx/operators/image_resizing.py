@@ -7,7 +7,9 @@ Calculates in f32 as runtimes do, so that halves that decide about an element fa
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ....dialects.core.infos import is_float
@@ -204,9 +206,7 @@ def _without_outside(weights: Sequence[Real], places: Sequence[Real], along: Alo
         Real(relax["where"](_is_inside(place, along, along.axis + 1), weight.tensor, const(0.0, "f32")))
         for weight, place in zip(weights, places, strict=True)
     ]
-    total = kept[0]
-    for weight in kept[1:]:
-        total = total + weight
+    total = reduce(operator.add, kept)
     return [weight / total for weight in kept]
 
 

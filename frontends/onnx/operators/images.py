@@ -10,7 +10,7 @@ from typing import Any
 
 from ....dialects.core.symbols import SymExpr, equal
 from ....support.suggest import counted
-from ..prelude import Node, Outputs, const, register_onnx, relax
+from ..prelude import Node, Outputs, cast, const, register_onnx, relax
 from ..shapes.sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
 from .image_resizing import Along, Real, Settings, real, resized, smoothed
 
@@ -70,24 +70,26 @@ def resize(node: Node) -> Outputs:
 
 def _scales(node: Node, index: int, count: int) -> list[Any]:
     """Numbers, or tensors of one element."""
+    scales = _reals(node, index, count)
+    numbers = [each for each in scales if isinstance(each, float)]
+    if not all(0 < each < math.inf for each in numbers):
+        raise node.fail(f"scales must be positive, got {', '.join(f'{each:g}' for each in numbers)}")
+    return scales
+
+
+def _reals(node: Node, index: int, count: int) -> list[Any]:
+    """An input's elements, so many where only the run tells them."""
     known = node.constant(index)
     if known is not None:
-        scales = [float(each) for each in known.ravel()]
-        if not all(0 < each < math.inf for each in scales):
-            raise node.fail(f"scales must be positive, got {', '.join(f'{each:g}' for each in scales)}")
-        return scales
-    return [Real(element(node.tensor(index), place)) for place in range(count)]
+        return [float(each) for each in known.ravel()]
+    tensor = cast(node.tensor(index), "f32")
+    return [Real(element(tensor, place)) for place in range(count)]
 
 
 def _region(node: Node, count: int) -> list[tuple[Any, Any]]:
     if not node.has(1) or input_length(node, 1) != 2 * count:
         raise node.fail("tf_crop_and_resize needs input 'roi' with a start and an end for each axis")
-    held = node.constant(1)
-    if held is not None:
-        numbers: list[Any] = [float(each) for each in held.ravel()]
-    else:
-        tensor = relax["astype"](node.tensor(1), dtype="f32")
-        numbers = [Real(element(tensor, place)) for place in range(2 * count)]
+    numbers = _reals(node, 1, 2 * count)
     return list(zip(numbers[:count], numbers[count:], strict=True))
 
 

@@ -3,14 +3,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ....dialects.core.symbols import equal
 from ..control.scf_regions import scalar_of
 from ..prelude import Node, Outputs, Tensor, Value, const, part, register_onnx, relax
 from ..shapes.sizes import as_tensor, size_of
-from .attention import Visible, attend, check_heads, join_heads, positions, rotated, sizes, split_heads, within
+from .attention import (
+    Visible,
+    attend,
+    check_heads,
+    join_heads,
+    positions,
+    rotated,
+    scale_of,
+    sizes,
+    split_heads,
+    within,
+)
 from .products import shifted
 
 # What onnxruntime computes softmax in; these operators are its own.
@@ -36,10 +46,6 @@ def _heads(node: Node, name: str = "num_heads") -> int:
     if heads < 1:
         raise node.fail("must be positive", name)
     return heads
-
-
-def _scale(node: Node, query: Any) -> float:
-    return node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
 
 
 # ---- RotaryEmbedding ----
@@ -126,7 +132,7 @@ def _attention(node: Node, heads: Any, mask: Value | None, bias: Tensor, past: T
         first = relax["subtract"](keys, queries)
         own = relax["expand_dims"](relax["add"](positions(node, query, 2), first), axis=[1])
         visible = within(visible, own, positions(node, key, 2), -1, 0)
-    made = attend(query, key, value, _scale(node, query), visible, 0.0, _PRECISION.get(dtype, ""), may_be_blind=False)
+    made = attend(query, key, value, scale_of(node, query), visible, 0.0, _PRECISION.get(dtype, ""), may_be_blind=False)
     return [join_heads(made.result), key, value]
 
 
@@ -200,17 +206,22 @@ def group_query_attention(node: Node) -> Outputs:
     first = relax["maximum"](first, const(0, "i64"))
     own = relax["add"](relax["expand_dims"](first, axis=[1]), positions(node, query, 2))
     if node.int("do_rotary", 0):
-        places = node.tensor(9) if node.has(9) else own
-        query, key = (_turned(node, each, places, _rotary_width(node), (7, 8)) for each in (query, key))
+        places, half = node.tensor(9) if node.has(9) else own, sizes(node.tensor(7))[1]
+        if not isinstance(half, int):
+            raise node.fail("the sizes of the caches of angles must be known")
+        query, key = (_turned(node, each, places, 2 * half, (7, 8)) for each in (query, key))
     if node.has(3):
-        places = _places_in_cache(node, node.tensor(3))
+        # The cache grows where it is too short for all keys.
+        total = relax["astype"](relax["reshape"](node.tensor(6), (1,)), dtype="i64")
+        length = relax["maximum"](as_tensor([size_of(node.tensor(3), 2)]), total)
+        places = relax["arange"](0, scalar_of(node, Value(ssa=length)), 1, dtype="i64")
         key, value = (_cached(node.tensor(3 + at), new, first, places) for at, new in enumerate((key, value)))
     check_heads(node, query, key, value)
     visible = Visible(bias=node.optional(10))
     window = node.int("local_window_size", -1)
     rows = relax["expand_dims"](own, axis=[1, 3])
     visible = within(visible, rows, positions(node, key, 2), window - 1 if window > 0 else -1, 0)
-    scale, softcap = _scale(node, query), node.float("softcap", 0.0)
+    scale, softcap = scale_of(node, query), node.float("softcap", 0.0)
     precision = _PRECISION.get(node.value(0).dtype, "")
     made = attend(query, key, value, scale, visible, softcap, precision, may_be_blind=False)
     return [join_heads(made.result), key, value][: node.output_count]
@@ -228,20 +239,6 @@ def _grouped_heads(node: Node) -> list[Any]:
         borders = [heads * size, (heads + shared) * size]
         tensors = list(relax["split"](node.tensor(0), indices_or_sections=borders, axis=2))
     return [split_heads(node, each, count) for each, count in zip(tensors, (heads, shared, shared), strict=True)]
-
-
-def _rotary_width(node: Node) -> int:
-    half = sizes(node.tensor(7))[1]
-    if not isinstance(half, int):
-        raise node.fail("the sizes of the caches of angles must be known")
-    return 2 * half
-
-
-def _places_in_cache(node: Node, past: Tensor) -> Tensor:
-    """The cache grows where it is too short for all keys."""
-    total = relax["astype"](relax["reshape"](node.tensor(6), (1,)), dtype="i64")
-    length = scalar_of(node, Value(ssa=relax["maximum"](as_tensor([size_of(past, 2)]), total)))
-    return relax["arange"](0, length, 1, dtype="i64")
 
 
 def _cached(past: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from ..shapes.sizes import size_of, zeros
 from .activations import activated, scaled_silu
 from .attention import positions
 from .microsoft_as_onnx import as_onnx, as_onnx_of_images, channels_first, channels_last
-from .norms import normalized_by_squares, normalized_layers, wanted
+from .norms import normalized_by_squares, normalized_layers, per_channel, wanted
 
 _DOMAIN = "com.microsoft"
 
@@ -99,27 +99,16 @@ def group_norm(node: Node) -> Outputs:
     total = node.tensor(0)
     for index in (3, 4):
         if node.has(index):
-            total = relax["add"](total, _skipped(node, index))
+            # What is added may be one number for each channel of a sample, which are last.
+            behind = list(range(1, node.rank(0) - 1)) if index == 3 and node.rank(3) == 2 else []
+            skipped = relax["expand_dims"](node.tensor(index), axis=behind) if behind else node.tensor(index)
+            total = relax["add"](total, skipped)
     data = channels_first(node, total) if node.int("channels_last", 1) else total
-    result = relax["nn.group_norm"](
-        data,
-        *(cast(node.tensor(index), info_of(data).dtype) for index in (1, 2)),
-        num_groups=node.int("groups", 0),
-        channel_axis=1,
-        axes=list(range(2, node.rank(0))),
-        epsilon=node.float("epsilon", 1e-5),
-    )
+    scale, bias = (cast(node.tensor(index), info_of(data).dtype) for index in (1, 2))
+    result = relax["nn.group_norm"](data, scale, bias, num_groups=node.int("groups", 0), **per_channel(node))
     if node.int("activation", 0):
         result = relax["nn.silu"](result)
     return [channels_last(node, result) if node.int("channels_last", 1) else result, total][: node.output_count]
-
-
-def _skipped(node: Node, index: int) -> Any:
-    """What is added may be one number for each channel of a sample, which are last."""
-    tensor = node.tensor(index)
-    if index == 3 and node.rank(index) == 2:
-        return relax["expand_dims"](tensor, axis=list(range(1, node.rank(0) - 1)))
-    return tensor
 
 
 # ---- embeddings ----

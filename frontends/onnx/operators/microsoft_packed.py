@@ -56,11 +56,6 @@ def _first(tensor: Tensor, size: Any, axis: int) -> Tensor:
     return tensor if shape[axis] == size else relax["strided_slice"](tensor, axes=[axis], begin=[0], end=[size])
 
 
-def _halfway(bits: int) -> int:
-    """The zero point where none is given."""
-    return int(2 ** (bits - 1))
-
-
 # ---- MatMulNBits ----
 
 
@@ -149,7 +144,7 @@ def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor:
     """As numbers of the scales' type: packed as the codes are, or not."""
     dtype = node.value(2).dtype
     if not node.has(3):
-        return const(_halfway(bits), dtype)
+        return const(2 ** (bits - 1), dtype)
     if is_float(node.value(3).dtype):
         return cast(_shaped(node, 3, shape), dtype)
     columns, blocks = shape
@@ -182,7 +177,7 @@ def gather_blocks(node: Node) -> Outputs:
         zeros = _first(zeros, count, zeros.type.rank - 1)  # packed numbers fill the last byte
         codes = relax["subtract"](codes, _spread(relax["astype"](zeros, dtype=dtype), block, after, size))
     elif is_packed:
-        codes = relax["subtract"](codes, const(_halfway(bits), dtype))
+        codes = relax["subtract"](codes, const(2 ** (bits - 1), dtype))
     return relax["multiply"](codes, _spread(taken[1], block, after, size))
 
 

@@ -43,7 +43,7 @@ def _reals(node: Node, name: str) -> list[float]:
 
 def _forest(node: Node, kind: str, targets: int) -> Forest:
     """`kind` is the first word of the attributes of votes: target or class."""
-    trees, ids = _column(node, "nodes_treeids"), _column(node, "nodes_nodeids")
+    trees, ids = node.ints("nodes_treeids", []), node.ints("nodes_nodeids", [])
     modes = node.strings("nodes_modes") or []
     known = {"BRANCH_" + mode: place for place, mode in enumerate(MODES[:-1])}
     strange = [mode for mode in modes if mode != "LEAF" and mode not in known]
@@ -52,8 +52,8 @@ def _forest(node: Node, kind: str, targets: int) -> Forest:
     inner = [place for place, mode in enumerate(modes) if mode != "LEAF"]
     leaves = [place for place, mode in enumerate(modes) if mode == "LEAF"]
     index = {(trees[place], ids[place]): number for number, place in enumerate([*inner, *leaves])}
-    features, splits = _column(node, "nodes_featureids"), _reals(node, "nodes_values")
-    yes, no = _column(node, "nodes_truenodeids"), _column(node, "nodes_falsenodeids")
+    features, splits = node.ints("nodes_featureids", []), _reals(node, "nodes_values")
+    yes, no = node.ints("nodes_truenodeids", []), node.ints("nodes_falsenodeids", [])
     missing = node.ints("nodes_missing_value_tracks_true") or [0] * len(ids)
     decisions = [
         Decision(
@@ -67,14 +67,10 @@ def _forest(node: Node, kind: str, targets: int) -> Forest:
         for place in inner
     ]
     firsts = {tree: index[tree, number] for tree, number in reversed(list(zip(trees, ids, strict=True)))}
-    voters = zip(_column(node, f"{kind}_treeids"), _column(node, f"{kind}_nodeids"), strict=True)
-    given = zip(voters, _column(node, f"{kind}_ids"), _reals(node, f"{kind}_weights"), strict=True)
+    voters = zip(node.ints(f"{kind}_treeids", []), node.ints(f"{kind}_nodeids", []), strict=True)
+    given = zip(voters, node.ints(f"{kind}_ids", []), _reals(node, f"{kind}_weights"), strict=True)
     cast = [(index[voter], target, weight) for voter, target, weight in given if voter in index]
     return _checked(node, Forest(decisions, len(leaves), list(firsts.values()), targets, cast))
-
-
-def _column(node: Node, name: str) -> list[int]:
-    return list(node.ints(name) or [])
 
 
 def _with_base(node: Node, scores: Tensor, dtype: str) -> Tensor:
@@ -139,7 +135,7 @@ def tree_ensemble(node: Node) -> Outputs:
 
 def _numbered_forest(node: Node) -> Forest:
     """Nodes and leaves are numbered apart; here leaves come behind the nodes."""
-    features, modes = _column(node, "nodes_featureids"), [int(each) for each in _elements(node, "nodes_modes")]
+    features, modes = node.ints("nodes_featureids", []), [int(each) for each in _elements(node, "nodes_modes")]
     splits = _elements(node, "nodes_splits")
     count = len(features)
     if not count or len(modes) != count or not all(0 <= mode < len(MODES) for mode in modes):
@@ -154,12 +150,12 @@ def _numbered_forest(node: Node) -> Forest:
                  next(sets) if MODES[modes[place]] == "MEMBER" else ())
         for place in range(count)
     ]  # fmt: skip
-    targets, weights = _column(node, "leaf_targetids"), _elements(node, "leaf_weights")
+    targets, weights = node.ints("leaf_targetids", []), _elements(node, "leaf_weights")
     cast = [
         (count + leaf, target, float(weight))
         for leaf, (target, weight) in enumerate(zip(targets, weights, strict=True))
     ]
-    forest = Forest(decisions, len(targets), _column(node, "tree_roots"), node.int("n_targets", 1), cast)
+    forest = Forest(decisions, len(targets), node.ints("tree_roots", []), node.int("n_targets", 1), cast)
     return _checked(node, forest)
 
 
@@ -172,7 +168,7 @@ def _elements(node: Node, name: str) -> Sequence[Any]:
 
 
 def _children(node: Node, way: str, count: int) -> list[int]:
-    are_leaves, places = _column(node, f"nodes_{way}leafs"), _column(node, f"nodes_{way}nodeids")
+    are_leaves, places = node.ints(f"nodes_{way}leafs", []), node.ints(f"nodes_{way}nodeids", [])
     return [count + place if is_leaf else place for is_leaf, place in zip(are_leaves, places, strict=True)]
 
 

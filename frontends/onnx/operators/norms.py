@@ -72,14 +72,14 @@ def _batch_norm(node: Node, is_training: bool) -> list[Any]:
 
 
 # ---- of samples ----
-def _per_channel(node: Node) -> dict[str, Any]:
+def per_channel(node: Node) -> dict[str, Any]:
     """What norms of each sample say alike: channels are the second dimension."""
     return {"channel_axis": 1, "axes": list(range(2, node.rank(0))), "epsilon": node.float("epsilon", 1e-5)}
 
 
 @register_onnx("", "InstanceNormalization")
 def instance_norm(node: Node) -> Outputs:
-    return relax["nn.instance_norm"](*node.tensors(3), **_per_channel(node))
+    return relax["nn.instance_norm"](*node.tensors(3), **per_channel(node))
 
 
 @register_onnx("", "GroupNormalization", since=18)
@@ -108,7 +108,7 @@ def _groups(node: Node) -> int:
 
 
 def _group_norm(node: Node, scale: Tensor, bias: Tensor) -> Tensor:
-    return relax["nn.group_norm"](node.tensor(0), scale, bias, num_groups=_groups(node), **_per_channel(node))
+    return relax["nn.group_norm"](node.tensor(0), scale, bias, num_groups=_groups(node), **per_channel(node))
 
 
 @register_onnx("", "LayerNormalization")

@@ -65,10 +65,9 @@ def _spread(node: Node, index: int, tensor: Tensor) -> Any:
     """Scales or zero points under the data's elements that they are for."""
     axis, rank = _axis(node), node.rank(0)
     if not _is_blocked(node):
-        is_single = node.rank(index) == 0 or node.value(index).shape == (1,)
-        return (
-            tensor if is_single else relax["expand_dims"](tensor, axis=[each for each in range(rank) if each != axis])
-        )
+        if node.rank(index) == 0 or node.value(index).shape == (1,):
+            return tensor
+        return relax["expand_dims"](tensor, axis=[each for each in range(rank) if each != axis])
     block = node.int("block_size")
     spread = relax["repeat"](tensor, repeats=block, axis=axis)
     size, count = ((node.value(which).shape or ())[axis] for which in (0, index))

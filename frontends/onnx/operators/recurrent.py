@@ -172,13 +172,13 @@ class _Recurrent:
         array = self.node.constant(input_)
         if array is not None:
             return _const(array[index].T)
-        return relax["permute_dims"](_of_direction(self.node.tensor(input_), index), axes=[1, 0])
+        return relax["permute_dims"](part(self.node.tensor(input_), 0, index, index + 1, drop=True), axes=[1, 0])
 
     def _vector(self, input_: int, index: int, begin: int, end: int) -> Any:
         array = self.node.constant(input_)
         if array is not None:
             return _const(array[index, begin:end])
-        return part(_of_direction(self.node.tensor(input_), index), 0, begin, end)
+        return part(part(self.node.tensor(input_), 0, index, index + 1, drop=True), 0, begin, end)
 
     def _initial(self, input_: int, index: int) -> Any:
         """A state of the batch's size, which is checked when the model runs where the graph cannot tell."""
@@ -230,10 +230,6 @@ register_rows(
         "RNN": lambda node: _Recurrent(node, Cell).outputs(),
     },
 )
-
-
-def _of_direction(tensor: Any, index: int) -> Tensor:
-    return part(tensor, 0, index, index + 1, drop=True)
 
 
 def _const(array: Any) -> Tensor:

@@ -203,7 +203,6 @@ class RunTimeAxes:
 
     def _mean(self, x: Tensor, dtype: str) -> Tensor:
         count = relax["divide"](relax["size"](x), relax["reshape"](self._count, ()))
-        if dtype not in ("f16", "bf16"):
-            return relax["divide"](self._folded("sum", x), relax["astype"](count, dtype=dtype))
-        total = self._folded("sum", relax["astype"](x, dtype="f32"))
-        return relax["astype"](relax["divide"](total, relax["astype"](count, dtype="f32")), dtype=dtype)
+        wide = "f32" if dtype in ("f16", "bf16") else dtype
+        total = self._folded("sum", cast(x, wide))
+        return cast(relax["divide"](total, relax["astype"](count, dtype=wide)), dtype)

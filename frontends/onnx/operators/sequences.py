@@ -19,18 +19,7 @@ from ..control.run_time_sequences import (
 )
 from ..control.scf_loops import Loop, Turn, build_loop
 from ..control.scf_regions import as_info, scalar_of
-from ..prelude import (
-    Node,
-    Outputs,
-    Value,
-    const,
-    info_of,
-    known,
-    register_onnx,
-    register_rows,
-    relax,
-    with_first_at,
-)
+from ..prelude import Node, Outputs, Value, const, info_of, known, register_onnx, register_rows, relax, with_first_at
 from ..shapes import sizes
 from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from ....dialects.core.symbols import equal
@@ -242,22 +243,20 @@ def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
         ]
     half = range(1, (len(x) + 1) // 2)
     sums, differences = ([_both(operation, x[at], x[-at]) for at in half] for operation in ("add", "subtract"))
-    first = x[0]
-    for each in sums:
-        first = _both("add", first, each)
-    result = [first] * len(x)
+    result = [_sum([x[0], *sums])] * len(x)
     for number in half:
         angles = [2 * math.pi * number * at / len(x) for at in half]
-        along = x[0]
-        for angle, each in zip(angles, sums, strict=True):
-            along = _both("add", along, _scaled(each, math.cos(angle), dtype))
+        weighted = [_scaled(each, math.cos(angle), dtype) for angle, each in zip(angles, sums, strict=True)]
+        along = _sum([x[0], *weighted])
         across = [_scaled(each, sign * math.sin(angle), dtype) for angle, each in zip(angles, differences, strict=True)]
-        total = across[0]
-        for each in across[1:]:
-            total = _both("add", total, each)
+        total = _sum(across)
         side = relax["negative"](total[1]), total[0]
         result[number], result[-number] = _both("add", along, side), _both("subtract", along, side)
     return result
+
+
+def _sum(pairs: Sequence[Pair]) -> Pair:
+    return reduce(partial(_both, "add"), pairs)
 
 
 def _both(name: str, one: Pair, other: Pair) -> Pair:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ....dialects.core.infos import is_float
 from ..control.scf_branches import build_branches
-from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
+from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
 from .signal_fourier import Transform, along_run_time_axis, transformed
@@ -138,25 +138,20 @@ def _run_time_triangles(node: Node) -> Tensor:
     rate, low, high = (relax["reshape"](relax["astype"](node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
     low, high = _mel(low), _mel(high)
     places = sizes.plus(bands, 2)
-    step = relax["divide"](relax["subtract"](high, low), _number(places))
+    step = relax["divide"](relax["subtract"](high, low), cast(sizes.as_tensor([places]), "f64"))
     corners = relax["add"](relax["multiply"](sizes.count_up(places, "f64"), step), low)
     powers = relax["exp"](relax["multiply"](corners, const(math.log(10) / 2595, "f64")))
     hertz = relax["multiply"](relax["subtract"](powers, const(1.0, "f64")), const(700.0, "f64"))
-    bins = relax["floor"](relax["divide"](relax["multiply"](_number(sizes.plus(length, 1)), hertz), rate))
-    starts, centers, ends = (
-        sizes.sliced(Value(ssa=bins), {0: (first, sizes.plus(bands, first), 1)}) for first in range(3)
-    )
+    whole = cast(sizes.as_tensor([sizes.plus(length, 1)]), "f64")
+    bins = Value(ssa=relax["floor"](relax["divide"](relax["multiply"](whole, hertz), rate)))
+    starts, centers, ends = (sizes.sliced(bins, {0: (first, sizes.plus(bands, first), 1)}) for first in range(3))
     place = relax["expand_dims"](sizes.count_up(sizes.plus(sizes.divided(length, 2), 1), "f64"), axis=[1])
     rising = _ratio(relax["subtract"](place, starts), relax["subtract"](centers, starts))
     falling = _ratio(relax["subtract"](ends, place), relax["subtract"](ends, centers))
-    is_rising = _both("greater_equal", place, starts, "less_equal", place, centers)
-    is_falling = _both("greater_equal", place, centers, "less", place, ends)
+    is_rising = relax["logical_and"](relax["greater_equal"](place, starts), relax["less_equal"](place, centers))
+    is_falling = relax["logical_and"](relax["greater_equal"](place, centers), relax["less"](place, ends))
     weights = relax["where"](is_rising, rising, const(0.0, "f64"))
     return relax["where"](is_falling, falling, weights)
-
-
-def _number(size: Size) -> Tensor:
-    return relax["astype"](sizes.as_tensor([size]), dtype="f64")
 
 
 def _mel(hertz: Tensor) -> Tensor:
@@ -168,7 +163,3 @@ def _ratio(part: Any, whole: Any) -> Tensor:
     """1 where the whole is nothing."""
     is_nothing = relax["equal"](whole, const(0.0, "f64"))
     return relax["where"](is_nothing, const(1.0, "f64"), relax["divide"](part, whole))
-
-
-def _both(first: str, one: Tensor, other: Tensor, second: str, left: Tensor, right: Tensor) -> Tensor:
-    return relax["logical_and"](relax[first](one, other), relax[second](left, right))

@@ -50,19 +50,11 @@ def _are_known(node: Node) -> bool:
 # ---- from types ----
 
 
-def _shape(node: Node) -> Value:
+def _known_shape(node: Node) -> Sequence[Any]:
     shape = node.value(0).shape
     if shape is None or None in shape:
         raise NotKnown
-    rank = len(shape)
-    return known(objects(shape[slice(node.int("start", 0), node.int("end", rank))]))
-
-
-def _size(node: Node) -> Value:
-    shape = node.value(0).shape
-    if shape is None or None in shape:
-        raise NotKnown
-    return known(math.prod(shape, start=1))
+    return shape
 
 
 # ---- arithmetic ----
@@ -233,8 +225,8 @@ _PICKS = frozenset(("Gather", "Slice"))
 _FROM_TYPES = {"Shape": 0, "Size": 0, "CastLike": 1}
 
 _EVALUATORS: dict[str, _Evaluator] = {
-    "Shape": _shape,
-    "Size": _size,
+    "Shape": lambda node: known(objects(_known_shape(node)[slice(node.int("start", 0), node.int("end"))])),
+    "Size": lambda node: known(math.prod(_known_shape(node), start=1)),
     # arithmetic
     "Abs": _unary(_absolute),
     "Add": _several(_of_ratios("plus", operator.add)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from ....bindings.navigation import defining_op
@@ -101,18 +102,11 @@ def _floats(ratios: Any, dtype: str) -> Value:
         return RatioValue(ratios, dtype)
     array = numpy.array([each.number / each.divisor for each in ratios.ravel()], _FLOATS[dtype]).reshape(ratios.shape)
     if any(
-        Ratio(*held.as_integer_ratio()) != _lowest(each)
+        Fraction(float(held)) != Fraction(int(each.number), each.divisor)
         for held, each in zip(array.ravel(), ratios.ravel(), strict=True)
     ):
         raise NotKnown  # it would be rounded
     return Value(array=array)
-
-
-def _lowest(ratio: Ratio) -> Ratio:
-    import math
-
-    common = math.gcd(int(ratio.number), ratio.divisor)  # type: ignore[arg-type]
-    return Ratio(int(ratio.number) // common, ratio.divisor // common)  # type: ignore[arg-type]
 
 
 def objects(items: Any) -> Any:
