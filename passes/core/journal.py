@@ -35,12 +35,13 @@ _active: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 @dataclasses.dataclass(frozen=True)
 class Fact:
-    """What one kind of fact says; see facts.py. The kind is the class' name: a NotFusedFact's is "not-fused"."""
+    """What one kind of fact says; see facts.py. The kind is the class' name, "not-fused" of NotFusedFact, or given."""
 
     kind: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Fact")).lower()
+        if "kind" not in vars(cls):
+            cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Fact")).lower()
 
 
 @dataclasses.dataclass(frozen=True)
