@@ -10,6 +10,7 @@ from typing import Any
 
 from ..bindings.context import UPSTREAM_DIALECTS
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
+from ..bindings.ir import Operation, OpView
 from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
 from ..bindings.nesting import check_nesting
 from ..support.callbacks import enters
@@ -83,7 +84,7 @@ def _parse(
         return module
 
 
-def _write_sizes_alike(module: Any) -> bool:
+def _write_sizes_alike(module: Operation) -> bool:
     if not cache_of(module.context).canonical:
         return True
     from .core.substitute import canonicalize_types  # seldom needed
@@ -104,7 +105,7 @@ def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:
         return ir.Module.parse(source)
 
 
-def _parse_single(source: str, name: str) -> Any:
+def _parse_single(source: str, name: str) -> OpView | None:
     # Not Module.parse, which cannot be told the file's name.
     parsed = ir.Operation.parse(source, source_name=name)
     if parsed.operation.name == "builtin.module":

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..bindings.ir import Value
 from .conversions import widened
 from .loops import and_then, load, repeat_while
 from .numbers import Number, maximum, minimum, select
 
 
-def load_wide(buffer: Any, *indices: Any) -> Number:
+def load_wide(buffer: Value, *indices: int | Value) -> Number:
     """An element of a float buffer, in the type it is computed in."""
     return widened(load(buffer, *indices))
 
@@ -27,7 +28,7 @@ class Box(NamedTuple):
         return (self.right - self.left) * (self.bottom - self.top)
 
 
-def load_box(buffer: Any, batch: Any, anchor: Any, start: int = 0) -> Box:
+def load_box(buffer: Value, batch: Number, anchor: Number, start: int = 0) -> Box:
     """The box whose coordinates begin at `start` among an anchor's values."""
     x1, y1, x2, y2 = (load_wide(buffer, batch, anchor, start + offset) for offset in range(4))
     return Box(minimum(x1, x2), minimum(y1, y2), maximum(x1, x2), maximum(y1, y2))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Union
 
+from ..bindings.ir import Value
 from ..bindings.rewriting import Decline
 from ..dialects.core.infos import Info, TensorInfo, describe
 from ..dialects.core.symbols import Dim, equal
@@ -56,8 +57,8 @@ def _place(dim: Dim, result: Dim, axis: int) -> Any:
 
 
 def broadcast_generic(
-    inputs: Sequence[Any], output: Any, plans: Sequence[Sequence[Any]], body: Callable[..., Any]
-) -> Any:
+    inputs: Sequence[Value], output: Value, plans: Sequence[Sequence[Any]], body: Callable[..., Any]
+) -> Value:
     """`output` with each element computed by `body` from the inputs' elements that belong to it."""
     asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
     direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
@@ -73,7 +74,7 @@ def broadcast_generic(
         indices = [_index(place, sizes.get((position, axis))) for axis, place in enumerate(plans[position])]
         return linalg.extract(inputs[position], indices)
 
-    def scalar_body(*scalars: Number) -> Any:
+    def scalar_body(*scalars: Number) -> Value:
         read = iter(scalars)
         return body(*(element(position) if ask else next(read) for position, ask in enumerate(asked)))
 
@@ -86,7 +87,7 @@ def _index(place: Any, size: Any) -> Size:
     return _below(size, linalg.index(place[1])) if isinstance(place, tuple) else linalg.index(place)
 
 
-def broadcast_size(inputs: Sequence[Any], plans: Sequence[Sequence[Any]], axis: int) -> Number:
+def broadcast_size(inputs: Sequence[Value], plans: Sequence[Sequence[Any]], axis: int) -> Number:
     """The size of the result's dimension: that of the operands there which is not 1, or 1.
 
     Where two that are not 1 differ, the program raises an error.
@@ -131,7 +132,7 @@ def require_broadcastable(one: Number, other: Number, message: str) -> None:
     loops.require((one == other) | (one == 1) | (other == 1), "ValueError", message, one, other)
 
 
-def require_broadcast(buffer: Any, sizes: Sequence[Size]) -> None:
+def require_broadcast(buffer: Value, sizes: Sequence[Size]) -> None:
     """Raises ValueError unless each size of the buffer is 1 or that of the result there, counted from the last."""
     shape = loops.sizes(buffer)
     for size, wanted in zip(shape, sizes[len(sizes) - len(shape) :], strict=True):

@@ -11,6 +11,7 @@ from functools import reduce
 from operator import mul
 from typing import Any, NamedTuple
 
+from ..bindings.ir import AffineMap, Value
 from ..dialects.core.infos import TensorInfo, is_bool
 from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax.infer.broadcast import broadcast_dim
@@ -28,7 +29,9 @@ class Factor(NamedTuple):
     map: Any
 
 
-def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
+def sum_of_products(
+    factors: Sequence[Factor], out: Value, dtype: str, out_map: AffineMap, iterators: Sequence[str]
+) -> Value:
     """`out`, whose elements are a `dtype`, overwritten; narrow floats are summed wide and rounded once."""
     if linalg.REDUCTION in iterators:
         add_all = lambda zeros: products_added(factors, zeros, dtype, out_map, iterators)  # noqa: E731
@@ -36,7 +39,7 @@ def sum_of_products(factors: Sequence[Factor], out: Any, dtype: str, out_map: An
     return _combined(factors, out, dtype, out_map, iterators, lambda product, _: product.to(dtype))
 
 
-def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any], Any]) -> Any:
+def summed(dtypes: Sequence[str], out: Value, dtype: str, add_all: Callable[[Any], Any]) -> Value:
     """`out` overwritten by what `add_all(zeros)` makes of zeros of the type in which such factors are summed."""
     wide = accumulator(dtype, dtypes)
     total = out if wide == dtype else linalg.empty(linalg.sizes(out), element(wide))
@@ -44,14 +47,21 @@ def summed(dtypes: Sequence[str], out: Any, dtype: str, add_all: Callable[[Any],
     return total if wide == dtype else converted(total, wide, out, dtype)
 
 
-def products_added(factors: Sequence[Factor], total: Any, dtype: str, out_map: Any, iterators: Sequence[str]) -> Any:
+def products_added(
+    factors: Sequence[Factor], total: Value, dtype: str, out_map: AffineMap, iterators: Sequence[str]
+) -> Value:
     """The total, which becomes a `dtype` in the end, with the sums of products added."""
     return _combined(factors, total, dtype, out_map, iterators, lambda product, so_far: add(so_far, product))
 
 
 def _combined(
-    factors: Sequence[Factor], out: Any, dtype: str, out_map: Any, iterators: Sequence[str], combine: Callable[..., Any]
-) -> Any:
+    factors: Sequence[Factor],
+    out: Value,
+    dtype: str,
+    out_map: AffineMap,
+    iterators: Sequence[str],
+    combine: Callable[..., Any],
+) -> Value:
     """`out` with each element `combine(product, element)`, the products computed wide."""
     wide = accumulator(dtype, [factor.dtype for factor in factors])
 
@@ -95,7 +105,7 @@ def label_size(terms: Sequence[Term], label: str) -> Dim:
     return size
 
 
-def runtime_size(terms: Sequence[Term], label: str) -> Any:
+def runtime_size(terms: Sequence[Term], label: str) -> Number:
     """A label's size as an index."""
     size = as_index(1)
     for term in terms:
@@ -105,7 +115,9 @@ def runtime_size(terms: Sequence[Term], label: str) -> Any:
     return size
 
 
-def contraction(terms: Sequence[Term], out: Any, labels: Sequence[str], dtype: str, exact: Collection[str] = ()) -> Any:
+def contraction(
+    terms: Sequence[Term], out: Value, labels: Sequence[str], dtype: str, exact: Collection[str] = ()
+) -> Value:
     """`out`, with a label for each dimension, overwritten by the sums of products.
 
     Sizes of labels broadcast, but those of `exact` ones and of one that a tensor has twice must be equal.
@@ -129,7 +141,7 @@ class Labelled(NamedTuple):
     labels: Sequence[str | None]
 
 
-def labelled_product(factors: Sequence[Labelled], out: Any, labels: Sequence[str], dtype: str) -> Any:
+def labelled_product(factors: Sequence[Labelled], out: Value, labels: Sequence[str], dtype: str) -> Value:
     """`out`, with a label for each dimension, overwritten by the sums of products."""
     every = [*labels, *(label for factor in factors for label in factor.labels if label is not None)]
     loop = {label: position for position, label in enumerate(dict.fromkeys(every))}
@@ -141,7 +153,7 @@ def labelled_product(factors: Sequence[Labelled], out: Any, labels: Sequence[str
     return sum_of_products(mapped, out, dtype, linalg.select_dims(len(loop), list(range(len(labels)))), iterators)
 
 
-def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[Any]:
+def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[str]:
     """For each dimension its label, AT_ZERO where it is 1 and the label is not, MAYBE where nobody knows."""
     assert term.info.shape is not None
     return [
@@ -181,7 +193,7 @@ def _require_equal(one: Number, other: Number, label: str, broadcasts: bool) -> 
         loops.require(one == other, "ValueError", message, one, other)
 
 
-def _broadcast(terms: Sequence[Term], term: Term, places: Sequence[Any], out: Any, labels: Sequence[str]) -> Any:
+def _broadcast(terms: Sequence[Term], term: Term, places: Sequence[str], out: Value, labels: Sequence[str]) -> Value:
     """The term's tensor; a copy of full size where a dimension may turn out to be 1."""
     if MAYBE not in places:
         return term.value

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..bindings.ir import Value
 from ..bindings.mlir import ir
 from . import linalg, loops
 from .numbers import (
@@ -41,13 +40,13 @@ def checked_position(value: Number, dtype: str, size: Size) -> Number:
     return from_end(as_position(value, dtype), size)
 
 
-def require_index(place: Number, axis: int, size: Any) -> None:
+def require_index(place: Number, axis: int, size: Number) -> None:
     """Raises IndexError unless -size <= index < size."""
     message = f"index {{}} is out of range for axis {axis} of size {{}}"
     loops.require((place >= 0 - size) & (place < size), "IndexError", message, place, size)
 
 
-def extremes(tensor: Any, dtype: str) -> tuple[Number, Number]:
+def extremes(tensor: Value, dtype: str) -> tuple[Number, Number]:
     """The smallest and the largest of a tensor's integers, as indices; of none the ends of the range, exchanged."""
     rank = linalg.rank_of(tensor)
     starts = [linalg.fill(value, linalg.empty([], element("i64"))) for value in (_LARGEST, _SMALLEST)]
@@ -63,7 +62,7 @@ def extremes(tensor: Any, dtype: str) -> tuple[Number, Number]:
     return low, high
 
 
-def require_indices(indices: Any, dtype: str, axis: int, size: Number) -> None:
+def require_indices(indices: Value, dtype: str, axis: int, size: Number) -> None:
     """Raises IndexError unless a scalar, or every element of a tensor or memref, is an index of an axis.
 
     Of a tensor the extremes are looked for, a reduction as any other; of a memref the first index outside is told.

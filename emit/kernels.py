@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from ..bindings.context import load_dialects
+from ..bindings.ir import Context, Operation, Type
 from ..bindings.mlir import as_list, ir, is_several, parse_type, string_value
 from ..bindings.navigation import innermost, operations_in
 from ..dialects.core.codec import decode, encode
@@ -40,7 +41,7 @@ def call_kernel(kernel: Kernel, arguments: Sequence[Any], results: Any, known: d
 
 
 def kernel_symbol(
-    kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], known: dict[Any, str], module: Any
+    kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], known: dict[Any, str], module: Operation
 ) -> str:
     """The name of a kernel for arguments and results of these types, added to the module and to `known`."""
     # Text says itself which types it takes.
@@ -85,7 +86,7 @@ def _add(kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], module: 
         return name
 
 
-def _parsed(text: str, context: Any) -> Any:
+def _parsed(text: str, context: Context) -> Any:
     """The one function of a text, which is checked in a context of its own first."""
     try:
         module = parse_module(text, "<PrimFunc>")
@@ -100,7 +101,7 @@ def _parsed(text: str, context: Any) -> Any:
     return ir.Operation.parse(str(functions[0]), context=context)
 
 
-def _memref(type_: Any) -> Any:
+def _memref(type_: Type) -> Type:
     info: Any = decode(type_)
     if hasattr(info, "shape") and info.shape is None:
         raise RelaxError(f"a PrimFunc in Python needs tensors of known rank, got {type_}: write it as text")
@@ -140,7 +141,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 class FreshSymbols:
     """Gives `size_0`, `size_1`, ... without those that types in the module have."""
 
-    def __init__(self, module: Any):
+    def __init__(self, module: Operation):
         self._module = module
         self._used: set[str] | None = None
         self._count = 0
@@ -154,7 +155,7 @@ class FreshSymbols:
         return name
 
 
-def _symbols_in(module: Any) -> set[str]:
+def _symbols_in(module: Operation) -> set[str]:
     """What may be a symbol in the types of a module's values; a name too many does no harm."""
     texts: set[str] = set()
     for op in operations_in(module):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..bindings.ir import AffineMap, Attribute, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
@@ -18,8 +19,12 @@ ScalarBody = Callable[..., Any]
 
 
 def generic(
-    inputs: Sequence[Any], outputs: Sequence[Any], maps: Sequence[Any], iterators: Sequence[str], body: ScalarBody
-) -> list[Any]:
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    maps: Sequence[AffineMap],
+    iterators: Sequence[str],
+    body: ScalarBody,
+) -> list[Value]:
     """A linalg.generic; its results, one for each output that is a tensor. `maps` are affine maps, inputs' first."""
     attributes = {
         "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
@@ -42,8 +47,8 @@ def generic(
 
 
 def parallel(
-    inputs: Sequence[Any], output: Any, body: ScalarBody, dims: Sequence[Sequence[int | None] | None] | None = None
-) -> Any:
+    inputs: Sequence[Value], output: Value, body: ScalarBody, dims: Sequence[Sequence[int | None] | None] | None = None
+) -> Value:
     """The output with each element `body(*elements)`: the inputs' ones there, or at these dimensions of its place."""
     rank = rank_of(output)
     places = [None] * len(inputs) if dims is None else dims
@@ -51,12 +56,12 @@ def parallel(
     return generic(inputs, [output], maps, [PARALLEL] * rank, lambda *scalars: body(*scalars[:-1]))[0]
 
 
-def copy(source: Any, output: Any, dims: Sequence[int | None] | None = None) -> Any:
+def copy(source: Value, output: Value, dims: Sequence[int | None] | None = None) -> Value:
     """The output, each element read from the source at these dimensions of its own place; None reads at 0."""
     return parallel([source], output, lambda x: x, [dims])
 
 
-def moved(source: Any, output: Any, places: Mapping[int, Callable[[Number], Number]]) -> Any:
+def moved(source: Value, output: Value, places: Mapping[int, Callable[[Number], Number]]) -> Value:
     """The output, each element read from the source at its own place but along these axes: a function of it there."""
 
     def read() -> Number:
@@ -68,17 +73,17 @@ def moved(source: Any, output: Any, places: Mapping[int, Callable[[Number], Numb
     return parallel([], output, read)
 
 
-def identity(rank: int) -> Any:
+def identity(rank: int) -> AffineMap:
     return ir.AffineMap.get_identity(rank)
 
 
-def select_dims(rank: int, dims: Sequence[int | None]) -> Any:
+def select_dims(rank: int, dims: Sequence[int | None]) -> AffineMap:
     """The map (d0, ..., d<rank-1>) -> dims, with 0 for None."""
     exprs = [ir.AffineConstantExpr.get(0) if dim is None else ir.AffineDimExpr.get(dim) for dim in dims]
     return ir.AffineMap.get(rank, 0, exprs)
 
 
-def rank_of(value: Any) -> int:
+def rank_of(value: Value) -> int:
     info = decode(value.type)
     assert isinstance(info, TensorInfo) and info.shape is not None
     return len(info.shape)
@@ -90,33 +95,33 @@ def index(dim: int) -> Number:
     return operation("linalg.index", [], ir.IndexType.get(), dim=attribute)
 
 
-def size(buffer: Any, axis: int) -> Number:
+def size(buffer: Value, axis: int) -> Number:
     """The size of a dimension of a memref or a tensor."""
     name = "memref.dim" if isinstance(buffer.type, ir.MemRefType) else "tensor.dim"
     return operation(name, [buffer, numbers.as_index(axis)], ir.IndexType.get())
 
 
-def sizes(buffer: Any) -> list[Size]:
+def sizes(buffer: Value) -> list[Size]:
     """The sizes of a memref or a tensor: numbers where its type has them, else indices."""
     dynamic = ir.ShapedType.get_dynamic_size()
     return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(buffer.type.shape)]
 
 
-def extract(tensor: Any, indices: Sequence[Any]) -> Number:
+def extract(tensor: Value, indices: Sequence[Any]) -> Number:
     return operation("tensor.extract", [tensor, *indices], tensor.type.element_type)
 
 
-def fill(scalar: Any, output: Any) -> Any:
+def fill(scalar: Any, output: Value) -> Value:
     """The output with every element set; a Python number is taken as one of its elements."""
     value = scalar if isinstance(scalar, ir.Value) else numbers.constant(scalar, output.type.element_type)
     return parallel([value], output, lambda each: each, [[]])
 
 
-def insert(scalar: Any, tensor: Any, indices: Sequence[Any]) -> Any:
+def insert(scalar: Value, tensor: Value, indices: Sequence[Value]) -> Value:
     return result_of("tensor.insert", [scalar, tensor, *indices], tensor.type)
 
 
-def empty(sizes: Sequence[Size], element: Any) -> Any:
+def empty(sizes: Sequence[Size], element: Type) -> Value:
     """A tensor with undefined elements, for what a body computes on its way."""
     shape, dynamic = static_and_dynamic(sizes)
     return result_of("tensor.empty", dynamic, ir.RankedTensorType.get(shape, element))
@@ -127,7 +132,7 @@ def is_nothing(sizes: Sequence[Size]) -> bool:
     return any(isinstance(size, int) and size == 0 for size in sizes)
 
 
-def segments(*counts: int) -> dict[str, Any]:
+def segments(*counts: int) -> dict[str, Attribute]:
     """The attribute that says how many operands there are of each kind."""
     return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(counts)}
 

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..bindings.ir import Block, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.tir import dialect as tir
 from . import linalg
@@ -23,7 +24,7 @@ from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 
 
-def load(buffer: Any, *indices: Any) -> Number:
+def load(buffer: Value, *indices: int | Value) -> Number:
     """An element of a memref or a tensor."""
     places = [index(each) for each in indices]
     if not isinstance(buffer.type, ir.MemRefType):
@@ -37,7 +38,7 @@ def store(value: Any, memref: Any, *indices: Any) -> None:
     ir.Operation.create("memref.store", operands=[scalar, memref, *(index(each) for each in indices)])
 
 
-def copy(source: Any, target: Any) -> None:
+def copy(source: Value, target: Value) -> None:
     """All elements of a memref into one of its shape."""
     ir.Operation.create("memref.copy", operands=[source, target])
 
@@ -53,11 +54,11 @@ def for_range(
     return given(op.results)
 
 
-def nest(bounds: Sequence[Any], body: Callable[..., Any], *carried: Any) -> list[Any]:
+def nest(bounds: Sequence[Any], body: Callable[..., Any], *carried: int | Value) -> list[Any]:
     """`body(*indices, *carried)` for all indices below sizes, or in ranges (start, stop), the last one fastest; it
     returns what is carried on. The last of that."""
 
-    def enter(outer: list[Any], *values: Any) -> Any:
+    def enter(outer: list[Number], *values: Any) -> Any:
         if len(outer) == len(bounds):
             return body(*outer, *values)
         bound = bounds[len(outer)]
@@ -67,7 +68,7 @@ def nest(bounds: Sequence[Any], body: Callable[..., Any], *carried: Any) -> list
     return _values(enter([], *_values(carried)))
 
 
-def repeat_while(initial: Sequence[Any], condition: Callable[..., Any], body: Callable[..., Any]) -> list[Any]:
+def repeat_while(initial: Sequence[int | Value], condition: Callable[..., Any], body: Callable[..., Any]) -> list[Any]:
     """`values = body(*values)` as long as `condition(*values)`; the last values."""
     first = _values(initial)
     types = [value.type for value in first]
@@ -81,7 +82,7 @@ def repeat_while(initial: Sequence[Any], condition: Callable[..., Any], body: Ca
 
 
 def when(
-    condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None, types: Sequence[Any] = ()
+    condition: Number, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None, types: Sequence[Type] = ()
 ) -> list[Any]:
     """One of two bodies; with `types`, both return values of these."""
     op = ir.Operation.create("scf.if", results=list(types), operands=[condition], regions=2)
@@ -96,13 +97,13 @@ def and_then(first: Number, second: Callable[[], Number]) -> Number:
     return when(first, second, lambda: constant(False, "i1"), [first.type])[0]
 
 
-def _fill(block: Any, body: Callable[..., Any]) -> None:
+def _fill(block: Block, body: Callable[..., Any]) -> None:
     """The block gets what the body makes of its arguments, and yields what it returns."""
     with ir.InsertionPoint(block):
         ir.Operation.create("scf.yield", operands=_values(body(*given(block.arguments))))
 
 
-def scratch(sizes: Sequence[int | Any], element: Any, use: Callable[[Any], Any]) -> None:
+def scratch(sizes: Sequence[int | Any], element: Type, use: Callable[[Any], Any]) -> None:
     """`use(memref)` with memory of its own, row-major, undefined at first, given back afterwards."""
     shape, dynamic = static_and_dynamic(sizes)
     memref = ir.Operation.create(
@@ -115,10 +116,10 @@ def scratch(sizes: Sequence[int | Any], element: Any, use: Callable[[Any], Any])
     ir.Operation.create("memref.dealloc", operands=[memref])
 
 
-def scratches(sizes: Sequence[int | Any], elements: Sequence[Any], use: Callable[..., None]) -> None:
+def scratches(sizes: Sequence[int | Any], elements: Sequence[Type], use: Callable[..., None]) -> None:
     """`use(*memrefs)` with such memory of these sizes for each of the element types."""
 
-    def allocate(memories: list[Any]) -> None:
+    def allocate(memories: list[Value]) -> None:
         if len(memories) == len(elements):
             use(*memories)
         else:
@@ -127,7 +128,7 @@ def scratches(sizes: Sequence[int | Any], elements: Sequence[Any], use: Callable
     allocate([])
 
 
-def require(condition: Any, kind: str, message: str, *numbers: Any) -> None:
+def require(condition: Any, kind: str, message: str, *numbers: Number) -> None:
     """Raises an exception of that kind (a Python name) where the condition, an i1, is false.
 
     The message has one {} for each number, an integer value; the operation's name and location are put before it.
@@ -152,7 +153,7 @@ def _require(holds: Callable[[Any, Any], Any], one: Size, other: Size, message: 
     require(holds(left, right), "ValueError", message, left, right)
 
 
-def _values(returned: Any) -> list[Any]:
+def _values(returned: Any) -> list[Value]:
     """A Python number is an index."""
     if returned is None:
         return []

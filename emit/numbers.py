@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Union, overload
 
-from ..bindings.ir import Value
+from ..bindings.ir import OpView, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.core.infos import is_unsigned, signless
 from ..dialects.tir import dialect as tir
@@ -35,7 +35,7 @@ class Number(Value):
     __slots__ = ("element", "is_float", "is_unsigned")
     __hash__ = None  # type: ignore[assignment]  # == makes an operation
 
-    def __init__(self, value: Any, *, unsigned: bool = False):
+    def __init__(self, value: Value, *, unsigned: bool = False):
         super().__init__(value)
         self.element = element_type(value.type)
         self.is_float = isinstance(self.element, ir.FloatType)
@@ -188,12 +188,12 @@ class Number(Value):
         return self._compare("!=", other)
 
 
-def _has_no_sign(element: Any) -> bool:
+def _has_no_sign(element: Type) -> bool:
     """Of integer types: truth values, and those that say it."""
     return isinstance(element, ir.IntegerType) and (element.width == 1 or element.is_unsigned)
 
 
-def _beside(like: Any, other: Any) -> Any:
+def _beside(like: Number, other: Any) -> Number:
     """An operand beside a value: a Python number becomes a constant of its type."""
     return other if isinstance(other, ir.Value) else constant(other, like.type)
 
@@ -202,23 +202,23 @@ def number(value: Any) -> Number:
     return value if isinstance(value, Number) else Number(value)
 
 
-def numbers(op: Any) -> list[Number]:
+def numbers(op: OpView) -> list[Number]:
     """The operands of an operation."""
     return [Number(operand) for operand in op.operation.operands]
 
 
-def given(values: Sequence[Any]) -> list[Any]:
+def given(values: Sequence[Any]) -> list[Value]:
     """What a body is given: Numbers for scalars, all else as it is."""
     scalars = (ir.FloatType, ir.IntegerType, ir.IndexType)
     return [Number(value) if isinstance(value.type, scalars) else value for value in values]
 
 
-def result_of(name: str, operands: Sequence[Any], result: Any, /, **attributes: Any) -> Any:
+def result_of(name: str, operands: Sequence[Value], result: Type, /, **attributes: Any) -> Value:
     """The result, of whatever type, of a new operation."""
     return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).results[0]
 
 
-def operation(name: str, operands: Sequence[Any], result: Any, /, **attributes: Any) -> Number:
+def operation(name: str, operands: Sequence[Any], result: Type, /, **attributes: Any) -> Number:
     """The number that a new operation gives."""
     return Number(result_of(name, operands, result, **attributes))
 
@@ -245,7 +245,7 @@ def constant(value: float | int, type_: Any) -> Number:
     return operation("arith.constant", [], type_, value=attribute)
 
 
-def _wrapped(value: int, type_: Any) -> int:
+def _wrapped(value: int, type_: Type) -> int:
     width = 64 if isinstance(type_, ir.IndexType) else type_.width
     low = value & ((1 << width) - 1)
     return low if _has_no_sign(type_) or low >> (width - 1) == 0 else low - (1 << width)
@@ -266,7 +266,7 @@ def as_i64(value: Any) -> Number:
     return number(value) if value.type == i64 else _index_cast(value, i64)
 
 
-def _index_cast(value: Any, type_: Any) -> Number:
+def _index_cast(value: Value, type_: Type) -> Number:
     return operation("arith.index_cast", [value], type_)
 
 
@@ -298,7 +298,7 @@ def _extreme_of(name: str, known: Callable[[int, int], int]) -> _Extreme:
     return extreme
 
 
-def _extreme(name: str, x: Any, y: Any) -> Number:
+def _extreme(name: str, x: Any, y: int | Value) -> Number:
     like = number(x if isinstance(x, ir.Value) else y)
     pair = [_beside(like, x), _beside(like, y)]
     has_sign = not any(getattr(each, "is_unsigned", False) for each in (like, *pair))
@@ -365,7 +365,7 @@ def unary(name: str, x: Number) -> Number:
     return operation(name, [x], x.type)
 
 
-def convert(name: str, x: Number, element: Any) -> Number:
+def convert(name: str, x: Number, element: Type) -> Number:
     """An operation that gives other elements: `convert("arith.truncf", x, f16)`."""
     return operation(name, [x], with_element(x.type, element))
 
@@ -374,7 +374,7 @@ def bits_of(x: Number) -> Number:
     return convert("arith.bitcast", x, ir.IntegerType.get_signless(x.bits))
 
 
-def from_bits(x: Number, element: Any) -> Number:
+def from_bits(x: Number, element: Type) -> Number:
     return convert("arith.bitcast", x, element)
 
 
@@ -416,16 +416,16 @@ def on_each_element(function: Callable[..., Number], *operands: Number) -> Numbe
     return result
 
 
-def element(dtype: str) -> Any:
+def element(dtype: str) -> Type:
     """The MLIR type that elements of a type have in PrimFuncs."""
     return ir.Type.parse(signless(dtype))
 
 
-def element_type(type_: Any) -> Any:
+def element_type(type_: Type) -> Type:
     return type_.element_type if isinstance(type_, ir.VectorType) else type_
 
 
-def with_element(type_: Any, element: Any) -> Any:
+def with_element(type_: Type, element: Type) -> Type:
     """The type with other elements."""
     if not isinstance(type_, ir.VectorType):
         return element

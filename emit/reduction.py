@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..bindings.ir import Value
 from ..dialects.core.infos import is_float
 from . import linalg
 from .broadcast import broadcast_generic
@@ -43,7 +44,7 @@ def highest(dtype: str) -> float | int:
 class Reduction:
     """A tensor whose elements are combined along some axes; without any, each stands for itself."""
 
-    def __init__(self, data: Any, axes: Sequence[int]):
+    def __init__(self, data: Value, axes: Sequence[int]):
         self.data = data
         self.sizes = linalg.sizes(data)
         self.rank = len(self.sizes)
@@ -57,11 +58,11 @@ class Reduction:
         """The data, to be read in a loop over it."""
         return self.alike(self.data)
 
-    def alike(self, tensor: Any) -> Read:
+    def alike(self, tensor: Value) -> Read:
         """A tensor of the data's shape, to be read in a loop over the data."""
         return tensor, range(self.rank)
 
-    def part(self, tensor: Any) -> Read:
+    def part(self, tensor: Value) -> Read:
         """A tensor over the kept axes, to be read in a loop over the data."""
         return tensor, self.kept
 
@@ -77,26 +78,26 @@ class Reduction:
         count = math.prod(self.sizes[axis] for axis in self.axes)
         return constant(count, "i64") if isinstance(count, int) else as_i64(count)
 
-    def empty(self, dtype: str) -> Any:
+    def empty(self, dtype: str) -> Value:
         """Undefined elements over the kept axes."""
         return linalg.empty([self.sizes[axis] for axis in self.kept], element(dtype))
 
     # ---- loops ----
-    def fold(self, step: Callable[..., Any], reads: Sequence[Read], start: float | int, output: Any) -> Any:
+    def fold(self, step: Callable[..., Any], reads: Sequence[Read], start: float | int, output: Value) -> Value:
         """`total = step(*elements, total)` along the axes, from `start`; `output` is over the kept ones."""
         return self.fold_into(step, reads, linalg.fill(start, output))
 
-    def fold_into(self, step: Callable[..., Any], reads: Sequence[Read], initial: Any) -> Any:
+    def fold_into(self, step: Callable[..., Any], reads: Sequence[Read], initial: Value) -> Value:
         """As `fold`, from what `initial` holds."""
         maps = [linalg.select_dims(self.rank, dims) for _, dims in (*reads, self.part(initial))]
         kinds = [linalg.REDUCTION if axis in self.axes else linalg.PARALLEL for axis in range(self.rank)]
         return linalg.generic([value for value, _ in reads], [initial], maps, kinds, step)[0]
 
-    def everywhere(self, body: Callable[..., Any], reads: Sequence[Read], output: Any) -> Any:
+    def everywhere(self, body: Callable[..., Any], reads: Sequence[Read], output: Value) -> Value:
         """`body(*elements)` for each of the data's; `output` has its shape."""
         return broadcast_generic([value for value, _ in reads], output, [list(dims) for _, dims in reads], body)
 
-    def over_kept(self, body: Callable[..., Any], values: Sequence[Any], output: Any) -> Any:
+    def over_kept(self, body: Callable[..., Any], values: Sequence[Value], output: Value) -> Value:
         """`body(*elements)` of tensors over the kept axes. `output` may have the others too, of size 1."""
         dims = self.kept if linalg.rank_of(output) == self.rank else list(range(len(self.kept)))
         return broadcast_generic(values, output, [dims] * len(values), body)
@@ -109,7 +110,7 @@ class Reduction:
         is_short = self.known_count is not None and self.known_count <= longest
         return "f64" if self.dtype == "f32" and not is_short else self.dtype
 
-    def sum(self, body: Callable[..., Number], reads: Sequence[Read]) -> Any:
+    def sum(self, body: Callable[..., Number], reads: Sequence[Read]) -> Value:
         """The sums of `body(*elements)`, in `sum_dtype`."""
         dtype = self.sum_dtype
 
@@ -119,14 +120,14 @@ class Reduction:
 
         return self.fold(step, reads, 0, self.empty(dtype))
 
-    def total(self, body: Callable[..., Number], reads: Sequence[Read]) -> Any:
+    def total(self, body: Callable[..., Number], reads: Sequence[Read]) -> Value:
         """The sums of `body(*elements)`, in `dtype`."""
         sums = self.sum(body, reads)
         if self.sum_dtype == self.dtype:
             return sums
         return self.over_kept(lambda x: rounded(x, self.dtype), [sums], self.empty(self.dtype))
 
-    def mean(self, body: Callable[..., Number], reads: Sequence[Read], output: Any = None) -> Any:
+    def mean(self, body: Callable[..., Number], reads: Sequence[Read], output: Value | None = None) -> Value:
         """The means of `body(*elements)`, in `dtype` where no output is given."""
         output = self.empty(self.dtype) if output is None else output
         dtype, count = str(output.type.element_type), self.float_count(self.sum_dtype)
@@ -138,7 +139,7 @@ class Reduction:
             return constant(self.known_count, dtype)
         return convert("arith.sitofp", self.count(), element(dtype))
 
-    def variance(self, mean: Any, output: Any = None) -> Any:
+    def variance(self, mean: Value, output: Any = None) -> Value:
         """The mean squared distances to the means. It takes a second look at the data: the mean of squares without
         the squared mean loses its digits where the mean is large."""
 
@@ -149,7 +150,7 @@ class Reduction:
         return self.mean(squared_distance, [self.whole, self.part(mean)], output)
 
     # ---- order ----
-    def extreme(self, pick: Callable[[Any, Any], Any], start: float | int, dtype: str, output: Any = None) -> Any:
+    def extreme(self, pick: Callable[[Any, Any], Any], start: float | int, dtype: str, output: Any = None) -> Value:
         """`maximum` or `minimum` of the elements, whose type with its sign is `dtype`."""
         wide = accumulator(dtype)
         output = self.empty(wide) if output is None else output

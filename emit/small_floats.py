@@ -10,8 +10,9 @@ the type lacks (f6, f4) becomes a zero.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from ..bindings.ir import Type
 from ..bindings.mlir import ir
 from ..dialects.core.infos import bit_width
 from .numbers import Number, bits_of, convert, element, from_bits, select, to_float
@@ -34,7 +35,7 @@ class FloatFormat(NamedTuple):
         return self.exponent + self.mantissa + (self.kind != "scale")
 
     @property
-    def element(self) -> Any:
+    def element(self) -> Type:
         """The type, of one that is called by its width."""
         return element(f"f{self.width}")
 

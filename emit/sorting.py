@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from ..bindings.ir import Type, Value
 from ..bindings.mlir import ir
 from .conversions import widened
 from .linalg import segments
@@ -32,7 +33,7 @@ Records = Callable[[Number], Record]
 Order = Callable[[Record, Record], Number]
 
 
-def around_axis(buffer: Any, axis: int | None) -> Any:
+def around_axis(buffer: Value, axis: int | None) -> Value:
     """The elements as [before the axis, along it, after it]; without an axis all are along it."""
     sizes = [size(buffer, each) for each in range(len(buffer.type.shape))]
     if axis is None or not sizes:
@@ -40,7 +41,7 @@ def around_axis(buffer: Any, axis: int | None) -> Any:
     return _reshaped(buffer, [as_index(prod(sizes[:axis])), sizes[axis], as_index(prod(sizes[axis + 1 :]))])
 
 
-def _reshaped(buffer: Any, sizes: Sequence[Number]) -> Any:
+def _reshaped(buffer: Value, sizes: Sequence[Number]) -> Value:
     dynamic = ir.ShapedType.get_dynamic_size()
     rank = len(sizes)
     strides = [prod(sizes[axis + 1 :]) for axis in range(rank - 1)]
@@ -73,11 +74,11 @@ def equals(left: Number, right: Number, dtype: str) -> Number:
     return same | ((first != first) & (second != second)) if first.is_float else same
 
 
-def _get(memories: Sequence[Any], *at: Size) -> Record:
+def _get(memories: Sequence[Value], *at: Size) -> Record:
     return [load(memory, *at) for memory in memories]
 
 
-def _put(record: Record, memories: Sequence[Any], *at: Size) -> None:
+def _put(record: Record, memories: Sequence[Value], *at: Size) -> None:
     for value, memory in zip(record, memories, strict=True):
         store(value, memory, *at)
 
@@ -85,7 +86,7 @@ def _put(record: Record, memories: Sequence[Any], *at: Size) -> None:
 class Sorter:
     """Memory for a number of records, and sorting in it."""
 
-    def __init__(self, halves: Sequence[Any]):
+    def __init__(self, halves: Sequence[Value]):
         self._halves = halves
 
     def sort(self, count: Size, record: Records, order: Order) -> Records:
@@ -97,7 +98,7 @@ class Sorter:
         )
         return lambda i: _get(self._halves, half, i)
 
-    def _merge_all(self, width: Any, half: Any, total: Any, order: Order) -> list[Any]:
+    def _merge_all(self, width: Number, half: Number, total: Number, order: Order) -> list[Number]:
         """Merges pairs of neighbouring runs of this width into the other half: runs of twice the width."""
         other, double = 1 - half, width + width
 
@@ -123,7 +124,7 @@ class Sorter:
         for_range(start, end, step, start, middle)
 
 
-def with_sorter(most: Size, elements: Sequence[Any], use: Callable[[Sorter], Any]) -> None:
+def with_sorter(most: Size, elements: Sequence[Type], use: Callable[[Sorter], Any]) -> None:
     """`use(sorter)` with memory for so many records of these types; it can sort one row after the other."""
     scratches([2, most], elements, lambda *halves: use(Sorter(halves)))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..bindings.ir import Block, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
@@ -62,7 +63,7 @@ class StructuredOp:
     reductions: frozenset[int]
 
     @property
-    def block(self) -> Any:
+    def block(self) -> Block:
         return body_of(self.operation)
 
     @property
@@ -76,7 +77,7 @@ class StructuredOp:
         return len(self.operands) - len(self.operation.results)
 
     @property
-    def outputs(self) -> tuple[Any, ...]:
+    def outputs(self) -> tuple[Value, ...]:
         return self.operands[self.output_start :]
 
     @property
@@ -98,7 +99,7 @@ class StructuredOp:
                 return axis.dim
         return None
 
-    def element(self, operand: int) -> Any:
+    def element(self, operand: int) -> Type:
         """The type of an operand's elements, or of a scalar."""
         type_ = self.operands[operand].type
         return type_ if is_scalar(type_) else type_.element_type
@@ -133,13 +134,13 @@ class StructuredOp:
         return next(iter(argument.uses), None) is not None
 
 
-def structured_ops(function: Any, *, named: bool = False) -> list[Any]:
+def structured_ops(function: Operation, *, named: bool = False) -> list[Operation]:
     """The linalg.generic operations of a function, or all of linalg's, that are in no other one; in order."""
     is_wanted = lambda op: op.name == "linalg.generic" or (named and op.name.startswith("linalg."))  # noqa: E731
     return [op for op in operations_in(function.operation, is_wanted) if is_wanted(op)]
 
 
-def analyze(operation: Any) -> StructuredOp:
+def analyze(operation: Operation) -> StructuredOp:
     """Raises Decline where an operation is of no form that the schedules know."""
     input_count = next(iter(operation.attributes["operandSegmentSizes"]))
     operands = tuple(operation.operands)
@@ -165,7 +166,7 @@ def analyze(operation: Any) -> StructuredOp:
     return op
 
 
-def _check_operand(type_: Any) -> None:
+def _check_operand(type_: Type) -> None:
     if is_scalar(type_):
         return
     if not isinstance(type_, ir.RankedTensorType):
@@ -174,16 +175,16 @@ def _check_operand(type_: Any) -> None:
         raise Decline(f"an operand has an encoding ({type_})")
 
 
-def is_scalar(type_: Any) -> bool:
+def is_scalar(type_: Type) -> bool:
     return isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType))
 
 
-def shape_of(value: Any) -> list[int]:
+def shape_of(value: Value) -> list[int]:
     """The sizes in a tensor's type; none for a scalar."""
     return [] if is_scalar(value.type) else list(value.type.shape)
 
 
-def is_storable(element: Any) -> bool:
+def is_storable(element: Type) -> bool:
     """Whether a vector of such elements lies in memory as a tensor's elements do; bits are packed in vectors."""
     if isinstance(element, ir.IntegerType):
         return element.width in _WIDTHS

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ..bindings.ir import Attribute, Value
 from ..bindings.mlir import ir
 from . import linalg
 from .linalg import is_nothing, segments, static_and_dynamic
 from .numbers import Size, result_of
 
 
-def split(tensor: Any, axis: int, sizes: Sequence[Size]) -> Any:
+def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:
     """The tensor with one dimension as several, whose sizes multiply to its own.
 
     Where one side's type does not tell a size that the other's does, what is known is true of both.
@@ -46,7 +47,7 @@ def cast(tensor: Any, shape: Sequence[int]) -> Any:
     return tensor if tensor.type == type_ else result_of("tensor.cast", [tensor], type_)
 
 
-def merge(tensor: Any, axis: int, count: int) -> Any:
+def merge(tensor: Value, axis: int, count: int) -> Value:
     """The tensor with `count` dimensions from `axis` on as one."""
     shape = list(tensor.type.shape)
     merged = shape[axis : axis + count]
@@ -57,7 +58,7 @@ def merge(tensor: Any, axis: int, count: int) -> Any:
     return result_of("tensor.collapse_shape", [tensor], result, reassociation=groups)
 
 
-def merge_all(tensor: Any, counts: Sequence[int]) -> Any:
+def merge_all(tensor: Value, counts: Sequence[int]) -> Value:
     """The tensor with runs of so many dimensions, one at least, each made one."""
     for position in reversed(range(len(counts))):
         if counts[position] > 1:
@@ -65,7 +66,7 @@ def merge_all(tensor: Any, counts: Sequence[int]) -> Any:
     return tensor
 
 
-def split_all(tensor: Any, parts: Sequence[Sequence[Size]]) -> Any:
+def split_all(tensor: Value, parts: Sequence[Sequence[Size]]) -> Value:
     """The tensor with each dimension as several of these sizes, one at least, which multiply to its own."""
     for axis in reversed(range(len(parts))):
         if len(parts[axis]) > 1:
@@ -73,7 +74,7 @@ def split_all(tensor: Any, parts: Sequence[Sequence[Size]]) -> Any:
     return tensor
 
 
-def _groups(rank: int, axis: int, count: int) -> Any:
+def _groups(rank: int, axis: int, count: int) -> Attribute:
     """For each of `rank` dimensions those that it stands for, where the one at `axis` stands for `count`."""
     i64 = ir.IntegerType.get_signless(64)
     groups = [range(i, i + 1) if i < axis else range(i + count - 1, i + count) for i in range(rank)]
@@ -81,7 +82,9 @@ def _groups(rank: int, axis: int, count: int) -> Any:
     return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
 
 
-def slice_of(tensor: Any, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size] | None = None) -> Any:
+def slice_of(
+    tensor: Value, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size] | None = None
+) -> Value:
     """A part of a tensor; strides are positive."""
     if is_nothing([*sizes, *tensor.type.shape]):
         return linalg.empty(sizes, tensor.type.element_type)
@@ -92,12 +95,12 @@ def slice_of(tensor: Any, offsets: Sequence[Size], sizes: Sequence[Size], stride
 
 
 def put_slice(
-    source: Any,
-    tensor: Any,
+    source: Value,
+    tensor: Value,
     offsets: Sequence[Size],
     strides: Sequence[Size] | None = None,
     sizes: Sequence[Size] | None = None,
-) -> Any:
+) -> Value:
     """The tensor with another one written into it.
 
     Where that was made in a slice, give the slice's `sizes`: only with the very same ones it is in its place already.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..bindings.ir import Value
 from ..bindings.mlir import ir
 from . import linalg
 from .numbers import Size, maximum, minimum
@@ -68,7 +69,7 @@ def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
     return Meeting(first, end - first, minimum(maximum(place, 0), size))
 
 
-def padded(tensor: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+def padded(tensor: Value, value: Any, before: Sequence[int], after: Sequence[int]) -> Value:
     """The tensor with a border of one value around it; the tensor itself where the border is nowhere."""
     if not any(before) and not any(after):
         return tensor

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar
 
+from ..bindings.ir import Operation, OpView
 from ..bindings.mlir import ir
 from ..bindings.patterns import Pattern, Rewriter, apply_greedy
 from ..support.errors import RelaxError
@@ -46,7 +47,7 @@ class FoldConstant(Pass):
     def run(self, op: Any) -> None:
         room = self.most_growth * _MEBIBYTE
 
-        def fold(op: Any, _: Rewriter) -> Any:
+        def fold(op: OpView, _: Rewriter) -> Operation | None:
             nonlocal room
             arrays = _constant_operands(op)
             if arrays is None:
@@ -69,7 +70,7 @@ class FoldConstant(Pass):
 _MOST_CAST_GROWTH = 1 << 16
 
 
-def _constant_operands(op: Any) -> list[Any] | None:
+def _constant_operands(op: OpView) -> list[Any] | None:
     """The elements of all operands, where they are constants and the result has no more elements than they."""
     type_ = result_type(op)
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..bindings.ir import Block, Operation
 from ..bindings.navigation import blocks_of, functions_in, operations_in
 from ..support.errors import RelaxError
 from .core.base import Pass, register_pass
@@ -50,6 +51,6 @@ class FuseTir(Pass):
         note_kernels(journal, op)
 
 
-def _blocks_in(function: Any) -> list[Any]:
+def _blocks_in(function: Operation) -> list[Block]:
     """All blocks, with those in regions."""
     return [block for op in (function, *operations_in(function)) for block in blocks_of(op)]

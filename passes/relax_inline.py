@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, has_body, is_private, operations_in, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.substitute import symbols_in
@@ -41,7 +42,7 @@ class Inline(Pass):
             inlined = [functions[name] for name in reversed(order) if name in inliner.inlined]
             remove_dead(op, [function for function in inlined if is_private(function)])
 
-    def _can_inline(self, function: Any) -> bool:
+    def _can_inline(self, function: Operation) -> bool:
         may_vanish = self.include_public or is_private(function)
         return has_body(function) and may_vanish and not any(name in function.attributes for name in NEVER_INLINED)
 
@@ -54,7 +55,7 @@ class _Inliner:
         self._added = 0
         self.inlined: set[str] = set()
 
-    def inline_all(self, function: Any, calls: list[tuple[Any, Any]]) -> None:
+    def inline_all(self, function: Operation, calls: list[tuple[Any, Any]]) -> None:
         names = symbols_in(function) if calls else set()
         for call, callee in calls:
             self._added += len(operations_in(callee))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion
+from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
 from ..dialects.core.dialect import all_ops, find_op, registered_dialects
@@ -78,12 +79,12 @@ def _has_no_tensor(op: Any) -> bool:
     return not any(isinstance(value.type, (ir.RankedTensorType, ir.UnrankedTensorType)) for value in values)
 
 
-def _is_opaque(operation: Any) -> bool:
+def _is_opaque(operation: Operation) -> bool:
     return is_prim_func(operation) or operation.name == "builtin.module"
 
 
 def _pattern(rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Any:
-    def legalize(op: Any, operands: list[Any], _: Any) -> Any:
+    def legalize(op: OpView, operands: list[Value], _: Any) -> Any:
         builder = RuleBuilder(op, operands, prim_funcs)
         values = with_known_sizes(rule.function, op, operands, builder)
         if values is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, has_body
 from ..bindings.pass_manager import run_upstream
 from ..dialects.tir.prim_func import is_prim_func
@@ -35,7 +36,7 @@ class LowerCalls(Pass):
             run_upstream(lowered, ["optimize-allocation-liveness"])
 
 
-def graph_functions(module: Any) -> list[Any]:
+def graph_functions(module: Operation) -> list[Operation]:
     """The functions with a body that are no PrimFuncs and not lowered yet."""
     return [
         function

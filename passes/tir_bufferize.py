@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..bindings.ir import Module, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import (
     body_of,
@@ -65,7 +66,7 @@ class Bufferize(Pass):
             for operation in order:
                 body.append(operation)
 
-    def _finish(self, apart: Any) -> None:
+    def _finish(self, apart: Module) -> None:
         for op in [op for op in operations_in(apart.operation) if op.name == "memref.copy"]:
             source, target = op.operands
             if not _is_seen_again(source, target):
@@ -78,7 +79,7 @@ class Bufferize(Pass):
             end_allocations(function)
 
 
-def _is_seen_again(source: Any, target: Any) -> bool:
+def _is_seen_again(source: Value, target: Value) -> bool:
     """Whether a memref is the other one, its dimensions joined and taken apart again: upstream sees that where no more
     than one of those joined is unknown."""
     expanded = made_by(source, "memref.expand_shape")
@@ -89,12 +90,12 @@ def _is_seen_again(source: Any, target: Any) -> bool:
     return is_same and _is_laid_out_as(source.type, target.type)
 
 
-def _is_laid_out_as(one: Any, other: Any) -> bool:
+def _is_laid_out_as(one: Type, other: Type) -> bool:
     """Strides that a type has by itself may be written out in another one."""
     return one.shape == other.shape and one.get_strides_and_offset() == other.get_strides_and_offset()
 
 
-def _fold_views(module: Any) -> bool:
+def _fold_views(module: Operation) -> bool:
     """Memrefs that are seen again as they were, carried on by a loop for instance, become those that they are."""
     found = False
     for op in [op for op in operations_in(module) if op.name == "memref.expand_shape"]:
@@ -106,7 +107,7 @@ def _fold_views(module: Any) -> bool:
     return found
 
 
-def _has_sizes_of(expanded: Any, memref: Any) -> bool:
+def _has_sizes_of(expanded: Operation, memref: Value) -> bool:
     """Whether the sizes that only values tell are asked of the memref itself."""
     axes = [axis for axis, size in enumerate(expanded.result.type.shape) if size == DYNAMIC]
     for axis, size in zip(axes, list(expanded.operands)[1:], strict=True):
@@ -116,17 +117,17 @@ def _has_sizes_of(expanded: Any, memref: Any) -> bool:
     return True
 
 
-def _declarations(module: Any) -> list[Any]:
+def _declarations(module: Operation) -> list[Operation]:
     """Functions without a body, which PrimFuncs may call."""
     return [function for function in functions_in(module) if not has_body(function)]
 
 
-def is_on_tensors(function: Any) -> bool:
+def is_on_tensors(function: Operation) -> bool:
     inputs = function_type_of(function).inputs
     return any(isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType)) for type_ in inputs)
 
 
-def take_memrefs(function: Any) -> None:
+def take_memrefs(function: Operation) -> None:
     """Parameters become memrefs, whose tensors the body reads; what it returned goes into the last of them."""
     block = body_of(function)
     if len(function.regions[0].blocks) > 1:
@@ -151,7 +152,7 @@ def take_memrefs(function: Any) -> None:
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
 
 
-def _take_memref(argument: Any, is_output: bool, returned: list[Any]) -> list[Any]:
+def _take_memref(argument: Value, is_output: bool, returned: list[Value]) -> list[Value]:
     tensor = argument.type
     argument.set_type(ir.MemRefType.get(tensor.shape, tensor.element_type))
     made = to_tensor(argument, tensor, writable=is_output)

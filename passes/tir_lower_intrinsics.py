@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..bindings.conversion import Conversion, ConversionRewriter, Decline
+from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, text_in
 from ..dialects.core.dialect import registered_dialects
@@ -42,7 +43,7 @@ class LowerIntrinsics(Pass):
         for function in elsewhere:
             self._conversion(self._target_of(function)).run(function)
 
-    def _target_of(self, function: Any) -> str:
+    def _target_of(self, function: Operation) -> str:
         return text_in(function, TARGET, self.target)
 
     def _conversion(self, target: str, elsewhere: Sequence[Any] = ()) -> Conversion:
@@ -71,7 +72,7 @@ class LowerIntrinsics(Pass):
 
 
 def _as_pattern(rule: IntrinsicRule) -> Callable[[Any, list[Any], ConversionRewriter], Any]:
-    def apply(op: Any, operands: list[Any], rewriter: ConversionRewriter) -> Any:
+    def apply(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> Any:
         dtype = _first_dtype(op)
         if rule.dtypes and dtype not in rule.dtypes:
             return Decline(f"it is for {', '.join(rule.dtypes)}, not for {dtype}")
@@ -86,7 +87,7 @@ def _as_pattern(rule: IntrinsicRule) -> Callable[[Any, list[Any], ConversionRewr
     return apply
 
 
-def _first_dtype(op: Any) -> str:
+def _first_dtype(op: OpView) -> str:
     operands = op.operation.operands
     return str(element_type(operands[0].type)) if len(operands) else ""
 
@@ -102,7 +103,7 @@ def _unwrapped(outcome: Any) -> Any:
     return outcome.value if isinstance(outcome, Number) else outcome
 
 
-def _through_f32(op: Any, operands: list[Any], rewriter: ConversionRewriter) -> Any:
+def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> Any:
     """The same intrinsic on f32, rounded once in the end: what no rule takes in a narrow type."""
     operation = op.operation
     if _first_dtype(op) not in _NARROW:
@@ -118,9 +119,9 @@ def _through_f32(op: Any, operands: list[Any], rewriter: ConversionRewriter) -> 
     ]
 
 
-def _is_narrow(type_: Any) -> bool:
+def _is_narrow(type_: Type) -> bool:
     return str(element_type(type_)) in _NARROW
 
 
-def _widened(value: Any) -> Any:
+def _widened(value: Value) -> Value:
     return to_float(Number(value), "f32").value if _is_narrow(value.type) else value

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from ..bindings.ir import Operation
 from ..bindings.mlir import dialect_module, ir, string_value
 from ..bindings.navigation import body_of, function_type_of, has_body, operations_of, symbol_name
 from ..bindings.rewriting import Decline, located_error
@@ -42,7 +43,7 @@ class TirPlan(Pass):
             self._schedule(op.operation, function, context)
         _drop_named_schedules(op.operation, functions)
 
-    def _schedule(self, module: Any, function: Any, context: ScheduleContext) -> None:
+    def _schedule(self, module: Operation, function: Operation, context: ScheduleContext) -> None:
         if SCHEDULE in function.attributes:
             named = str(function.attributes[SCHEDULE])
             _apply_named_schedule(module, function)
@@ -61,7 +62,7 @@ class TirPlan(Pass):
         _note(function, "", "", declined)
 
 
-def _declined(schedule: Any, function: Any, context: ScheduleContext) -> Decline | None:
+def _declined(schedule: Any, function: Operation, context: ScheduleContext) -> Decline | None:
     try:
         outcome = schedule(function, context)
     except Decline as decline:
@@ -69,7 +70,7 @@ def _declined(schedule: Any, function: Any, context: ScheduleContext) -> Decline
     return outcome if isinstance(outcome, Decline) else None
 
 
-def _note(function: Any, schedule: str, place: str, declined: Sequence[dict[str, str]]) -> None:
+def _note(function: Operation, schedule: str, place: str, declined: Sequence[dict[str, str]]) -> None:
     """Tells which schedule took a PrimFunc, where somebody listens; none, where it becomes plain loops."""
     journal = Journal.active()
     if journal is not None:
@@ -99,7 +100,7 @@ def _apply_named_schedule(module: Any, function: Any) -> None:
         raise located_error(f"schedule {function.attributes[SCHEDULE]} failed: {error}", function.location) from None
 
 
-def _drop_named_schedules(module: Any, functions: Iterable[Any]) -> None:
+def _drop_named_schedules(module: Operation, functions: Iterable[Operation]) -> None:
     """Takes out the sequences that these functions named: they have run, and no code can be made of them."""
     named = [function for function in functions if SCHEDULE in function.attributes]
     sequences = dict.fromkeys(_find(module, function) for function in named)

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_of
 from ..bindings.rewriting import located_error
@@ -68,11 +69,11 @@ class _Use(NamedTuple):
         return self.name.partition(".")[0]
 
     @property
-    def small(self) -> list[Any]:
+    def small(self) -> list[Type]:
         return [type_ for type_ in (*self.operands, *self.results) if _is_small(type_)]
 
 
-def _convert_function(function: Any) -> None:
+def _convert_function(function: Operation) -> None:
     operations = operations_in(function)
     if not any(map(_is_small, _types_in(function, operations))):
         return
@@ -89,7 +90,7 @@ def _convert_function(function: Any) -> None:
         _compute(use)
 
 
-def _types_in(function: Any, operations: list[Any]) -> set[Any]:
+def _types_in(function: Operation, operations: list[Operation]) -> set[Any]:
     """The types of all values in a function, and of its parameters and results: few, and mostly none is small."""
     signature = function_type_of(function)
     blocks = [block for op in (function, *operations) for block in blocks_of(op)]
@@ -98,7 +99,7 @@ def _types_in(function: Any, operations: list[Any]) -> set[Any]:
     return {*signature.inputs, *signature.results, *arguments, *results}
 
 
-def _use_of(op: Any) -> _Use:
+def _use_of(op: Operation) -> _Use:
     return _Use(op, [value.type for value in op.operands], [value.type for value in op.results])
 
 
@@ -129,22 +130,22 @@ def _refusal(use: _Use, help_: str) -> Exception:
 # ---- types ----
 
 
-def _element(type_: Any) -> Any:
+def _element(type_: Type) -> Type:
     return type_.element_type if isinstance(type_, ir.ShapedType) else type_
 
 
-def _is_small(type_: Any) -> bool:
+def _is_small(type_: Type) -> bool:
     element = _element(type_)
     if isinstance(element, ir.IntegerType):
         return 1 < element.width < 8
     return isinstance(element, ir.FloatType) and is_small_float(str(element))
 
 
-def _is_buffer(type_: Any) -> bool:
+def _is_buffer(type_: Type) -> bool:
     return isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType, ir.RankedTensorType, ir.UnrankedTensorType))
 
 
-def _stored(type_: Any) -> Any:
+def _stored(type_: Type) -> Type:
     """The type with bytes for its elements where these are small."""
     if not _is_small(type_):
         return type_
@@ -161,7 +162,7 @@ def _stored(type_: Any) -> Any:
     return with_element(type_, byte)
 
 
-def _retype(op: Any) -> None:
+def _retype(op: Operation) -> None:
     """The values that an operation defines, and its constant if it is one."""
     if op.name == "arith.constant" and _is_small(op.results[0].type):
         op.attributes["value"] = _stored_constant(op.attributes["value"])
@@ -174,7 +175,7 @@ def _retype(op: Any) -> None:
 # ---- constants ----
 
 
-def _convert_global(op: Any) -> None:
+def _convert_global(op: Operation) -> None:
     type_ = ir.TypeAttr(op.attributes["type"]).value
     if not _is_small(type_):
         return
@@ -183,7 +184,7 @@ def _convert_global(op: Any) -> None:
         op.attributes["initial_value"] = _stored_constant(op.attributes["initial_value"])
 
 
-def _stored_constant(attribute: Any) -> Any:
+def _stored_constant(attribute: Attribute) -> Attribute:
     if isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)):
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(8), _signed(_code(attribute.value, attribute.type)))
     if isinstance(attribute, ir.DenseElementsAttr):
@@ -191,7 +192,7 @@ def _stored_constant(attribute: Any) -> Any:
     return _stored_resource(attribute)
 
 
-def _stored_resource(attribute: Any) -> Any:
+def _stored_resource(attribute: Attribute) -> Attribute:
     import numpy
 
     codes: Any = numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
@@ -241,7 +242,7 @@ def _code_in(word: str, element: Any) -> int:
     return _code(int(word) if isinstance(element, ir.IntegerType) else float(word), element)
 
 
-def _ones(element: Any) -> int:
+def _ones(element: Type) -> int:
     return (1 << element.width) - 1
 
 
@@ -264,20 +265,20 @@ def _compute(use: _Use) -> None:
     op.erase()
 
 
-def _computed(op: Any, operands: list[Any], types: list[Any]) -> list[Any]:
+def _computed(op: Operation, operands: list[Value], types: list[Type]) -> list[Value]:
     attributes = {name: op.attributes[name] for name in op.attributes}
     results = [_computing(type_) for type_ in types]
     made = ir.Operation.create(op.name, results=results, operands=operands, attributes=attributes)
     return [_rounded(Number(result), type_).value for result, type_ in zip(made.results, types, strict=True)]
 
 
-def _computing(type_: Any) -> Any:
+def _computing(type_: Type) -> Type:
     """What an operation has in the place of a small type."""
     is_small_number = _is_small(type_) and isinstance(_element(type_), ir.FloatType)
     return with_element(type_, ir.F32Type.get()) if is_small_number else type_
 
 
-def _loaded(value: Any, type_: Any) -> Number:
+def _loaded(value: Value, type_: Type) -> Number:
     """The number that a byte, or a vector of them, holds."""
     code = Number(value)
     if not _is_small(type_):
@@ -288,7 +289,7 @@ def _loaded(value: Any, type_: Any) -> Number:
     return convert("arith.trunci", code, ir.IntegerType.get_signless(element.width))
 
 
-def _rounded(x: Number, type_: Any) -> Number:
+def _rounded(x: Number, type_: Type) -> Number:
     """What holds a computed number: a byte if its type is small."""
     element = _element(type_)
     if not _is_small(type_):

@@ -6,25 +6,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in
 from .dialect import row_of
 
 
-def viewed(value: Any) -> Any:
+def viewed(value: Value) -> Any:
     """What a value is a view of, the same elements in the same order; None where it is none."""
     row = None if isinstance(value.owner, ir.Block) else row_of(value.owner)
     return getattr(value.owner.opview, row.view) if row is not None and row.is_plain_view else None
 
 
-def root_of(value: Any) -> Any:
+def root_of(value: Value) -> Any:
     """The value that a view, or a view of one, shows."""
     while (source := viewed(value)) is not None:
         value = source
     return value
 
 
-def aliases(op: Any) -> list[Any]:
+def aliases(op: Operation) -> list[Value | None]:
     """For each result of an operation the operand whose memory it is; None for one of its own."""
     row = row_of(op)
     if row is not None and row.view:
@@ -34,7 +35,7 @@ def aliases(op: Any) -> list[Any]:
     return [None] * len(op.results)
 
 
-def written_by(op: Any) -> list[Any]:
+def written_by(op: Operation) -> list[Any]:
     """The operands that an operation may write to."""
     row = row_of(op)
     if row is None:
@@ -44,7 +45,7 @@ def written_by(op: Any) -> list[Any]:
     return [*written, *(value for value in aliases(op) if value is not None)] if row.inplace else written
 
 
-def mutated_values(operations: Iterable[Any]) -> set[Any]:
+def mutated_values(operations: Iterable[Operation]) -> set[Any]:
     """What is written over after it was made, by operations or in regions of theirs; of views what they show."""
     found: set[Any] = set()
     for op in operations:

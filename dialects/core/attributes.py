@@ -199,7 +199,7 @@ class _ArrayKind(AttrKind):
         super().__init__(default, doc)
         self.broadcast = broadcast
 
-    def normalize(self, value: Any) -> tuple[Any, ...]:
+    def normalize(self, value: Any) -> tuple[int, ...]:
         if isinstance(value, (str, bytes)):
             raise self.refuse(value)
         try:

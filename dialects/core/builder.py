@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.handles import Result, building, is_foreign
+from ...bindings.ir import Attribute, Context, Operation, Type, Value
 from ...bindings.mlir import as_list, ir, is_several, parse_type
 from ...bindings.rewriting import is_rewriting
 from ...support.errors import RelaxError
@@ -92,7 +93,7 @@ class _Build:
             # Past this function, `build` and the operator's call.
             self.location = self.handles.line(self.location, 4)
 
-    def _context(self, location: Any, point: Any) -> Any:
+    def _context(self, location: Any, point: Any) -> Context:
         if location is not None:
             return location.context
         if point is not None:
@@ -120,7 +121,9 @@ class _Build:
             attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(self.sizes)
         return self._results(self._create(self.definition.full_name, types, values, attributes), types)
 
-    def _create(self, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    def _create(
+        self, name: str, types: Sequence[Type], operands: Sequence[Value], attributes: dict[str, Attribute]
+    ) -> Any:
         try:
             return ir.Operation.create(
                 name, results=types, operands=operands, attributes=attributes, loc=self.location, ip=self.point
@@ -131,7 +134,7 @@ class _Build:
     def _create_operand(self, name: str, info: Info, attributes: dict[str, Any], *operands: Any) -> Any:
         return self._create(name, [encode(info, self.context)], operands, attributes).result
 
-    def _operands(self) -> list[Any]:
+    def _operands(self) -> list[Value]:
         flat: list[Any] = []
         handles = self.handles
         for operand in self.definition.operands:
@@ -149,14 +152,14 @@ class _Build:
             self.sizes.append(len(values))
         return flat
 
-    def _operand(self, value: Any, operand: OperandDef) -> Any:
+    def _operand(self, value: Any, operand: OperandDef) -> Value:
         ssa = as_operand(value, operand.kind, operand.name, self._create_operand)
         if is_foreign(ssa, self.handles, self.context):
             raise OpProblem(f"operand '{operand.name}' is a value of another module")
         return ssa
 
     @staticmethod
-    def _variadic(given: Any, name: str) -> Sequence[Any]:
+    def _variadic(given: Any, name: str) -> Sequence[Value]:
         if given is None:
             return []
         if as_value(given) is not None:
@@ -165,7 +168,7 @@ class _Build:
             return given
         raise OpProblem(f"operand '{name}' must be a list of values, got {type(given).__name__}")
 
-    def _attributes(self) -> dict[str, Any]:
+    def _attributes(self) -> dict[str, Attribute]:
         """Attributes that differ from their defaults: absent means the default, so that equal ops look equal."""
         encoded = {}
         for name, kind in self.definition.attrs.items():
@@ -187,7 +190,7 @@ class _Build:
                 raise OpProblem(f"attribute '{name}' {problem}") from None
         return encoded
 
-    def _result_types(self, values: Sequence[Any], attributes: dict[str, Any]) -> Sequence[Any]:
+    def _result_types(self, values: Sequence[Value], attributes: dict[str, Attribute]) -> Sequence[Type]:
         definition = self.definition
         if definition.explicit:
             self._make_known()
@@ -218,7 +221,7 @@ class _Build:
         check_operand_kinds(call)
         return [encode(info, self.context) for info in definition.infer_results(call)]
 
-    def _stated_types(self, given: Any) -> list[Any]:
+    def _stated_types(self, given: Any) -> list[Type]:
         if given is None:
             raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
         return [self._stated_type(item) for item in as_list(given)]
@@ -237,7 +240,7 @@ class _Build:
             return encode(item, self.context)
         raise OpProblem(f"'{self.definition.explicit}' must hold types, got {type(item).__name__}")
 
-    def _results(self, op: Any, types: Sequence[Any]) -> Any:
+    def _results(self, op: Operation, types: Sequence[Type]) -> Any:
         definition, handles = self.definition, self.handles
         results: Sequence[Any] = op.results
         if handles is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Context
+
 _MOST_CONTEXTS = 8
 # Reached only by IR with hundreds of thousands of distinct signatures; then starting over is cheap enough.
 _MOST_ENTRIES = 200_000
@@ -45,7 +47,7 @@ class ContextCache:
 _caches: dict[int, tuple[Any, ContextCache]] = {}
 
 
-def cache_of(context: Any) -> ContextCache:
+def cache_of(context: Context) -> ContextCache:
     entry = _caches.get(id(context))
     if entry is not None and entry[0] is context:
         return entry[1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ...bindings.ir import Attribute, Context, Type
 from ...bindings.mlir import ir, parse_type, string_value
 from .cache import Table, cache_of
 from .infos import DTYPE_BY_NAME, Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
@@ -16,14 +17,14 @@ class TypeProblem(ValueError):
     """A type that is well-formed MLIR but means nothing here; the message says why."""
 
 
-def decode(type_: Any) -> Info:
+def decode(type_: Type) -> Info:
     """The info of an MLIR type. Raises TypeProblem for a malformed symbolic encoding or shape."""
     infos: Table = cache_of(type_.context).infos
     info = infos.get(type_)
     return info if info is not None else infos.remember(type_, _decode_and_compare(type_))
 
 
-def canonical_type(type_: Any) -> Any:
+def canonical_type(type_: Type) -> Type:
     """The type with its sizes as this project writes them, which compares equal where the sizes are the same.
 
     Raises TypeProblem.
@@ -32,7 +33,7 @@ def canonical_type(type_: Any) -> Any:
     return cache_of(type_.context).canonical.get(type_, type_)
 
 
-def _decode_and_compare(type_: Any) -> Info:
+def _decode_and_compare(type_: Type) -> Info:
     info = _decode(type_)
     has_sizes = isinstance(info, ShapeInfo) or (isinstance(info, TensorInfo) and _is_symbolic(type_))
     if has_sizes and (canonical := encode(info, type_.context)) != type_:
@@ -40,11 +41,11 @@ def _decode_and_compare(type_: Any) -> Info:
     return info
 
 
-def _is_symbolic(tensor_type: Any) -> bool:
+def _is_symbolic(tensor_type: Type) -> bool:
     return isinstance(tensor_type, ir.RankedTensorType) and symbolic_encoding(tensor_type.encoding) is not None
 
 
-def _decode(type_: Any) -> Info:
+def _decode(type_: Type) -> Info:
     if isinstance(type_, ir.RankedTensorType):
         shape = _decode_tensor_shape(type_)
         _check_count(shape, str(type_))
@@ -63,7 +64,7 @@ def _decode(type_: Any) -> Info:
     return OtherInfo(text)
 
 
-def _decode_tensor_shape(type_: Any) -> tuple[Dim, ...]:
+def _decode_tensor_shape(type_: Type) -> tuple[Dim, ...]:
     dynamic = ir.ShapedType.get_dynamic_size()
     sizes = tuple(None if size == dynamic else size for size in type_.shape)
     symbols = symbolic_encoding(type_.encoding)
@@ -80,14 +81,14 @@ def _decode_tensor_shape(type_: Any) -> tuple[Dim, ...]:
     return dims
 
 
-def symbolic_encoding(encoding: Any) -> Any:
+def symbolic_encoding(encoding: Attribute | None) -> Attribute | None:
     """The dims attribute of a `#relax.sym` encoding; None for any other encoding or none."""
     if encoding is None or not isinstance(encoding, ir.DynamicAttr) or encoding.attr_name != "relax.sym":
         return None
     return encoding.params[0]
 
 
-def decode_dims(attribute: Any, owner: str) -> tuple[Dim, ...] | None:
+def decode_dims(attribute: Attribute, owner: str) -> tuple[Dim, ...] | None:
     """Sizes from an array of integers, expressions as strings, and "?"; None from unit, an unknown rank."""
     # A parameter of a dynamic type comes as a plain Attribute.
     attribute = attribute.maybe_downcast()
@@ -98,7 +99,7 @@ def decode_dims(attribute: Any, owner: str) -> tuple[Dim, ...] | None:
     return tuple(_decode_dim(item, owner) for item in attribute)
 
 
-def _decode_dim(item: Any, owner: str) -> Dim:
+def _decode_dim(item: Attribute, owner: str) -> Dim:
     if isinstance(item, ir.IntegerAttr):
         if item.value < 0:
             raise TypeProblem(f"{owner}: a dimension cannot be {item.value}")
@@ -112,7 +113,7 @@ def _decode_dim(item: Any, owner: str) -> Dim:
         raise TypeProblem(f"{owner}: bad dimension {item}: {error}") from None
 
 
-def encode(info: Info, context: Any) -> Any:
+def encode(info: Info, context: Context) -> Any:
     """The MLIR type of an info."""
     encoded: Table = cache_of(context).encoded
     type_ = encoded.get(info)
@@ -138,7 +139,7 @@ def _check_sizes(dims: tuple[Dim, ...] | None) -> None:
             raise TypeProblem(f"a dimension cannot be {dim}: sizes go up to 2**63 - 1")
 
 
-def _encode(info: Info, context: Any) -> Any:
+def _encode(info: Info, context: Context) -> Type | None:
     if isinstance(info, TensorInfo):
         _check_sizes(info.shape)
         _check_count(info.shape or (), describe(info))
@@ -154,7 +155,7 @@ def _encode(info: Info, context: Any) -> Any:
     return ir.Type.parse("!relax.object" if isinstance(info, ObjectInfo) else info.text, context)
 
 
-def _encode_tensor(info: TensorInfo, context: Any) -> Any:
+def _encode_tensor(info: TensorInfo, context: Context) -> Type:
     element = element_type(info.dtype, context)
     with context, ir.Location.unknown(context):
         if info.shape is None:
@@ -167,17 +168,17 @@ def _encode_tensor(info: TensorInfo, context: Any) -> Any:
         return ir.RankedTensorType.get(sizes, element, encoding)
 
 
-def _encode_vector(info: VectorInfo, context: Any) -> Any:
+def _encode_vector(info: VectorInfo, context: Context) -> Type:
     element = element_type(info.dtype, context)
     with ir.Location.unknown(context):
         return ir.VectorType.get(list(info.shape), element, scalable=list(info.scalable) or None)
 
 
-def encode_dims(dims: tuple[Dim, ...], context: Any) -> Any:
+def encode_dims(dims: tuple[Dim, ...], context: Context) -> Attribute:
     """Sizes as an array attribute: integers, expressions as strings, "?" where nothing is known."""
     i64 = ir.IntegerType.get_signless(64, context)
 
-    def dim_attribute(dim: Dim) -> Any:
+    def dim_attribute(dim: Dim) -> Attribute:
         if isinstance(dim, int):
             return ir.IntegerAttr.get(i64, dim)
         return ir.StringAttr.get("?" if dim is None else str(dim), context)
@@ -185,7 +186,7 @@ def encode_dims(dims: tuple[Dim, ...], context: Any) -> Any:
     return ir.ArrayAttr.get([dim_attribute(dim) for dim in dims], context)
 
 
-def element_type(dtype: str, context: Any) -> Any:
+def element_type(dtype: str, context: Context) -> Type:
     """The MLIR element type for MLIR's or Relax's name of it. Raises TypeProblem when there is none."""
     encoded: Table = cache_of(context).encoded
     type_ = encoded.get(dtype)
@@ -197,7 +198,7 @@ def element_type(dtype: str, context: Any) -> Any:
     return type_
 
 
-def _parse_element_type(text: str, context: Any) -> Any:
+def _parse_element_type(text: str, context: Context) -> Any:
     try:
         type_ = parse_type(text, context)
     except ValueError:

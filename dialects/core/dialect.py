@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from ...bindings.ir import Context, Module, OperationBase, OpView
 from ...bindings.irdl import (
     KeptDescription,
     Operand,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 class _NoEffects(ir.MemoryEffectsOpInterface):
     @staticmethod
     @callback(failed=None)
-    def get_effects(op: Any, effects: Any) -> None:
+    def get_effects(op: OpView, effects: Any) -> None:
         """None: dead code elimination and CSE may take a pure operator."""
 
 
@@ -104,7 +105,7 @@ class Dialect:
     def __repr__(self) -> str:
         return f"<dialect {self.name}: {len(self.ops)} operators>"
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Operator:
         """`mynpu.scaled_relu(x)`; `mynpu.ops["load"](x)` where a member of this class has the name."""
         if name.startswith("_"):
             raise AttributeError(name)
@@ -142,7 +143,7 @@ class Dialect:
             self.name, *self._parametric(), [without_clashes(op) for op in runs], context, irdl_name
         )
 
-    def _description(self, context: Any, known: int) -> Any:
+    def _description(self, context: Context, known: int) -> Module:
         """What a context that knows so many operators is to load. It is built once, for all contexts."""
         state = known, len(self.ops)
         if state in self._descriptions:
@@ -168,7 +169,7 @@ class Dialect:
         return list(self.ops.values())[known:]
 
     @fragile
-    def load(self, context: Any) -> None:
+    def load(self, context: Context) -> None:
         """Makes the dialect known to a context; later again what was declared since. Else it does nothing."""
         known = self._known.get(context, 0)
         if known == len(self.ops) and context.is_dialect_loaded(self.name):
@@ -296,7 +297,7 @@ def all_ops() -> list[Operator]:
     return [definition for dialect in _DIALECTS.values() for definition in dialect.ops.values()]
 
 
-def row_of(op: Any) -> Operator | None:
+def row_of(op: OperationBase) -> Operator | None:
     """The definition of an operation's operator; None for upstream's."""
     return _row(op.operation.name)
 

@@ -10,6 +10,7 @@ import math
 import re
 from typing import Any
 
+from ...bindings.ir import Attribute, Type
 from ...bindings.mlir import ir, print_asm
 from .cache import cache_of
 
@@ -21,20 +22,20 @@ _LEFT_OUT = "__elided__"
 _NUMBERED = re.compile(rf"\b{_LEFT_OUT}_\d+\b")
 
 
-def resource_attribute(array: Any, type_: Any) -> Any:
+def resource_attribute(array: Any, type_: Type) -> Attribute:
     """An elements attribute of a tensor type for an array's memory, which it holds on to, without a copy."""
     attribute = ir.DenseResourceElementsAttr.get_from_buffer(array, "const", type_)
     cache_of(type_.context).resources[resource_name(attribute)] = array
     return attribute
 
 
-def resource_name(attribute: Any) -> str:
+def resource_name(attribute: Attribute) -> str:
     """The name of the resource that an elements attribute stands for; empty for any other."""
     found = _RESOURCE.match(str(attribute)) if is_resource(attribute) else None
     return found.group(2) if found else ""
 
 
-def is_resource(attribute: Any) -> bool:
+def is_resource(attribute: Attribute) -> bool:
     if isinstance(attribute, ir.DenseElementsAttr):
         return False
     try:
@@ -45,7 +46,7 @@ def is_resource(attribute: Any) -> bool:
     return True
 
 
-def elements_bytes(attribute: Any) -> Any:
+def elements_bytes(attribute: Attribute) -> Any:
     """A resource's bytes in row-major order, a buffer; without a copy where it was made in this process."""
     name = resource_name(attribute)
     held = cache_of(attribute.context).resources.get(name)
@@ -60,7 +61,7 @@ def elements_bytes(attribute: Any) -> Any:
     return memoryview(bytes.fromhex(found.group(1)))
 
 
-def retyped(attribute: Any, type_: Any) -> Any:
+def retyped(attribute: Attribute, type_: Type) -> Attribute:
     """The same bytes as elements of another tensor type of the same shape and width."""
     import numpy
 

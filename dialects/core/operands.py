@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...bindings.ir import Attribute, Value
 from ...bindings.mlir import ir, string_value
 from .attributes import AttributeProblem, AttrKind, Float, Int, size_of
 from .codec import decode, element_type, encode_dims
@@ -34,7 +35,7 @@ def as_value(value: Any) -> Any:
     return None
 
 
-def as_operand(value: Any, kind: str, name: str, create: Any) -> Any:
+def as_operand(value: Any, kind: str, name: str, create: Any) -> Value:
     """The SSA value for an operand. `create(name, info, attributes, *operands)` makes one where it is needed."""
     ssa = as_value(value)
     if ssa is not None:
@@ -50,7 +51,7 @@ def as_operand(value: Any, kind: str, name: str, create: Any) -> Any:
     raise OpProblem(f"operand '{name}' must be an SSA value, got {type(value).__name__}{hint}")
 
 
-def _as_tensor(value: Any, create: Any) -> Any:
+def _as_tensor(value: Any, create: Any) -> Value:
     """The value itself, but a tensor where it is a scalar."""
     if not isinstance(value.type, (ir.IntegerType, ir.FloatType, ir.IndexType)):
         return value
@@ -59,7 +60,7 @@ def _as_tensor(value: Any, create: Any) -> Any:
     return create("relax.scalar_to_tensor", info, {}, value)
 
 
-def _shape_operand(value: Any, name: str, create: Any) -> Any:
+def _shape_operand(value: Any, name: str, create: Any) -> Value:
     try:
         items = (value,) if isinstance(value, (str, SymExpr)) or hasattr(value, "__index__") else tuple(value)
     except TypeError:
@@ -78,7 +79,7 @@ def as_dim(item: Any, name: str) -> int | SymExpr:
         raise OpProblem(f"operand '{name}': bad dimension {item!r}: {problem}") from None
 
 
-def _scalar_operand(value: Any, name: str, create: Any) -> Any:
+def _scalar_operand(value: Any, name: str, create: Any) -> Value:
     if isinstance(value, (str, SymExpr)):
         dim = as_dim(value, name)
         if isinstance(dim, SymExpr):
@@ -97,7 +98,7 @@ def _scalar_operand(value: Any, name: str, create: Any) -> Any:
     raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__}")
 
 
-def _typed_operand(value: Any, name: str, create: Any) -> Any:
+def _typed_operand(value: Any, name: str, create: Any) -> Value:
     """A number that has an element type, numpy's or the like, keeps it."""
     dtype = dtype_name(value.dtype) or ""
     if is_unsigned(dtype) and getattr(value, "shape", None) == ():
@@ -109,14 +110,14 @@ def _typed_operand(value: Any, name: str, create: Any) -> Any:
     return create("arith.constant", ScalarInfo(dtype), {"value": exact})
 
 
-def _number(kind: AttrKind, value: Any, name: str) -> Any:
+def _number(kind: AttrKind, value: Any, name: str) -> int:
     try:
         return kind.normalize(value)
     except AttributeProblem as problem:
         raise OpProblem(f"operand '{name}' {problem}") from None
 
 
-def operand_info(value: Any) -> Info:
+def operand_info(value: Value) -> Info:
     """The info of an SSA value; a scalar's says which value it has where its defining operation tells."""
     info = decode(value.type)
     if not isinstance(info, ScalarInfo):
@@ -130,7 +131,7 @@ def operand_info(value: Any) -> Info:
     return info._replace(value=_known_value(operation.attributes["value"], info.dtype))
 
 
-def _known_value(attribute: Any, dtype: str) -> Any:
+def _known_value(attribute: Attribute, dtype: str) -> Any:
     if isinstance(attribute, ir.StringAttr):
         try:
             return parse(string_value(attribute))

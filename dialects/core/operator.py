@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Type, Value
 from ...support.callbacks import callback, fragile
 from .builder import build
 from .opdef import OpDef, OperandDef
@@ -39,7 +40,7 @@ class Operator(OpDef):
         return build(self, args, kwargs)
 
     @callback(failed=False)
-    def verify_invariants(self, op: Any) -> bool:
+    def verify_invariants(self, op: OpView) -> bool:
         """MLIR calls this, before IRDL's own checks, whose messages do not name operands."""
         return verify(self, op)
 
@@ -54,7 +55,7 @@ class VariadicOperator(Operator):
     _set_aside: tuple[Any, list[Any], list[Any]] | None = None
 
     @callback(failed=False)
-    def verify_invariants(self, op: Any) -> bool:
+    def verify_invariants(self, op: OpView) -> bool:
         # Whatever an earlier call has left behind belongs to an operation that IRDL refused and that is gone.
         self._set_aside = None
         if not verify(self, op):
@@ -63,7 +64,7 @@ class VariadicOperator(Operator):
         return True
 
     @fragile
-    def _make_uniform(self, operation: Any) -> None:
+    def _make_uniform(self, operation: Operation) -> None:
         operands, types = list(operation.operands), list(operation.results.types)
         uniform_operands = _uniform(self.operands, operands, [value.type for value in operands], operation)
         uniform_types = _uniform(self.results, types, types, operation)
@@ -72,7 +73,7 @@ class VariadicOperator(Operator):
             _replace(operation, uniform_operands, uniform_types)
 
     @fragile
-    def verify_region_invariants(self, op: Any) -> bool:
+    def verify_region_invariants(self, op: OpView) -> bool:
         """Restores what `verify_invariants` has set aside."""
         if self._set_aside is not None:
             operation, operands, types = self._set_aside
@@ -81,7 +82,7 @@ class VariadicOperator(Operator):
         return True
 
 
-def _replace(operation: Any, operands: list[Any], types: list[Any]) -> None:
+def _replace(operation: Operation, operands: list[Value], types: list[Type]) -> None:
     for index, operand in enumerate(operands):
         if operation.operands[index] != operand:
             operation.operands[index] = operand
@@ -89,7 +90,7 @@ def _replace(operation: Any, operands: list[Any], types: list[Any]) -> None:
         operation.results[index].set_type(type_)
 
 
-def _uniform(declared: Sequence[OperandDef], values: list[Any], types: list[Any], operation: Any) -> list[Any]:
+def _uniform(declared: Sequence[OperandDef], values: list[Any], types: list[Type], operation: Operation) -> list[Any]:
     """The values with each variadic group's first in the place of its others; the same list if that changes nothing."""
     sizes = group_sizes(declared, len(values), operation)
     result, start = values, 0
@@ -101,7 +102,7 @@ def _uniform(declared: Sequence[OperandDef], values: list[Any], types: list[Any]
     return result
 
 
-def group_sizes(declared: Sequence[OperandDef], count: int, operation: Any) -> list[int]:
+def group_sizes(declared: Sequence[OperandDef], count: int, operation: Operation) -> list[int]:
     """How many of an operation's operands (or results) belong to each declared one."""
     if sum(item.arity != "single" for item in declared) > 1:
         return list(operation.attributes["operandSegmentSizes"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...bindings.ir import Operation, OperationBase, Type
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of
 from ...support.errors import RelaxError
@@ -24,12 +25,12 @@ def dims_of(info: Info) -> tuple[Dim, ...]:
     return info.dims or () if isinstance(info, ShapeInfo) else ()
 
 
-def symbols_of(type_: Any) -> frozenset[str]:
+def symbols_of(type_: Type) -> frozenset[str]:
     """The names of symbolic sizes in a type. Raises TypeProblem for a malformed one."""
     return _variables(dims_of(decode(type_)))
 
 
-def symbols_in(operation: Any) -> set[str]:
+def symbols_in(operation: OperationBase) -> set[str]:
     """The names of symbolic sizes in an operation and in everything inside it."""
     found: set[str] = set()
     for inside in _operations(operation):
@@ -59,7 +60,7 @@ def substitute(operation: Any, sizes: Mapping[str, Dim]) -> None:
             _substitute_attributes(inside, sizes)
 
 
-def canonicalize_types(module: Any) -> bool:
+def canonicalize_types(module: Operation) -> bool:
     """Writes all sizes as inference writes them: types are compared as text, where `n+1` is not `n + 1`.
 
     False, and it is reported where, if a type cannot be written otherwise.
@@ -82,7 +83,7 @@ def canonicalize_types(module: Any) -> bool:
 _CONSTANTS = ("arith.constant", "relax.constant")
 
 
-def _canonicalize_signature(function: Any) -> None:
+def _canonicalize_signature(function: Operation) -> None:
     signature = function_type_of(function)
     inputs, results = (list(map(canonical_type, types)) for types in (signature.inputs, signature.results))
     type_ = ir.FunctionType.get(inputs, results, function.context)
@@ -106,12 +107,12 @@ def _variables(dims: tuple[Dim, ...]) -> frozenset[str]:
     return frozenset().union(*(dim.variables for dim in dims if isinstance(dim, SymExpr)))
 
 
-def _attribute_dims(operation: Any) -> tuple[Dim, ...]:
+def _attribute_dims(operation: Operation) -> tuple[Dim, ...]:
     """The expressions that stand in attributes."""
     return tuple(parse(text.value) for name in _names(operation) for text in _texts(operation.attributes[name]))
 
 
-def _names(operation: Any) -> list[str]:
+def _names(operation: Operation) -> list[str]:
     return [name for name in _SIZED.get(operation.name, ()) if name in operation.attributes]
 
 
@@ -140,7 +141,7 @@ def _replaced(item: Any, sizes: Mapping[str, Dim]) -> Any:
     return encoded
 
 
-def _values(operation: Any) -> Iterator[Any]:
+def _values(operation: Operation) -> Iterator[Any]:
     """The values that an operation defines: results and its blocks' arguments."""
     yield from operation.results
     for region in operation.regions:
@@ -148,11 +149,11 @@ def _values(operation: Any) -> Iterator[Any]:
             yield from block.arguments
 
 
-def _operations(operation: Any) -> list[Any]:
+def _operations(operation: OperationBase) -> list[Operation]:
     """The operation and everything inside it."""
     found: list[Any] = []
 
-    def visit(inside: Any) -> Any:
+    def visit(inside: Operation) -> Any:
         found.append(inside)
         return ir.WalkResult.ADVANCE
 
@@ -163,7 +164,7 @@ def _operations(operation: Any) -> list[Any]:
 class _at:
     """Malformed types become errors at the operation's location."""
 
-    def __init__(self, operation: Any):
+    def __init__(self, operation: Operation):
         self._operation = operation
 
     def __enter__(self) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, OpView
 from ...bindings.mlir import ir, is_not_utf8
 from ...support.suggest import counted, suggest
 from .attributes import AttributeProblem
@@ -29,7 +30,7 @@ _INFO_CLASSES: dict[str, tuple[type, ...]] = {
 }
 
 
-def verify(definition: OpDef, op: Any) -> bool:
+def verify(definition: OpDef, op: OpView) -> bool:
     """MLIR's protocol: True when valid; otherwise the problem is reported at the operation's location."""
     operation = op.operation
     try:
@@ -45,7 +46,7 @@ def verify(definition: OpDef, op: Any) -> bool:
     return True
 
 
-def check(definition: OpDef, operation: Any) -> None:
+def check(definition: OpDef, operation: Operation) -> None:
     """Raises OpProblem or TypeProblem for what is wrong with the operation."""
     values = operation.operands
     types = [value.type for value in values]
@@ -84,14 +85,14 @@ def _get(attributes: Any, name: str) -> Any:
         return None
 
 
-def call_of(definition: OpDef, operation: Any) -> Call:
+def call_of(definition: OpDef, operation: Operation) -> Call:
     """The operation as inference sees it. Raises OpProblem for wrong operand counts and attributes."""
     infos = [operand_info(value) for value in operation.operands]
     operands = definition.segment(infos, _segment_sizes(definition, operation, len(infos)))
     return Call(definition, operands, _decode_attributes(definition, operation.attributes))
 
 
-def _segment_sizes(definition: OpDef, operation: Any, count: int) -> Sequence[int] | None:
+def _segment_sizes(definition: OpDef, operation: Operation, count: int) -> Sequence[int] | None:
     if not definition.segmented:
         return None
     names = [operand.name for operand in definition.operands]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Type
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, innermost
 from ...support.suggest import suggest
@@ -17,7 +18,7 @@ from ..core.verifier import compatible, compatible_dims
 from .dialect import op
 
 
-def _lookup(operation: Any, name: str) -> Any:
+def _lookup(operation: Operation, name: str) -> Any:
     """What a symbol ("outer::inner" where nested) names; None where there is no module to look in."""
     found = innermost(operation, "builtin.module")
     if found is None:
@@ -34,7 +35,7 @@ def _lookup(operation: Any, name: str) -> Any:
     return found
 
 
-def _symbols_in(operation: Any) -> Any:
+def _symbols_in(operation: Operation) -> Any:
     """The symbol table of an operation; None where it has none."""
     # An operation that has not been verified yet may be malformed, and MLIR's symbol table crashes on that.
     if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
@@ -45,22 +46,22 @@ def _symbols_in(operation: Any) -> Any:
         return None
 
 
-def _symbol_names(module: Any) -> list[str]:
+def _symbol_names(module: Operation) -> list[str]:
     attributes = [op.operation.attributes for op in body_of(module).operations]
     return [held["sym_name"].value_bytes.decode("utf-8", "replace") for held in attributes if "sym_name" in held]
 
 
-def _results(operation: Any) -> list[Info]:
+def _results(operation: Operation) -> list[Info]:
     return [decode(type_) for type_ in operation.results.types]
 
 
-def _verify_call_tir(operation: Any, call: Call) -> None:
+def _verify_call_tir(operation: Operation, call: Call) -> None:
     """The PrimFunc must be there and take the arguments, then the results, in destination-passing style."""
     results = _results(operation)
     _check_prim_func(operation, call, results, list(range(len(results))))
 
 
-def _verify_call_tir_inplace(operation: Any, call: Call) -> None:
+def _verify_call_tir_inplace(operation: Operation, call: Call) -> None:
     """Results that take an argument's place have no parameter of their own."""
     results = _results(operation)
     _check_inplace(call, results, "relax.call_tir")
@@ -86,7 +87,7 @@ def _check_prim_func(operation: Any, call: Call, results: Sequence[Info], output
         _check_returned(call, list(type_.results), results)
 
 
-def _check_parameters(call: Call, parameters: Sequence[Any], results: Sequence[Info], outputs: Sequence[int]) -> None:
+def _check_parameters(call: Call, parameters: Sequence[Type], results: Sequence[Info], outputs: Sequence[int]) -> None:
     passed = [("argument", i, info) for i, info in enumerate(call.args)]
     passed += [("result", i, results[i]) for i in outputs]
     if len(parameters) != len(passed):
@@ -98,7 +99,7 @@ def _check_parameters(call: Call, parameters: Sequence[Any], results: Sequence[I
             raise OpProblem(f"{what} #{index} ({describe(info)}) does not fit {taken}")
 
 
-def _check_returned(call: Call, returned: Sequence[Any], results: Sequence[Info]) -> None:
+def _check_returned(call: Call, returned: Sequence[Type], results: Sequence[Info]) -> None:
     """A PrimFunc on tensors returns what it has written; one on memrefs returns nothing."""
     if len(returned) != len(results):
         raise OpProblem(f"@{call.func} returns {len(returned)} values, but the call has {len(results)} results")
@@ -107,7 +108,7 @@ def _check_returned(call: Call, returned: Sequence[Any], results: Sequence[Info]
             raise OpProblem(f"result #{index} ({describe(info)}) is not what @{call.func} returns ({type_})")
 
 
-def _fits(info: Info, parameter: Any) -> bool:
+def _fits(info: Info, parameter: Type) -> bool:
     """Tensors go to tensors and memrefs of the same element type and rank; sizes may not contradict."""
     if not isinstance(info, TensorInfo):
         return compatible(info, decode(parameter))
@@ -154,20 +155,20 @@ def _check_allocated(results: Sequence[Info], outputs: Sequence[int]) -> None:
             raise OpProblem(f"result #{index} must be {wanted}, got {describe(info)}")
 
 
-def _verify_dps_packed(operation: Any, call: Call) -> None:
+def _verify_dps_packed(operation: Operation, call: Call) -> None:
     _check_name(call, "external function")
     _check_passable("operand 'args'", call.args)
     results = _results(operation)
     _check_allocated(results, list(range(len(results))))
 
 
-def _verify_packed(operation: Any, call: Call) -> None:
+def _verify_packed(operation: Operation, call: Call) -> None:
     _check_name(call, "packed function")
     _check_passable("operand 'args'", call.args)
     _check_passable("result", _results(operation))
 
 
-def _verify_inplace_packed(operation: Any, call: Call) -> None:
+def _verify_inplace_packed(operation: Operation, call: Call) -> None:
     _verify_packed(operation, call)
     _check_inplace(call, _results(operation), "relax.call_pure_packed")
 

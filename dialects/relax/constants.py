@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bindings.handles import building
+from ...bindings.ir import Attribute, Context, Type
 from ...bindings.mlir import ir
 from ...support.errors import RelaxError
 from ..core.attributes import AttributeProblem, AttrKind, DType
@@ -35,7 +36,7 @@ class Elements(AttrKind):
     def encode(self, value: Any, context: Any) -> Any:
         return value
 
-    def decode(self, attribute: Any) -> Any:
+    def decode(self, attribute: Attribute) -> Any:
         if isinstance(attribute, ir.DenseElementsAttr):
             return attribute
         try:
@@ -49,7 +50,7 @@ op("constant", "", attrs={"value": Elements()}, infer=lambda call: decode(call.v
    doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.")  # fmt: skip
 
 
-def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> Any:
+def const(value: Any, dtype: str | None = None, *, loc: Any = None, ip: Any = None) -> Any:
     """A constant tensor: a number gives a 0-D tensor, an array one of its shape; `dtype` converts first.
 
     Without a dtype, Python's floats are float32, its integers int64 and its booleans bool, as in Relax.
@@ -77,7 +78,7 @@ def const(value: Any, dtype: Any = None, *, loc: Any = None, ip: Any = None) -> 
     return created.result if handles is None else handles.result(created.result, attribute.type, name)
 
 
-def _context(loc: Any, ip: Any) -> Any:
+def _context(loc: Any, ip: Any) -> Context:
     owner = loc.context if loc is not None else ip.block.owner.context if ip is not None else ir.Context.current
     if owner is None:
         raise RelaxError("relax.const cannot be built outside of a module: no context (use `with module.body:`)")
@@ -115,7 +116,7 @@ def _storage_dtype(name: str) -> Any:
     return numpy.dtype(found)
 
 
-def elements_attribute(array: Any, element: Any) -> Any:
+def elements_attribute(array: Any, element: Type) -> Attribute:
     """The elements attribute of an array whose bytes are those of the MLIR element type."""
     import numpy
 

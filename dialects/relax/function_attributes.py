@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import body_of
 
@@ -36,12 +37,12 @@ class Group(NamedTuple):
     has_rest: bool = False
 
 
-def encode_groups(groups: Sequence[Group]) -> Any:
+def encode_groups(groups: Sequence[Group]) -> Attribute:
     """The attribute, in the current context."""
     return ir.ArrayAttr.get([ir.DictAttr.get(_encoded(each)) for each in groups])
 
 
-def _encoded(group: Group) -> dict[str, Any]:
+def _encoded(group: Group) -> dict[str, Attribute]:
     flags = {"optional": group.is_optional, "rest": group.has_rest}
     return {
         "kind": ir.StringAttr.get(group.kind),
@@ -51,7 +52,7 @@ def _encoded(group: Group) -> dict[str, Any]:
     }
 
 
-def decode_groups(attribute: Any, count: int) -> list[Group]:
+def decode_groups(attribute: Attribute, count: int) -> list[Group]:
     """The groups of as many arguments or results. Raises ValueError with what is wrong."""
     if not isinstance(attribute, ir.ArrayAttr):
         raise ValueError("must be an array")
@@ -62,7 +63,7 @@ def decode_groups(attribute: Any, count: int) -> list[Group]:
     return groups
 
 
-def _decoded(attribute: Any) -> Group:
+def _decoded(attribute: Attribute) -> Group:
     held = attribute if isinstance(attribute, ir.DictAttr) else {}
     if not all(name in held for name in ("kind", "size", "name")):
         raise ValueError("must hold dictionaries of kind, size and name")
@@ -82,7 +83,7 @@ def _decoded(attribute: Any) -> Group:
     return group
 
 
-def argument_names(function: Any) -> list[str]:
+def argument_names(function: Operation) -> list[str]:
     """The names of a function's arguments; where they have none, their places."""
     names = [f"arg{index}" for index in range(len(body_of(function).arguments))]
     if "arg_attrs" in function.attributes:

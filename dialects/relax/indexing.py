@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir, string_value
 from ..core.attributes import AttributeProblem, AttrKind, Bool, Int, Ints, Str, size_of
 from ..core.codec import encode_dims
@@ -263,12 +264,12 @@ class _Bounds(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: tuple[Size, ...], context: Any) -> Any:
+    def encode(self, value: tuple[Size, ...], context: Context) -> Any:
         if all(isinstance(bound, int) for bound in value):
             return Ints().encode(value, context)
         return encode_dims(value, context)
 
-    def decode(self, attribute: Any) -> tuple[Size, ...]:
+    def decode(self, attribute: Attribute) -> tuple[Size, ...]:
         if not isinstance(attribute, ir.ArrayAttr):
             return Ints().decode(attribute)
         try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, Int, Ints, Number, Str
 from ..core.codec import decode
@@ -213,10 +214,10 @@ class _IndicesOrSections(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: int | tuple[int, ...], context: Any) -> Any:
+    def encode(self, value: int | tuple[int, ...], context: Context) -> Any:
         return Int().encode(value, context) if isinstance(value, int) else Ints().encode(value, context)
 
-    def decode(self, attribute: Any) -> int | tuple[int, ...]:
+    def decode(self, attribute: Attribute) -> int | tuple[int, ...]:
         try:
             return (Int() if isinstance(attribute, ir.IntegerAttr) else Ints()).decode(attribute)
         except AttributeProblem:

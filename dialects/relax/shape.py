@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Attribute, Context, Operation
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, Str, size_of
 from ..core.codec import TypeProblem, decode, decode_dims, encode_dims
@@ -30,7 +31,7 @@ class _Size(Str):
         except SymbolError as error:
             raise AttributeProblem(f"expects {self.expects}: {error}") from None
 
-    def encode(self, value: Size, context: Any) -> Any:  # type: ignore[override]
+    def encode(self, value: Size, context: Context) -> Any:  # type: ignore[override]
         return super().encode(str(value), context)
 
 
@@ -52,10 +53,10 @@ class _Sizes(AttrKind):
             raise self.refuse(value)
         return sizes
 
-    def encode(self, value: tuple[Size, ...], context: Any) -> Any:
+    def encode(self, value: tuple[Size, ...], context: Context) -> Any:
         return encode_dims(value, context)
 
-    def decode(self, attribute: Any) -> tuple[Size, ...]:
+    def decode(self, attribute: Attribute) -> tuple[Size, ...]:
         if not isinstance(attribute, ir.ArrayAttr):
             raise self.refuse(attribute)
         try:
@@ -84,7 +85,7 @@ def _shape_to_tensor(call: Call) -> TensorInfo:
     return TensorInfo((None if dims is None else len(dims),), "i64")
 
 
-def _verify_match_cast(operation: Any, call: Call) -> None:
+def _verify_match_cast(operation: Operation, call: Call) -> None:
     if len(operation.results) != 1:
         raise OpProblem(f"gives one result, but {len(operation.results)} are stated")
     source, target = call.value, decode(operation.results[0].type)

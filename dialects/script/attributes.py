@@ -199,7 +199,7 @@ def _array_text(attribute: Attribute, depth: int) -> str:
     return f"[{', '.join(few(items, _MOST_ITEMS))}]"
 
 
-def _item_text(array: Any, index: int, depth: int) -> str:
+def _item_text(array: Attribute, index: int, depth: int) -> str:
     try:
         item = array[index]
     except (TypeError, RuntimeError):

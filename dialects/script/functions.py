@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from string import ascii_uppercase
 from typing import Any
 
-from ...bindings.ir import Block, Operation, Value
+from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir, readable
 from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
@@ -85,7 +85,7 @@ def _function(printer: Printer, op: Operation) -> bool:
     return True
 
 
-def _parameters(op: Operation, names: Sequence[str], types: Sequence[Any]) -> list[str]:
+def _parameters(op: Operation, names: Sequence[str], types: Sequence[Type]) -> list[str]:
     return [
         f"{name}: {type_text(type_)}{_other_attributes(op, 'arg_attrs', index)}"
         for index, (name, type_) in enumerate(zip(names, types, strict=True))
@@ -132,7 +132,7 @@ def _other_attributes(op: Operation, name: str, index: int) -> str:
     return "" if not attributes or only_name else f" {attribute_text(attributes)}"
 
 
-def _results_text(op: Operation, types: Sequence[Any]) -> str:
+def _results_text(op: Operation, types: Sequence[Type]) -> str:
     texts = [f"{type_text(type_)}{_other_attributes(op, 'res_attrs', index)}" for index, type_ in enumerate(types)]
     if not texts:
         return ""

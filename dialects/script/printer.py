@@ -106,7 +106,7 @@ class Printer(ValueWriter):
             yield self._depth <= _MOST_DEPTH
         self._depth -= 1
 
-    def _blocks(self, blocks: Sequence[Any], end: Callable[[Any], None] | None) -> None:
+    def _blocks(self, blocks: Sequence[Block], end: Callable[[Any], None] | None) -> None:
         if len(blocks) == 1:
             self.block(blocks[0], end)
             return

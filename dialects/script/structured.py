@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import AffineMap, Operation, Value
 from ...bindings.mlir import ir
@@ -68,7 +67,7 @@ def _element(base: Expr, operand: Value, map_: AffineMap, values: dict[str, Expr
     return Expr(f"{base.at(Level.ATOM)}[{', '.join(indices) or '()'}]")
 
 
-def _extents(op: Operation, maps: Sequence[Any], bases: Sequence[Expr]) -> list[str]:
+def _extents(op: Operation, maps: Sequence[AffineMap], bases: Sequence[Expr]) -> list[str]:
     """How far each loop goes: the size of a dimension that it alone indexes."""
     operands = list(op.operands)
     extents = []
@@ -88,7 +87,7 @@ def _extents(op: Operation, maps: Sequence[Any], bases: Sequence[Expr]) -> list[
 def _write_loops(printer: Printer, op: Operation, header: str, targets: Sequence[str]) -> None:
     """On one line where the body is one that fits."""
 
-    def end(terminator: Any) -> None:
+    def end(terminator: Operation) -> None:
         pairs = [
             (target, text)
             for target, text in zip(targets, printer.texts(terminator.operands), strict=True)

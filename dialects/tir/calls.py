@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...bindings.ir import Operation
 from ..core.attributes import Str
 from ..core.codec import decode
 from ..core.infos import Info, ObjectInfo, OtherInfo, ScalarInfo, ShapeInfo, TensorInfo, VectorInfo, describe
@@ -19,7 +18,7 @@ def _check_name(call: Call, what: str) -> None:
         raise OpProblem(f"attribute 'func' ({call.func!r}) must be a name without blanks")
 
 
-def _check_results(operation: Any) -> list[Info]:
+def _check_results(operation: Operation) -> list[Info]:
     results = [decode(type_) for type_ in operation.results.types]
     if len(results) > 1:
         raise OpProblem(f"gives at most one result, but {len(results)} are stated")
@@ -44,19 +43,19 @@ def _check_arguments(call: Call, kinds: tuple[type, ...], what: str) -> None:
             raise OpProblem(f"operand 'args' #{index} ({describe(info)}) is nothing {what} can take")
 
 
-def _verify_extern(operation: Any, call: Call) -> None:
+def _verify_extern(operation: Operation, call: Call) -> None:
     _check_name(call, "external function")
     _check_arguments(call, (ScalarInfo, VectorInfo, OtherInfo), "a C function")
     _check_results(operation)
 
 
-def _verify_pure_extern(operation: Any, call: Call) -> None:
+def _verify_pure_extern(operation: Operation, call: Call) -> None:
     _verify_extern(operation, call)
     if not len(operation.results):
         raise OpProblem("must give a result: without one and without effects it would do nothing (use tir.call_extern)")
 
 
-def _verify_packed(operation: Any, call: Call) -> None:
+def _verify_packed(operation: Operation, call: Call) -> None:
     _check_name(call, "packed function")
     _check_arguments(call, (ScalarInfo, ShapeInfo, ObjectInfo, OtherInfo), "a packed function")
     for info in _check_results(operation):

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ..core.attributes import Int, Str
 from ..core.infos import Info
@@ -17,7 +16,7 @@ def _prefetch(call: Call) -> list[Info]:
     return []
 
 
-def _verify_prefetch(operation: Any, call: Call) -> None:
+def _verify_prefetch(operation: Operation, call: Call) -> None:
     address, *indices = (value.type for value in operation.operands)
     if str(address).startswith("!llvm.ptr"):
         rank = 0

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
+from ...bindings.ir import Attribute, Context, Operation, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, function_type_of, functions_in, has_body, symbol_name
 from ...dialects.core.infos import Info
@@ -53,17 +54,17 @@ class OpPattern(IntEnum):
         return OpPattern[text.upper()]
 
 
-def is_prim_func(op: Any) -> bool:
+def is_prim_func(op: Operation) -> bool:
     operation = op.operation
     return operation.name == "func.func" and PRIM_FUNC in operation.attributes
 
 
-def prim_funcs_in(module: Any) -> list[Any]:
+def prim_funcs_in(module: Operation) -> list[Operation]:
     """The PrimFuncs of a module that have a body."""
     return [function for function in functions_in(module) if is_prim_func(function) and has_body(function)]
 
 
-def op_pattern(op: Any) -> OpPattern | None:
+def op_pattern(op: Operation) -> OpPattern | None:
     """How a PrimFunc can be fused; None where nobody has said."""
     attributes = op.operation.attributes
     if OP_PATTERN not in attributes:
@@ -74,7 +75,7 @@ def op_pattern(op: Any) -> OpPattern | None:
     return OpPattern.parse(attribute.value)
 
 
-def set_op_pattern(op: Any, pattern: OpPattern | str) -> None:
+def set_op_pattern(op: Operation, pattern: OpPattern | str) -> None:
     if isinstance(pattern, str):
         pattern = OpPattern.parse(pattern)
     operation = op.operation
@@ -83,15 +84,15 @@ def set_op_pattern(op: Any, pattern: OpPattern | str) -> None:
 
 def make_prim_func(
     name: str,
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
+    inputs: Sequence[Type],
+    outputs: Sequence[Type],
     body: Callable[..., Any],
     *,
     ip: Any = None,
     loc: Any = None,
     pattern: OpPattern | str | None = None,
     attributes: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Operation:
     """Creates a PrimFunc at the current insertion point (or `ip=`) and returns its operation.
 
     Inputs and outputs are types, as infos, MLIR types or text; outputs are all tensors or all memrefs. `body`
@@ -116,7 +117,7 @@ def make_prim_func(
     return operation
 
 
-def _context(ip: Any, loc: Any) -> Any:
+def _context(ip: Any, loc: Any) -> Context:
     if loc is not None:
         return loc.context
     if ip is not None:
@@ -140,8 +141,8 @@ def _as_type(item: Any, context: Any) -> Any:
 
 
 def _create_function(
-    name: str, parameters: Sequence[Any], results: Sequence[Any], attributes: Mapping[str, Any], ip: Any
-) -> Any:
+    name: str, parameters: Sequence[Type], results: Sequence[Type], attributes: Mapping[str, Any], ip: Any
+) -> Operation:
     function_type = ir.FunctionType.get(parameters, results)
     all_attributes = {
         "sym_name": ir.StringAttr.get(name),
@@ -154,7 +155,7 @@ def _create_function(
     return operation
 
 
-def _fill(operation: Any, name: str, results: Sequence[Any], body: Callable[..., Any]) -> None:
+def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callable[..., Any]) -> None:
     block = body_of(operation)
     with ir.InsertionPoint(block):
         values = _returned(body(*block.arguments))
@@ -165,7 +166,7 @@ def _fill(operation: Any, name: str, results: Sequence[Any], body: Callable[...,
         ir.Operation.create("func.return", operands=values)
 
 
-def _returned(values: Any) -> list[Any]:
+def _returned(values: Any) -> list[Value]:
     if values is None:
         return []
     items = as_list(values)
@@ -175,7 +176,7 @@ def _returned(values: Any) -> list[Any]:
 # ---- verification ----
 
 
-def check_prim_funcs(op: Any) -> bool:
+def check_prim_funcs(op: Operation) -> bool:
     """Reports what is wrong with the PrimFuncs of a module and of the modules in it, at their locations."""
     valid = True
     for operation in functions_within(op.operation):
@@ -185,7 +186,7 @@ def check_prim_funcs(op: Any) -> bool:
     return valid
 
 
-def functions_within(operation: Any) -> Iterator[Any]:
+def functions_within(operation: Operation) -> Iterator[Any]:
     """The operation if it is a function; the functions in it, and in modules in it, if it is a module."""
     if operation.name == "func.func":
         yield operation
@@ -194,7 +195,7 @@ def functions_within(operation: Any) -> Iterator[Any]:
             yield from functions_within(op.operation)
 
 
-def verify_prim_func(op: Any) -> list[str]:
+def verify_prim_func(op: Operation) -> list[str]:
     """What is wrong with a function as a PrimFunc; other functions must not have a PrimFunc's attributes."""
     operation = op.operation
     present = [name for name in operation.attributes if name.startswith("tir.")]
@@ -210,7 +211,7 @@ def verify_prim_func(op: Any) -> list[str]:
     ]
 
 
-def _attribute_problems(name: str, attribute: Any) -> Iterator[str]:
+def _attribute_problems(name: str, attribute: Attribute) -> Iterator[str]:
     if name not in _ATTRIBUTES:
         yield f"has unknown attribute '{name}'{suggest(name, _ATTRIBUTES)} (known: {', '.join(_ATTRIBUTES)})"
         return
@@ -219,15 +220,15 @@ def _attribute_problems(name: str, attribute: Any) -> Iterator[str]:
         yield f"has attribute '{name}' that must be {expected}, got {attribute}"
 
 
-def _is_unit(attribute: Any) -> bool:
+def _is_unit(attribute: Attribute) -> bool:
     return isinstance(attribute, ir.UnitAttr)
 
 
-def _is_text(attribute: Any) -> bool:
+def _is_text(attribute: Attribute) -> bool:
     return isinstance(attribute, ir.StringAttr) and attribute.value != ""
 
 
-def _is_pattern(attribute: Any) -> bool:
+def _is_pattern(attribute: Attribute) -> bool:
     return _is_text(attribute) and attribute.value in [pattern.attribute_text for pattern in OpPattern]
 
 
@@ -240,7 +241,7 @@ _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _signature_problems(parameters: Sequence[Any], results: Sequence[Any]) -> Iterator[str]:
+def _signature_problems(parameters: Sequence[Type], results: Sequence[Type]) -> Iterator[str]:
     tensor = next((i for i, type_ in enumerate(parameters) if _is_tensor(type_)), None)
     memref = next((i for i, type_ in enumerate(parameters) if _is_memref(type_)), None)
     if tensor is not None and memref is not None:
@@ -263,15 +264,15 @@ def _signature_problems(parameters: Sequence[Any], results: Sequence[Any]) -> It
             yield f"has result #{index} ({result}) that must have the type of its output, {output}"
 
 
-def _is_tensor(type_: Any) -> bool:
+def _is_tensor(type_: Type) -> bool:
     return isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType))
 
 
-def _is_memref(type_: Any) -> bool:
+def _is_memref(type_: Type) -> bool:
     return isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType))
 
 
-def _same_buffer(parameter: Any, result: Any) -> bool:
+def _same_buffer(parameter: Type, result: Type) -> bool:
     """Memrefs are returned between bufferization and drop-equivalent-buffer-results; layouts may differ."""
     if not (isinstance(parameter, ir.MemRefType) and isinstance(result, ir.MemRefType)):
         return parameter == result

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ..core.attributes import DType, Str
 from ..core.infos import Info
@@ -16,13 +15,13 @@ def _nothing(call: Call) -> list[Info]:
     return []
 
 
-def _verify_give_tensor(operation: Any, call: Call) -> None:
+def _verify_give_tensor(operation: Operation, call: Call) -> None:
     source = operation.operands[0].type
     if not isinstance(source, ir.MemRefType):
         raise OpProblem(f"operand 'source' ({source}) must be a memref")
 
 
-def _verify_packed(operation: Any, call: Call) -> None:
+def _verify_packed(operation: Operation, call: Call) -> None:
     """tir.dtypes and tir.types say what memrefs and pointers do not: signs, and what is expected of the results."""
     attributes = operation.attributes
     for name, count in (("tir.dtypes", len(operation.operands)), ("tir.types", len(operation.results))):

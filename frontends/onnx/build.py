@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...bindings.context import load_dialects
+from ...bindings.ir import Block, Operation
 from ...bindings.mlir import ir
 from ...dialects.core.codec import encode
 from ...dialects.relax.function_attributes import (
@@ -29,7 +30,7 @@ from .problems import Problems, shown
 from .values import EmptyOptional, OneOf, SequenceValue, Value
 
 
-def add_main(module: Any, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
+def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
     """Adds the model's graph to a module; what cannot be imported is in `problems` afterwards, and nothing is added."""
     graph = model.proto.graph
     inputs = passed_inputs(model, shapes)
@@ -69,7 +70,7 @@ def add_main(module: Any, model: Model, shapes: Mapping[str, InputShape], proble
         _set_groups(function, RESULT_GROUPS, [form.group for form in forms])
 
 
-def _erase_unused_transpositions(block: Any) -> None:
+def _erase_unused_transpositions(block: Block) -> None:
     """Products read transposed matrices as they lie (see operators/products.py); no call is to turn them for nobody."""
     for view in reversed(list(block.operations)):
         operation = view.operation
@@ -96,7 +97,7 @@ def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems
     return outputs
 
 
-def _set_groups(function: Any, attribute: str, groups: list[Group]) -> None:
+def _set_groups(function: Operation, attribute: str, groups: list[Group]) -> None:
     """Says how callers see arguments or results, unless it is one by one."""
     if any(group.kind != VALUE or group.is_optional for group in groups):
         function.attributes[attribute] = encode_groups(groups)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
@@ -39,7 +40,9 @@ _ABSENT = _Absent()
 class GraphImporter:
     """Builds the nodes of a graph where the caller's insertion point is."""
 
-    def __init__(self, model: Model, problems: Problems, outer: GraphImporter | None = None, region_of: Any = None):
+    def __init__(
+        self, model: Model, problems: Problems, outer: GraphImporter | None = None, region_of: Operation | None = None
+    ):
         """`outer` knows the names of the graph around; `region_of` is the operation whose region is built, if any."""
         self.model = model
         self.problems = problems
@@ -164,7 +167,7 @@ class GraphImporter:
     def _convert_each(self, node: Node, several: OneOf) -> list[Any]:
         """The outputs of a node with a tensor that is one of several."""
 
-        def convert(inputs: list[Any], operation: Any) -> list[Any]:
+        def convert(inputs: list[Any], operation: Operation) -> list[Any]:
             inner = GraphImporter(self.model, self.problems, self, operation)
             held = [each if each is None else each.inside(operation) for each in inputs]
             outputs = inner.convert(inner.node_of(node.proto, held))
@@ -202,7 +205,7 @@ class Incomplete(Exception):
     """A graph inside of a node has nodes that cannot be imported; they have been noted."""
 
 
-def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Any = None) -> list[Any]:
+def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
     """The outputs of a graph in a node's attribute, built where the insertion point is.
 
     `region_of` is the operation whose region that is; without one it is the block of the node. Raises Incomplete.
@@ -218,7 +221,7 @@ def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Any = No
     return outputs
 
 
-def _location_of(node: Node) -> Any:
+def _location_of(node: Node) -> Location:
     """The node's name, and its operator as `onnx.Conv`."""
     domain = "onnx" if node.domain in DEFAULT_DOMAINS else node.domain
     return ir.Location.name(node.name, ir.Location.name(f"{domain}.{node.op}"))

@@ -151,7 +151,7 @@ class Node:
     def has_attribute(self, name: str) -> bool:
         return name in self._attributes
 
-    def int(self, name: str, default: Any = None) -> Any:
+    def int(self, name: str, default: int | None = None) -> Any:
         return self._get(name, _INT, "an integer", default, lambda held: int(held.i))
 
     def float(self, name: str, default: Any = None) -> Any:
@@ -188,7 +188,7 @@ class Node:
             raise self.fail(f"attribute '{name}' must be {listed}, got '{chosen}'", name)
         return chosen
 
-    def dtype(self, name: str, default: Any = None) -> Any:
+    def dtype(self, name: str, default: Any = None) -> str:
         """An attribute that is the number of an element type; the default where it is left out."""
         if not self.has_attribute(name):
             return default

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, get_args
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_unsigned, tensor
@@ -78,7 +79,7 @@ class Value:
             self._elements = self.array.astype(object)
         return self._elements
 
-    def inside(self, operation: Any) -> Value:
+    def inside(self, operation: Operation) -> Value:
         """The value for a region of an operation: what the region makes of a constant is seen nowhere else."""
         if self.array is not None and self.array.size > _LARGE:
             with ir.InsertionPoint(operation):
@@ -170,7 +171,7 @@ class RunTimeOptional:
         self.present = present
         self.held = held
 
-    def inside(self, operation: Any) -> RunTimeOptional:
+    def inside(self, operation: Operation) -> RunTimeOptional:
         return RunTimeOptional(self.present.inside(operation), self.held.inside(operation))
 
 

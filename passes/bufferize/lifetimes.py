@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
@@ -24,7 +25,7 @@ _PASSED = "relax.passed"
 _FIRST = {"scf.if": 1, "scf.for": 3, "scf.while": 0}
 
 
-def end_allocations(function: Any) -> None:
+def end_allocations(function: Operation) -> None:
     """Gives back all memory that a function allocates, whose control flow is scf's."""
     if _escapes(function):
         _keep_in_loops(function)
@@ -38,29 +39,29 @@ def end_allocations(function: Any) -> None:
             _give_back(op.results[0], op.block)
 
 
-def _give_back(memref: Any, block: Any) -> None:
+def _give_back(memref: Value, block: Block) -> None:
     """At the end of a block."""
     with ir.InsertionPoint.at_block_terminator(block):
         memrefs.deallocate(memref)
 
 
-def leaves(memref: Any) -> bool:
+def leaves(memref: Value) -> bool:
     """Whether the memory, or a view of it, is passed to another block, kept elsewhere, or given back as a view."""
     return any(_leaves_by(use.owner.operation, memref) for use in memref.uses)
 
 
-def _leaves_by(user: Any, memref: Any) -> bool:
+def _leaves_by(user: Operation, memref: Value) -> bool:
     if user.name in _CARRIERS or (user.name == "memref.store" and user.operands[0] == memref):
         return True
     views = [result for result in user.results if isinstance(result.type, (ir.MemRefType, ir.UnrankedMemRefType))]
     return any(leaves(view) or _is_given_back(view) for view in views)
 
 
-def _is_given_back(memref: Any) -> bool:
+def _is_given_back(memref: Value) -> bool:
     return any(use.owner.operation.name == "memref.dealloc" for use in memref.uses)
 
 
-def _escapes(function: Any) -> bool:
+def _escapes(function: Operation) -> bool:
     return any(op.name == "memref.alloc" and leaves(op.results[0]) for op in operations_in(function))
 
 

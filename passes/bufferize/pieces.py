@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
 from ...emit.linalg import segments
@@ -22,7 +23,7 @@ _EXTRACT = "tensor.extract_slice"
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
-def write_pieces(function: Any) -> None:
+def write_pieces(function: Operation) -> None:
     """Rewrites the tensors of a function, already on memrefs, that begin with nothing and get piece after piece."""
     with function.context:
         for block in function.regions[0].blocks:
@@ -34,20 +35,20 @@ def write_pieces(function: Any) -> None:
                     _write(base.owner.operation, pieces)
 
 
-def _is_nothing_yet(tensor: Any) -> bool:
+def _is_nothing_yet(tensor: Value) -> bool:
     """Whether nobody wants to know what is in a tensor: it is new, or what the function writes."""
     made = made_by(tensor, "tensor.empty", "bufferization.to_tensor")
     return made is not None and (made.name == "tensor.empty" or "writable" in made.attributes)
 
 
-def _next(insert: Any) -> Any:
+def _next(insert: Operation) -> Operation | None:
     """The insertion of the next piece into the result, if nothing else is done with that; else None."""
     result = insert.results[0]
     following = [user for user in users_of(result) if user.name == _INSERT and user.operands[1] == result]
     return following[0] if len(following) == 1 and _is_for(result, following[0]) else None
 
 
-def _pieces_until(last: Any) -> list[Any]:
+def _pieces_until(last: Operation) -> list[Operation]:
     """The insertions that end with this one, the first one first."""
     pieces = [last]
     while (before := made_by(pieces[0].operands[1], _INSERT)) is not None and _next(before):
@@ -55,7 +56,7 @@ def _pieces_until(last: Any) -> list[Any]:
     return pieces
 
 
-def _is_for(tensor: Any, insert: Any) -> bool:
+def _is_for(tensor: Value, insert: Operation) -> bool:
     """Whether a tensor is there only to take this piece, which may be made in the same slice of it."""
     if insert.operands[0].type.rank != tensor.type.rank or insert.block != tensor.owner.operation.block:
         return False
@@ -64,7 +65,7 @@ def _is_for(tensor: Any, insert: Any) -> bool:
     return all(user in allowed for user in users) and insert.operands[0] != tensor
 
 
-def _place_of(insert: Any) -> Any:
+def _place_of(insert: Operation) -> Any:
     """The slice of the tensor that the piece is made in, if it is written back there; else None."""
     made = insert.operands[0]
     while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
@@ -76,7 +77,7 @@ def _place_of(insert: Any) -> Any:
     return slice_ if is_same and _offsets_and_strides(slice_, 1) == _offsets_and_strides(insert, 2) else None
 
 
-def _destination(made: Any) -> Any:
+def _destination(made: Value) -> Value | None:
     """The tensor that an operation writes into to make this one, of as many elements in the same order."""
     op = made.owner.operation
     index = list(op.results).index(made)
@@ -92,13 +93,13 @@ def _destination(made: Any) -> Any:
     return None
 
 
-def _offsets_and_strides(op: Any, tensors: int) -> list[Any]:
+def _offsets_and_strides(op: Operation, tensors: int) -> list[Value]:
     offsets, sizes, _ = list(op.attributes["operandSegmentSizes"])[tensors:]
     values = list(op.operands)[tensors:]
     return values[:offsets] + values[offsets + sizes :]
 
 
-def _write(base: Any, pieces: list[Any]) -> None:
+def _write(base: Operation, pieces: list[Operation]) -> None:
     tensor, memref = _as_memref(base)
     for insert in pieces:
         place = _place_of(insert)
@@ -115,7 +116,7 @@ def _write(base: Any, pieces: list[Any]) -> None:
             place.erase()
 
 
-def _as_memref(base: Any) -> tuple[Any, Any]:
+def _as_memref(base: Operation) -> tuple[Any, Any]:
     """The tensor that the first piece is written into, and its memory."""
     tensor = base.results[0]
     if base.name == "bufferization.to_tensor":
@@ -130,20 +131,20 @@ def _as_memref(base: Any) -> tuple[Any, Any]:
     return made, memref
 
 
-def to_tensor(memref: Any, type_: Any, *, writable: bool = True) -> Any:
+def to_tensor(memref: Value, type_: Type, *, writable: bool = True) -> Value:
     """What is in a memref, which nobody else has; if it is writable, it may be changed there."""
     attributes = {"restrict": ir.UnitAttr.get(), **({"writable": ir.UnitAttr.get()} if writable else {})}
     return result_of("bufferization.to_tensor", [memref], type_, **attributes)
 
 
-def materialize(tensor: Any, memref: Any) -> None:
+def materialize(tensor: Value, memref: Value) -> None:
     """Puts a tensor's elements into a memref."""
     attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
     name = "bufferization.materialize_in_destination"
     ir.Operation.create(name, operands=[tensor, memref], attributes=attributes)
 
 
-def _part(memref: Any, slice_: Any, tensors: int) -> Any:
+def _part(memref: Value, slice_: Operation, tensors: int) -> Any:
     """The part of the memory that a slice, or an insertion, of `tensors` tensors is about."""
     numbers = ("static_offsets", "static_sizes", "static_strides")
     attributes = {name: slice_.attributes[name] for name in numbers}

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Attribute, OpView
 from ...bindings.patterns import UPDATED, Pattern, Rewriter
 from ...dialects.core.attributes import AttributeProblem, AttrKind
 from ...dialects.relax import dialect
 
 
-def drop_defaults(op: Any, rewriter: Rewriter) -> Any:
+def drop_defaults(op: OpView, rewriter: Rewriter) -> Any:
     """Removes attributes that equal their defaults, so that equal operations look equal to CSE."""
     attributes = op.operation.attributes
     if not len(attributes):
@@ -22,7 +23,7 @@ def drop_defaults(op: Any, rewriter: Rewriter) -> Any:
     return UPDATED if superfluous else None
 
 
-def _is_default(attribute: Any, kind: AttrKind) -> bool:
+def _is_default(attribute: Attribute, kind: AttrKind) -> bool:
     # A default of None means that absent has a meaning of its own.
     if kind.required or kind.default is None:
         return False

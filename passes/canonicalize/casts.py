@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Value
 from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
@@ -18,7 +19,7 @@ from .support import dtype_of, is_valid, make, removal
 _FLOAT_BITS = {"f16": (11, 5), "bf16": (8, 8), "f32": (24, 8), "f64": (53, 11)}
 
 
-def merge_conversions(op: Any, rewriter: Rewriter) -> Any:
+def merge_conversions(op: OpView, rewriter: Rewriter) -> Operation | None:
     """Where the first conversion keeps every value, the second sees what it would have seen without it."""
     inner = defining_op(op.x, "relax.astype")
     if inner is None or not _keeps_values(dtype_of(inner.x), dtype_of(op.x)):
@@ -44,14 +45,14 @@ def _keeps_values(source: str, target: str) -> bool:
     return bit_width(source) + spare <= bit_width(target)
 
 
-def remove_match_cast(op: Any, rewriter: Rewriter) -> Any:
+def remove_match_cast(op: OpView, rewriter: Rewriter) -> Any:
     """A check that cannot fail: to the type that the value has, or to one that says less and that nobody uses."""
     if op.value.type == op.operation.results[0].type:
         return op.value
     return () if not is_used(op.operation) and _is_proven(op) else None
 
 
-def pass_by_match_cast(op: Any, rewriter: Rewriter) -> Any:
+def pass_by_match_cast(op: OpView, rewriter: Rewriter) -> Any:
     """Relax operations take the value from before a cast to a type that says less; what they give stays as stated."""
     if not _is_proven(op):
         return None
@@ -60,7 +61,7 @@ def pass_by_match_cast(op: Any, rewriter: Rewriter) -> Any:
     return UPDATED if any(passed) else None
 
 
-def _take_source(operation: Any, index: int, source: Any) -> bool:
+def _take_source(operation: Operation, index: int, source: Value) -> bool:
     definition = row_of(operation)
     # Stated types of calls are promises of the function called, about the operands as they are.
     if definition is None or definition.infer is None:
@@ -73,7 +74,7 @@ def _take_source(operation: Any, index: int, source: Any) -> bool:
     return False
 
 
-def _is_proven(op: Any) -> bool:
+def _is_proven(op: OpView) -> bool:
     """Whether the type cast to says nothing that the value's type does not say."""
     source, target = decode(op.value.type), decode(op.operation.results[0].type)
     if type(source) is not type(target) or not isinstance(target, (TensorInfo, ShapeInfo)):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import defining_op
 from ...dialects.core.codec import element_type
@@ -27,11 +28,11 @@ _NUMBERS = {"relax.zeros": 0, "relax.zeros_like": 0, "relax.ones": 1, "relax.one
 FILLED = (*_FULL, *_NUMBERS)
 
 
-def is_constant(value: Any) -> bool:
+def is_constant(value: Value) -> bool:
     return defining_op(value, "arith.constant") is not None
 
 
-def splat(value: Any) -> int | float | bool | None:
+def splat(value: Value) -> int | float | bool | None:
     """The number that every element of a tensor is, where it is known."""
     owner = defining_op(value)
     name = owner.operation.name if owner is not None else ""
@@ -47,7 +48,7 @@ def splat(value: Any) -> int | float | bool | None:
     return attribute.get_splat_value().value
 
 
-def array_of(value: Any, limit: int) -> Any:
+def array_of(value: Value, limit: int) -> Any:
     """The elements of a constant as a numpy array; None for others, for more than `limit`, for types numpy lacks."""
     attribute = _dense(value)
     if attribute is None or math.prod(attribute.type.shape) > limit or dtype_of(value) not in NUMPY_NAME:
@@ -57,7 +58,7 @@ def array_of(value: Any, limit: int) -> Any:
     return numpy.array(attribute)
 
 
-def elements_of(value: Any) -> Any:
+def elements_of(value: Value) -> Any:
     """As `array_of`, of constants of any size and sign; large ones are not copied."""
     owner = defining_op(value, "arith.constant", "relax.constant")
     if owner is None or not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
@@ -70,13 +71,13 @@ def elements_of(value: Any) -> Any:
     return numpy.frombuffer(elements_bytes(attribute), NUMPY_NAME[dtype_of(value)]).reshape(value.type.shape)
 
 
-def _dense(value: Any) -> Any:
+def _dense(value: Value) -> Attribute | None:
     owner = defining_op(value, "arith.constant")
     attribute = owner.operation.attributes["value"] if owner is not None else None
     return attribute if isinstance(attribute, ir.DenseElementsAttr) else None
 
 
-def can_be_constant(type_: Any) -> bool:
+def can_be_constant(type_: Type) -> bool:
     """Whether arith.constant can have the type: sizes are numbers, and integers, if that it holds, are signless."""
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape or type_.encoding is not None:
         return False
@@ -84,7 +85,7 @@ def can_be_constant(type_: Any) -> bool:
     return not isinstance(element, ir.IntegerType) or element.is_signless
 
 
-def make_constant(array: Any, type_: Any) -> Any:
+def make_constant(array: Any, type_: Type) -> Any:
     """A constant of this type; None where the array does not fit it, or there is none of the type."""
     if not can_be_constant(type_) or not _fits(array, type_):
         return None
@@ -92,14 +93,14 @@ def make_constant(array: Any, type_: Any) -> Any:
     return constant_op(ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type), type_)
 
 
-def make_elements(array: Any, type_: Any) -> Any:
+def make_elements(array: Any, type_: Type) -> Any:
     """As `make_constant`, of any size and sign; large ones are resources, which have no text."""
     if type_.encoding is not None or not _fits(array, type_):
         return None
     return constant_op(elements_attribute(_contiguous(array), type_.element_type), type_)
 
 
-def constant_op(attribute: Any, type_: Any = None) -> Any:
+def constant_op(attribute: Attribute, type_: Type | None = None) -> Operation:
     """The constant with these elements; upstream's refuses unsigned ones."""
     type_ = type_ or attribute.type
     name = "relax.constant" if is_unsigned(str(type_.element_type)) else "arith.constant"
@@ -112,11 +113,11 @@ def _contiguous(array: Any) -> Any:
     return numpy.ascontiguousarray(array).reshape(array.shape)
 
 
-def _fits(array: Any, type_: Any) -> bool:
+def _fits(array: Any, type_: Type) -> bool:
     return list(array.shape) == list(type_.shape) and array.dtype == NUMPY_NAME.get(str(type_.element_type))
 
 
-def make_splat(number: int | bool, type_: Any) -> Any:
+def make_splat(number: int | bool, type_: Type) -> Operation:
     """A constant of this type with one integer everywhere, however many elements that are."""
     element = element_type(str(type_.element_type), type_.context)
     return constant_op(ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, number)), type_)

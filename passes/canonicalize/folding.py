@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, defining_op
 from ...dialects.core.infos import is_float
@@ -38,7 +39,7 @@ def fold_patterns(limit: int) -> tuple[Pattern, ...]:
     )
 
 
-def _fold(op: Any, limit: int) -> Any:
+def _fold(op: OpView, limit: int) -> Operation | None:
     """What an operation on constants gives is a constant."""
     type_ = result_type(op)
     if not can_be_constant(type_) or math.prod(type_.shape) > limit:
@@ -50,12 +51,12 @@ def _fold(op: Any, limit: int) -> Any:
     return None if result is None else make_constant(result, type_)
 
 
-def tensor_operands(op: Any) -> list[Any]:
+def tensor_operands(op: OpView) -> list[Value]:
     """Without shapes: what they say, the static result type says too."""
     return [operand for operand in op.operation.operands if not str(operand.type).startswith("!relax.shape")]
 
 
-def _compute(op: Any, *arrays: Any) -> Any:
+def _compute(op: OpView, *arrays: Any) -> Any:
     import numpy
 
     # Overflow wraps around, and NaN and infinity are results like others.
@@ -70,7 +71,7 @@ _ASSOCIATIVE = tuple(
 )
 
 
-def _regroup(op: Any, limit: int) -> Any:
+def _regroup(op: OpView, limit: int) -> Operation | None:
     """(x + c) + d is x + (c + d): integers wrap around, so that sums, products and bits may be grouped at will."""
     inner = defining_op(op.x1, op.OPERATION_NAME)
     if inner is None or is_float(dtype_of(op.x1)) or is_constant(inner.x1):
@@ -87,7 +88,7 @@ def _regroup(op: Any, limit: int) -> Any:
     return None if constant is None else make(op, op.OPERATION_NAME, [inner.x1, constant.result])
 
 
-def _fill(op: Any, limit: int) -> Any:
+def _fill(op: OpView, limit: int) -> Operation | None:
     """A small tensor filled with one number is a constant like others."""
     type_ = result_type(op)
     number = splat(op.operation.results[0])
@@ -159,7 +160,7 @@ def _shift(name: str) -> Fold:
     return fold
 
 
-def _astype(np: Any, op: Any, array: Any) -> Any:
+def _astype(np: Any, op: OpView, array: Any) -> Any:
     name = NUMPY_NAME.get(str(result_type(op).element_type))
     if name is None:
         return None  # of a type that numpy does not have

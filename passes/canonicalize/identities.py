@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Value
 from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from .constants import can_be_constant, is_constant, make_splat, splat
@@ -97,7 +98,7 @@ _OPPOSITE = {"relax.equal": "relax.not_equal", "relax.not_equal": "relax.equal"}
 _OPPOSITE_INTEGERS = {_LESS: _AT_LEAST, _AT_LEAST: _LESS, _GREATER: _AT_MOST, _AT_MOST: _GREATER}
 
 
-def remove_neutral(op: Any, rewriter: Rewriter) -> Any:
+def remove_neutral(op: OpView, rewriter: Rewriter) -> Value | None:
     """x + -0.0, x * 1, x - 0.0, x & true, ... are x. Constants stand on the right (constant_to_right)."""
     number = splat(op.x2)
     if number is None or not _NEUTRAL[op.OPERATION_NAME](number, dtype_of(op.x2)):
@@ -105,7 +106,7 @@ def remove_neutral(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, op.x1) if keeps_shape(op.x1, op.x2) else None
 
 
-def take_absorbing(op: Any, rewriter: Rewriter) -> Any:
+def take_absorbing(op: OpView, rewriter: Rewriter) -> Any:
     """x & false is false, n * 0 is 0: the constant itself, where it has the result's shape."""
     number = splat(op.x2)
     if number is None or not _ABSORBING[op.OPERATION_NAME](number, dtype_of(op.x2)):
@@ -113,7 +114,7 @@ def take_absorbing(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, op.x2) if keeps_shape(op.x2, op.x1) else None
 
 
-def number_with_itself(op: Any, rewriter: Rewriter) -> Any:
+def number_with_itself(op: OpView, rewriter: Rewriter) -> Operation | None:
     """n - n is 0, n == n is true, ... for integers and booleans."""
     type_ = result_type(op)
     if op.x1 != op.x2 or is_float(dtype_of(op.x1)) or not can_be_constant(type_) or shape_differs(op):
@@ -122,12 +123,12 @@ def number_with_itself(op: Any, rewriter: Rewriter) -> Any:
     return make_splat(bool(number) if str(type_.element_type) == "i1" else number, type_)
 
 
-def shape_differs(op: Any) -> bool:
+def shape_differs(op: OpView) -> bool:
     """Whether the result states another shape than the operand: a static result of an operand that is not."""
     return list(op.x1.type.shape) != list(result_type(op).shape) if op.x1.type.has_rank else True
 
 
-def constant_to_right(op: Any, rewriter: Rewriter) -> Any:
+def constant_to_right(op: OpView, rewriter: Rewriter) -> Any:
     """c + x is x + c, c < x is x > c: so that other rules need to look at one side only."""
     if not _is_filled(op.x1) or _is_filled(op.x2):
         return None
@@ -141,23 +142,23 @@ def constant_to_right(op: Any, rewriter: Rewriter) -> Any:
     return UPDATED
 
 
-def _is_filled(value: Any) -> bool:
+def _is_filled(value: Value) -> bool:
     return is_constant(value) or splat(value) is not None
 
 
-def undo_involution(op: Any, rewriter: Rewriter) -> Any:
+def undo_involution(op: OpView, rewriter: Rewriter) -> Value | None:
     """-(-x) is x, not (not x) is x."""
     inner = defining_op(op.x, op.OPERATION_NAME)
     return as_result(op, inner.x) if inner is not None else None
 
 
-def keep_idempotent(op: Any, rewriter: Rewriter) -> Any:
+def keep_idempotent(op: OpView, rewriter: Rewriter) -> Any:
     """abs(abs(x)) is abs(x); what is rounded once is whole."""
     same = _ROUNDINGS if op.OPERATION_NAME in _ROUNDINGS else (op.OPERATION_NAME,)
     return as_result(op, op.x) if defining_op(op.x, *same) is not None else None
 
 
-def drop_sign(op: Any, rewriter: Rewriter) -> Any:
+def drop_sign(op: OpView, rewriter: Rewriter) -> Any:
     """abs(-x) is abs(x), square(-x) and square(abs(x)) are square(x)."""
     name = op.OPERATION_NAME
     inner = defining_op(op.x, "relax.negative", "relax.abs")
@@ -167,7 +168,7 @@ def drop_sign(op: Any, rewriter: Rewriter) -> Any:
     return make(op, name, [inner.x])
 
 
-def negate_comparison(op: Any, rewriter: Rewriter) -> Any:
+def negate_comparison(op: OpView, rewriter: Rewriter) -> Any:
     """not (a == b) is a != b; of integers, not (a < b) is a >= b."""
     inner = defining_op(op.x, *_OPPOSITE, *_OPPOSITE_INTEGERS)
     if inner is None:
@@ -178,7 +179,7 @@ def negate_comparison(op: Any, rewriter: Rewriter) -> Any:
     return make(op, {**_OPPOSITE, **_OPPOSITE_INTEGERS}[name], [inner.x1, inner.x2])
 
 
-def choose(op: Any, rewriter: Rewriter) -> Any:
+def choose(op: OpView, rewriter: Rewriter) -> Any:
     """where(true, a, b) is a, where(false, a, b) is b, where(c, a, a) is a, where(not c, a, b) is where(c, b, a)."""
     condition = splat(op.condition)
     if condition is not None or op.x1 == op.x2:

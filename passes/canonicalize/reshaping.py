@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Value
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.aliases import viewed
 from ...dialects.core.dialect import row_of
@@ -13,7 +14,7 @@ from ...dialects.core.symbols import Dim, equal
 from .support import as_result, ints, make, normal_axis, removal, same_known_shape, shape_of
 
 
-def _result(op: Any) -> Any:
+def _result(op: OpView) -> Value:
     return op.operation.results[0]
 
 
@@ -26,7 +27,7 @@ def _is_determined(shape: Sequence[Dim] | None) -> bool:
     return unknown == 0 or unknown == 1 and all(isinstance(size, int) and size > 0 for size in others)
 
 
-def merge_reshapes(op: Any, rewriter: Rewriter) -> Any:
+def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
     """reshape(reshape(x)) is one reshape of x; so is a reshape of any other view of x: only the last shape counts."""
     source = viewed(op.x)
     # A view that checks something stays.
@@ -46,7 +47,7 @@ def merge_permutations(op: Any, rewriter: Rewriter) -> Any:
     return make(op, "relax.permute_dims", [inner.x], {"axes": ints(axes)})
 
 
-def _permutation(op: Any) -> list[int] | None:
+def _permutation(op: OpView) -> list[int] | None:
     """The axes from the front; None where the rank that says what is reversed is unknown."""
     if op.axes is not None:
         return [normal_axis(axis, len(op.axes)) for axis in op.axes]
@@ -65,7 +66,7 @@ def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Any:
     return ints(sorted(taken | {kept[axis] for axis in _axes(others, len(kept))}))
 
 
-def merge_expansions(op: Any, rewriter: Rewriter) -> Any:
+def merge_expansions(op: OpView, rewriter: Rewriter) -> Any:
     """The inner operation's new dimensions are moved on by the outer one's before them."""
     inner = defining_op(op.x, "relax.expand_dims")
     shape = shape_of(_result(op))
@@ -74,7 +75,7 @@ def merge_expansions(op: Any, rewriter: Rewriter) -> Any:
     return make(op, "relax.expand_dims", [inner.x], {"axis": _both(op.axis, inner.axis, len(shape))})
 
 
-def undo_dimensions(op: Any, rewriter: Rewriter) -> Any:
+def undo_dimensions(op: OpView, rewriter: Rewriter) -> Any:
     """squeeze of the very dimensions that expand_dims has made; expand_dims of those that squeeze has dropped."""
     is_squeeze = op.OPERATION_NAME == "relax.squeeze"
     inner = defining_op(op.x, "relax.expand_dims" if is_squeeze else "relax.squeeze")
@@ -84,7 +85,7 @@ def undo_dimensions(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, inner.x) if _axes(op.axis, len(shape)) == _axes(inner.axis, len(shape)) else None
 
 
-def _squeezes_nothing(op: Any) -> bool:
+def _squeezes_nothing(op: OpView) -> bool:
     """No dimension is named; or all of size 1 go, and none can be."""
     if op.axis is not None:
         return not op.axis
@@ -92,7 +93,7 @@ def _squeezes_nothing(op: Any) -> bool:
     return shape is not None and all(equal(size, 1) is False for size in shape)
 
 
-def merge_squeezes(op: Any, rewriter: Rewriter) -> Any:
+def merge_squeezes(op: OpView, rewriter: Rewriter) -> Any:
     """The outer operation's axes are moved on by what the inner one has dropped before them."""
     inner = defining_op(op.x, "relax.squeeze")
     shape = shape_of(inner.x) if inner is not None else None
@@ -101,13 +102,13 @@ def merge_squeezes(op: Any, rewriter: Rewriter) -> Any:
     return make(op, "relax.squeeze", [inner.x], {"axis": _both(inner.axis, op.axis, len(shape))})
 
 
-def merge_broadcasts(op: Any, rewriter: Rewriter) -> Any:
+def merge_broadcasts(op: OpView, rewriter: Rewriter) -> Any:
     """What is copied along a dimension twice could have been copied so at once."""
     inner = defining_op(op.x, "relax.broadcast_to")
     return make(op, "relax.broadcast_to", [inner.x, op.shape]) if inner is not None else None
 
 
-def undo_flip(op: Any, rewriter: Rewriter) -> Any:
+def undo_flip(op: OpView, rewriter: Rewriter) -> Value | None:
     """Reversing along one axis twice."""
     inner = defining_op(op.data, "relax.flip")
     shape = shape_of(op.data)
@@ -117,23 +118,23 @@ def undo_flip(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, inner.data) if same else None
 
 
-def _repeats_once(op: Any) -> bool:
+def _repeats_once(op: OpView) -> bool:
     """One copy. Without an axis the result is flat, so the operand must have been."""
     return op.repeats == 1 and (op.axis is not None or _is_vector(op.data))
 
 
-def _tiles_once(op: Any) -> bool:
+def _tiles_once(op: OpView) -> bool:
     """One copy along each axis, and no new axis."""
     shape = shape_of(op.data)
     return shape is not None and len(op.repeats) <= len(shape) and set(op.repeats) <= {1}
 
 
-def _is_vector(tensor: Any) -> bool:
+def _is_vector(tensor: Value) -> bool:
     shape = shape_of(tensor)
     return shape is not None and len(shape) == 1
 
 
-def _permutes_nothing(op: Any) -> bool:
+def _permutes_nothing(op: OpView) -> bool:
     axes = _permutation(op)
     return axes is not None and axes == sorted(axes)
 

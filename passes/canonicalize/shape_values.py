@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
 from ...bindings.patterns import Pattern, Rewriter, defining_op
@@ -20,7 +21,7 @@ from .support import as_result, is_known, make, result_type, shape_of
 _MOST_DIMENSIONS = 64
 
 
-def shape_of_known(op: Any, rewriter: Rewriter) -> Any:
+def shape_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     """The type tells the shape: numbers, and symbols of the function's parameters, which hold in all of it."""
     shape = shape_of(op.input)
     if not is_known(shape) or not symbols_of(op.input.type) <= _parameter_symbols(op.operation):
@@ -29,11 +30,11 @@ def shape_of_known(op: Any, rewriter: Rewriter) -> Any:
     return _shape_expr(op, shape)
 
 
-def _shape_expr(op: Any, dims: tuple[Dim, ...]) -> Any:
+def _shape_expr(op: OpView, dims: tuple[Dim, ...]) -> Operation:
     return make(op, "relax.shape_expr", [], {"dims": encode_dims(dims, op.operation.context)})
 
 
-def _parameter_symbols(operation: Any) -> frozenset[str]:
+def _parameter_symbols(operation: Operation) -> frozenset[str]:
     """The symbols in the types of the parameters of the function around."""
     function = innermost(operation, "func.func")
     if function is None:
@@ -41,14 +42,14 @@ def _parameter_symbols(operation: Any) -> frozenset[str]:
     return frozenset().union(*(symbols_of(value.type) for value in body_of(function).arguments))
 
 
-def shape_of_shaped(op: Any, rewriter: Rewriter) -> Any:
+def shape_of_shaped(op: OpView, rewriter: Rewriter) -> Any:
     """The shape of a tensor that was made with this shape."""
     owner = defining_op(op.input)
     row = row_of(owner) if owner is not None else None
     return as_result(op, getattr(owner, row.shaped_by)) if row is not None and row.shaped_by else None
 
 
-def size_of_known(op: Any, rewriter: Rewriter) -> Any:
+def size_of_known(op: OpView, rewriter: Rewriter) -> Any:
     """The number of elements, where all sizes are numbers."""
     shape = shape_of(op.input)
     count = product(shape) if shape is not None else None
@@ -66,7 +67,7 @@ def scalar_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
     return constant_op(attribute)
 
 
-def shape_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
+def shape_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     """A shape of numbers is a constant tensor."""
     dims = _dims(op.input)
     if dims is None or not all(isinstance(dim, int) and dim < 2**63 for dim in dims):
@@ -74,7 +75,7 @@ def shape_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
     return _constant(op, list(dims))
 
 
-def _dims(value: Any) -> tuple[Dim, ...] | None:
+def _dims(value: Value) -> tuple[Dim, ...] | None:
     """The sizes of a shape: as its operation lists them, else as its type says."""
     owner = defining_op(value, "relax.shape_expr")
     if owner is not None:
@@ -89,7 +90,7 @@ def _constant(op: Any, numbers: list[Any] | int) -> Any:
     return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
-def shape_from_tensor_from_shape(op: Any, rewriter: Rewriter) -> Any:
+def shape_from_tensor_from_shape(op: OpView, rewriter: Rewriter) -> Any:
     """The shape that the tensor was made from."""
     owner = defining_op(op.input, "relax.shape_to_tensor")
     if owner is None:
@@ -101,7 +102,7 @@ def shape_from_tensor_from_shape(op: Any, rewriter: Rewriter) -> Any:
     return _shape_expr(op, tuple(listed.dims))
 
 
-def tensor_from_shape_from_tensor(op: Any, rewriter: Rewriter) -> Any:
+def tensor_from_shape_from_tensor(op: OpView, rewriter: Rewriter) -> Any:
     """The tensor that the shape was made from."""
     owner = defining_op(op.input, "relax.tensor_to_shape")
     return as_result(op, owner.input) if owner is not None else None

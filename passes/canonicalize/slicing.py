@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.symbols import Dim, dim_sub
@@ -14,7 +15,7 @@ from ...dialects.relax.infer.slices import OPEN
 from .support import as_result, make, normal_axis, shape_of
 
 
-def slice_of_all(op: Any, rewriter: Rewriter) -> Any:
+def slice_of_all(op: OpView, rewriter: Rewriter) -> Any:
     """x[0:size] along every axis named."""
     shape = shape_of(op.x)
     if shape is None or any(stride != 1 for stride in op.strides or ()):
@@ -33,24 +34,24 @@ def _is_end(bound: Dim, size: Dim) -> bool:
     return at_least(bound, OPEN) or at_least(bound, size)
 
 
-def join_one(op: Any, rewriter: Rewriter) -> Any:
+def join_one(op: OpView, rewriter: Rewriter) -> Value | None:
     """One tensor joined with nothing."""
     return as_result(op, op.tensors[0]) if len(op.tensors) == 1 else None
 
 
-def drop_empty(op: Any, rewriter: Rewriter) -> Any:
+def drop_empty(op: OpView, rewriter: Rewriter) -> Any:
     """Tensors without elements along the axis add nothing; one stays if there are no others."""
     tensors = op.tensors
     kept = [tensor for tensor in tensors if not _is_empty(tensor, op.axis)] or tensors[:1]
     return _concat(op, kept) if len(kept) < len(tensors) else None
 
 
-def _is_empty(tensor: Any, axis: int) -> bool:
+def _is_empty(tensor: Value, axis: int) -> bool:
     shape = shape_of(tensor)
     return shape is not None and shape[normal_axis(axis, len(shape))] == 0
 
 
-def flatten_concat(op: Any, rewriter: Rewriter) -> Any:
+def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
     """concat(a, concat(b, c)) along one axis is concat(a, b, c)."""
     parts: list[Any] = []
     for tensor in op.tensors:
@@ -70,7 +71,7 @@ def _concat(op: Any, tensors: Sequence[Any]) -> Any:
     return make(op, "relax.concat", tensors, {"axis": attributes["axis"]} if "axis" in attributes else {})
 
 
-def join_split(op: Any, rewriter: Rewriter) -> Any:
+def join_split(op: OpView, rewriter: Rewriter) -> Any:
     """All the parts of a split, in order, along the same axis."""
     tensors = op.tensors
     split = defining_op(tensors[0], "relax.split") if tensors else None
@@ -80,7 +81,7 @@ def join_split(op: Any, rewriter: Rewriter) -> Any:
     return as_result(op, split.x) if _same_axis(op.axis, split.axis, split.x) else None
 
 
-def split_into_one(op: Any, rewriter: Rewriter) -> Any:
+def split_into_one(op: OpView, rewriter: Rewriter) -> Any:
     """One section is the whole."""
     results = op.operation.results
     return [op.x] if len(results) == 1 and results[0].type == op.x.type else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter
 from ...dialects.core.codec import TypeProblem, decode
@@ -16,11 +17,11 @@ from ...dialects.core.symbols import Dim, SymbolError, equal
 from ...dialects.core.verifier import check
 
 
-def result_type(op: Any) -> Any:
+def result_type(op: OpView) -> Type:
     return op.operation.results[0].type
 
 
-def as_result(op: Any, value: Any) -> Any:
+def as_result(op: OpView, value: Value) -> Value | None:
     """The value as a replacement, or None: users keep the type they have, to the last symbol."""
     return value if value.type == result_type(op) else None
 
@@ -28,13 +29,13 @@ def as_result(op: Any, value: Any) -> Any:
 def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[Any], bool], name: str) -> Pattern:
     """Where the condition holds for an operation, it gives an operand as it is."""
 
-    def remove(op: Any, rewriter: Rewriter) -> Any:
+    def remove(op: OpView, rewriter: Rewriter) -> Value | None:
         return as_result(op, getattr(op, operand)) if does_nothing(op) else None
 
     return Pattern(ops, remove, name=name)
 
 
-def make(op: Any, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
+def make(op: OpView, name: str, operands: Sequence[Value], attributes: Mapping[str, Any] | None = None) -> Any:
     """An operation of the very result type that `op` has, not of the one that would be inferred.
 
     None where the operation would not verify: where two steps each may fit and both together cannot, the program
@@ -45,7 +46,7 @@ def make(op: Any, name: str, operands: Sequence[Any], attributes: Mapping[str, A
     return made if is_valid(made) else None
 
 
-def is_valid(operation: Any) -> bool:
+def is_valid(operation: Operation) -> bool:
     try:
         check(find_op(operation.name), operation)
     except (OpProblem, TypeProblem, SymbolError):
@@ -58,13 +59,13 @@ def ints(values: Sequence[int]) -> Any:
     return ir.DenseI64ArrayAttr.get(list(values))
 
 
-def tensor_info(value: Any) -> TensorInfo:
+def tensor_info(value: Value) -> TensorInfo:
     info = decode(value.type)
     assert isinstance(info, TensorInfo), value
     return info
 
 
-def shape_of(value: Any) -> tuple[Dim, ...] | None:
+def shape_of(value: Value) -> tuple[Dim, ...] | None:
     return tensor_info(value).shape
 
 
@@ -72,7 +73,7 @@ def dtype_of(value: Any) -> str:
     return tensor_info(value).dtype
 
 
-def keeps_shape(value: Any, *others: Any) -> bool:
+def keeps_shape(value: Value, *others: Value) -> bool:
     """Whether broadcasting a value with the others gives it no other shape.
 
     An unknown size of the value may be 1, which the other's size would enlarge: it must be 1 or provably the same.
@@ -95,7 +96,7 @@ def is_known(shape: tuple[Dim, ...] | None) -> bool:
     return shape is not None and None not in shape
 
 
-def same_known_shape(one: Any, other: Any) -> bool:
+def same_known_shape(one: Value, other: Value) -> bool:
     """Whether two tensors have the same shape for certain; equal types with unknown sizes do not say so."""
     left, right = shape_of(one), shape_of(other)
     if not is_known(left) or right is None or len(left) != len(right):  # type: ignore[arg-type]

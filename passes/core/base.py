@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ...bindings.context import load_dialects
+from ...bindings.ir import Context
 from ...support.errors import RelaxError
 from ...support.plugins import load_plugins
 from ...support.registry import Registry
@@ -54,7 +55,7 @@ class Pass:
         """The pass as it stands in a pipeline's text, options that differ from their defaults included."""
         return self.name + format_options(self)
 
-    def prepare(self, context: Any) -> None:
+    def prepare(self, context: Context) -> None:
         load_dialects(context, self.dependent_dialects)
 
 

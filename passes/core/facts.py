@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...bindings.diagnostics import origins
+from ...bindings.ir import OperationBase
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, describe
 from .journal import Fact, Journal
@@ -192,7 +193,7 @@ class CodeFact(Fact):
     cached: bool = False
 
 
-def origins_of(operation: Any) -> list[str]:
+def origins_of(operation: OperationBase) -> list[str]:
     """The model's nodes that an operation's location names, each once; file:line:column where it names none."""
     return list(dict.fromkeys(origin.name for origin in origins(operation.location) if origin.name))
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Union
 from ...bindings.context import load_dialects, new_context
 from ...bindings.diagnostics import errors_as_relax_error, failure
 from ...bindings.handles import erasing
+from ...bindings.ir import Module, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, operations_of
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
@@ -133,7 +134,7 @@ class Pipeline:
         return pass_
 
     @enters
-    def run(self, target: Any) -> Any:
+    def run(self, target: Any) -> Module:
         """Runs on a Module or an operation, which is changed in place and returned.
 
         Raises RelaxError for the first pass that fails; what it leaves half done should be thrown away.
@@ -152,7 +153,7 @@ class Pipeline:
         names = list(dict.fromkeys(_leaf_names(self.steps)))
         return f"pass {names[0]}" if len(names) == 1 else f"one of the passes {', '.join(names)}"
 
-    def _run_steps(self, operation: Any, steps: Sequence[Step]) -> None:
+    def _run_steps(self, operation: Operation, steps: Sequence[Step]) -> None:
         position = 0
         while position < len(steps):
             step = steps[position]
@@ -172,13 +173,13 @@ class Pipeline:
                 position = end - 1
             position += 1
 
-    def _run_upstream(self, operation: Any, texts: list[str]) -> None:
+    def _run_upstream(self, operation: Operation, texts: list[str]) -> None:
         run_upstream(operation, texts, verify=self.verify_each)
         # Upstream's passes know nothing of PrimFuncs; the rest they have verified themselves.
         if self.verify_each and operation.name == "builtin.module":
             verify_functions(operation, f"pass {', '.join(texts)} produced invalid IR")
 
-    def _run_own(self, pass_: Pass, operation: Any) -> None:
+    def _run_own(self, pass_: Pass, operation: Operation) -> None:
         pass_.prepare(operation.context)
         with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found:
             pass_.run(operation)
@@ -188,7 +189,7 @@ class Pipeline:
         if self.verify_each:
             verify_ir(operation, f"pass {pass_.name} produced invalid IR")
 
-    def _watched(self, name: str, operation: Any, run: Any) -> None:
+    def _watched(self, name: str, operation: Operation, run: Any) -> None:
         for instrument in self.instruments:
             instrument.before_pass(name, operation)
         try:

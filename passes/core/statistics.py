@@ -86,6 +86,6 @@ def _entry(name: str, numbers: Counter[tuple[str, str]]) -> list[str]:
     return [f"  {name}", *rows]
 
 
-def operation_counts(root: Any) -> Counter[str]:
+def operation_counts(root: Operation) -> Counter[str]:
     """How many operations of each name are in an operation, itself included."""
     return Counter(each.name for each in (root.operation, *operations_in(root)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost, operations_of, users_of
 from ...dialects.core.aliases import mutated_values, root_of
@@ -31,7 +32,7 @@ class BlockGroups:
     """Groups the calls of one block, consumers with producers, as long as one place can be found for each group."""
 
     def __init__(
-        self, block: Any, infos: Callable[[str], PrimInfo | None], limits: Limits, *, keeps_reasons: bool = False
+        self, block: Block, infos: Callable[[str], PrimInfo | None], limits: Limits, *, keeps_reasons: bool = False
     ):
         self._block = block
         self._limits = limits
@@ -130,7 +131,7 @@ class BlockGroups:
 
     # ---- places ----
 
-    def _outputs(self, group: Group) -> list[Any]:
+    def _outputs(self, group: Group) -> list[Value]:
         """What is used outside of the group, in the block's order. A host writes all its results, used or not."""
         inside = {member.position for member in group.all_members}
         return [
@@ -140,7 +141,7 @@ class BlockGroups:
             if member == group.host or any(user not in inside for user in self._users(value))
         ]
 
-    def _new_place(self, group: Group, outputs: list[Any]) -> int | None:
+    def _new_place(self, group: Group, outputs: list[Value]) -> int | None:
         """A member's position behind all that the group reads, and before all that reads of it."""
         inside = {member.position for member in group.all_members}
         first = max((self._defined_at(value) for value in group.inputs()), default=-1)
@@ -151,21 +152,21 @@ class BlockGroups:
         last = min((self._place.get(user, user) for user in users), default=len(self._operations))
         return max((position for position in inside if first < position < last), default=None)
 
-    def _position_of(self, value: Any) -> int | None:
+    def _position_of(self, value: Value) -> int | None:
         owner = value.owner
         return None if isinstance(owner, ir.Block) else self._positions.get(owner.operation)
 
-    def _defined_at(self, value: Any) -> int:
+    def _defined_at(self, value: Value) -> int:
         position = self._position_of(value)
         return -1 if position is None else self._place.get(position, position)
 
-    def _users(self, value: Any) -> set[int]:
+    def _users(self, value: Value) -> set[int]:
         """The positions of what uses a value; nothing is changed before all groups are found."""
         if value not in self._users_of:
             self._users_of[value] = set(map(self._around, users_of(value)))
         return self._users_of[value]
 
-    def _around(self, op: Any) -> int:
+    def _around(self, op: Operation) -> int:
         """The position of the operation of this block that a user is, or is in."""
         while op not in self._positions:
             op = op.parent.operation
@@ -184,18 +185,18 @@ class BlockGroups:
         return found
 
 
-def _known_outside(block: Any) -> set[str]:
+def _known_outside(block: Block) -> set[str]:
     """The symbols in the types of the arguments of this block and of the function."""
     function = innermost(block.owner, "func.func")
     arguments = [*block.arguments, *body_of(function).arguments]
     return {name for argument in arguments for name in symbols_of(argument.type)}
 
 
-def _is_plain_call(op: Any) -> bool:
+def _is_plain_call(op: Operation) -> bool:
     return op.name == "relax.call_tir" and list(op.attributes) == ["func"] and "::" not in op.opview.func
 
 
-def _has_parameter_types(op: Any, info: PrimInfo) -> bool:
+def _has_parameter_types(op: Operation, info: PrimInfo) -> bool:
     """Whether the PrimFunc's parameters have the very types that are passed."""
     passed = [decode(value.type) for value in (*op.operands, *op.results)]
     return [parameter_info(each) for each in passed] == [decode(type_) for type_ in info.parameters]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...bindings.ir import AffineMap, Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, users_of
 from ...emit import linalg, numbers
@@ -14,7 +15,7 @@ from .maps import compose, identity, plain_dim
 from .prim_info import input_count_of, maps_of
 
 
-def group_body(group: Group, outputs: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
+def group_body(group: Group, outputs: Sequence[Value], parameters: Sequence[Value]) -> list[Value]:
     """Emits the body; the values of the outputs. The parameters are the group's inputs, then its outputs."""
     inputs = group.inputs()
     given = dict(zip(inputs, parameters, strict=False))
@@ -42,7 +43,7 @@ class _GroupBody:
         self._operands: dict[tuple[Any, Any], int] = {}
         self._sizes: dict[int, Any] = {}
 
-    def emit(self) -> list[Any]:
+    def emit(self) -> list[Value]:
         for member in self._group.members:
             self._bind(member)
         host = self._group.host
@@ -115,7 +116,7 @@ class _GroupBody:
             if op != copy.generic:
                 self._block.append(op)
 
-    def _emit_host(self, host: Member) -> list[Any]:
+    def _emit_host(self, host: Member) -> list[Value]:
         """The host's operations, the producers' work in the one that reads what they make."""
         copy = self._copies[host.position]
         for op in copy.operations[:-1]:
@@ -127,7 +128,7 @@ class _GroupBody:
                 result.replace_all_uses_with(value)
         return list(copy.operations[-1].operands)
 
-    def _emit_loops(self, iterators: Sequence[str]) -> list[Any]:
+    def _emit_loops(self, iterators: Sequence[str]) -> list[Value]:
         for member in self._group.members:
             for _, value, map_ in self._inputs_of(member):
                 if value is not None:
@@ -154,7 +155,7 @@ class _GroupBody:
         ):
             yield index, None if copy.parameter_of(value) is not None else value, compose(map_, member.place)
 
-    def _scalar_body(self, *scalars: Any) -> list[Any]:
+    def _scalar_body(self, *scalars: Value) -> list[Value]:
         """The members' bodies, one after the other; each value is computed once."""
         block = ir.InsertionPoint.current.block
         computed: dict[Any, Any] = {}
@@ -168,7 +169,7 @@ class _GroupBody:
             computed[member.call.results[0]] = yielded[0]
         return [computed[value] for value in self._destinations]
 
-    def _bind_scalars(self, member: Member, scalars: Sequence[Any], computed: dict[Any, Any]) -> None:
+    def _bind_scalars(self, member: Member, scalars: Sequence[Value], computed: dict[Any, Any]) -> None:
         """What a member's body works with: elements of the operands, and what was computed before it."""
         copy = self._copies[member.position]
         arguments = list(body_of(copy.generic).arguments)
@@ -196,11 +197,11 @@ class _Copy:
         self.generic: Any = None if member.generic is None else self.operations[member.generic]
 
     @property
-    def operations(self) -> list[Any]:
+    def operations(self) -> list[Operation]:
         """Those that are in it still."""
         return operations_of(self._block)
 
-    def parameter_of(self, value: Any) -> int | None:
+    def parameter_of(self, value: Value) -> int | None:
         """Which of the function's own parameters a value is."""
         return next((place for place, argument in enumerate(self.arguments) if argument == value), None)
 
@@ -209,7 +210,7 @@ class _Copy:
             op.erase()
 
 
-def _replace_indices(generic: Any, place: Any) -> None:
+def _replace_indices(generic: Operation, place: AffineMap) -> None:
     """The indices of an operation's loops, in those of the group's."""
     if place == identity(place.n_dims):
         return
@@ -221,7 +222,7 @@ def _replace_indices(generic: Any, place: Any) -> None:
             op.erase()
 
 
-def _move_body(generic: Any, block: Any) -> list[Any]:
+def _move_body(generic: Operation, block: Block) -> list[Value]:
     *operations, end = operations_of(body_of(generic))
     for op in operations:
         block.append(op)

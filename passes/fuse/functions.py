@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...bindings.ir import Context, Location, Operation, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, functions_in, symbol_name, text_in
 from ...dialects.relax import dialect as relax
@@ -31,7 +32,7 @@ _MOST_CHARACTERS = 6000
 class FusedFunctions:
     """The functions that one run of the pass looks into, makes and leaves without a caller."""
 
-    def __init__(self, module: Any):
+    def __init__(self, module: Operation):
         self._module = module
         self._functions = {symbol_name(function): function for function in functions_in(module)}
         self._infos: dict[str, PrimInfo | None] = {}
@@ -44,7 +45,7 @@ class FusedFunctions:
             self._infos[name] = None if function is None else prim_info(function)
         return self._infos[name]
 
-    def replace(self, group: Group, outputs: Sequence[Any], before: Any) -> None:
+    def replace(self, group: Group, outputs: Sequence[Value], before: Operation) -> None:
         """One call in place of the members', before an operation."""
         in_order = group.in_order
         location = _fused_location(in_order, before.context)
@@ -59,7 +60,7 @@ class FusedFunctions:
             member.call.erase()
         self._fused.update((member.info.name, member.info.function) for member in group.all_members)
 
-    def _make(self, name: str, group: Group, outputs: Sequence[Any]) -> None:
+    def _make(self, name: str, group: Group, outputs: Sequence[Value]) -> None:
         members = group.all_members
         inputs = [_parameter_type(group, value) for value in group.inputs()]
         results = [_parameter_type(group, value) for value in outputs]
@@ -91,7 +92,7 @@ def _name(group: Group) -> str:
     return name
 
 
-def _key(group: Group, outputs: Sequence[Any]) -> Any:
+def _key(group: Group, outputs: Sequence[Value]) -> Any:
     """What two groups have in common whose functions are the same: who is called with what, and what is left."""
     inputs = {value: f"in{index}" for index, value in enumerate(group.inputs())}
     members = group.all_members
@@ -105,7 +106,7 @@ def _key(group: Group, outputs: Sequence[Any]) -> Any:
     return wiring, tuple(names[value] for value in outputs), group.head is not None
 
 
-def _parameter_type(group: Group, value: Any) -> Any:
+def _parameter_type(group: Group, value: Value) -> Type:
     """What the members' functions have for a value."""
     for member in group.all_members:
         values = [*member.call.operands, *member.call.results]
@@ -114,7 +115,7 @@ def _parameter_type(group: Group, value: Any) -> Any:
     raise AssertionError("a value that no member has")
 
 
-def _fused_location(members: Sequence[Any], context: Any) -> Any:
+def _fused_location(members: Sequence[Any], context: Context) -> Location:
     locations = list(dict.fromkeys(member.call.location for member in members))
     return ir.Location.fused(locations, context=context)
 
@@ -122,7 +123,7 @@ def _fused_location(members: Sequence[Any], context: Any) -> Any:
 # ---- what a journal is told ----
 
 
-def note_fused(journal: Journal | None, kernel: str, calls: Sequence[Any]) -> None:
+def note_fused(journal: Journal | None, kernel: str, calls: Sequence[Operation]) -> None:
     """Tells that these calls, which are still there, become one of `kernel`."""
     if journal is None:
         return
@@ -137,7 +138,7 @@ def note_not_fused(journal: Journal, reasons: Mapping[tuple[Any, Any], str]) -> 
         journal.add(NotFusedFact(_member(producer), _member(consumer), reason))
 
 
-def note_kernels(journal: Journal | None, module: Any) -> None:
+def note_kernels(journal: Journal | None, module: Operation) -> None:
     """Tells what the PrimFuncs of a module compute."""
     if journal is None:
         return
@@ -146,11 +147,11 @@ def note_kernels(journal: Journal | None, module: Any) -> None:
         journal.add(KernelFact(symbol_name(function), operator, pattern, _script(function)))
 
 
-def _member(call: Any) -> dict[str, Any]:
+def _member(call: Operation) -> dict[str, Any]:
     return {"kernel": call.opview.func, "origins": origins_of(call)}
 
 
-def _script(function: Any) -> str:
+def _script(function: Operation) -> str:
     """The function for people, its beginning where it is long. Comments say where lines come from: that is known."""
     from ...dialects.script import print_script  # seldom needed
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...bindings.ir import AffineMap, Operation, Type, Value
 from ...dialects.core.infos import bit_width
 from ...dialects.tir.prim_func import OpPattern
 from .maps import compose, identity, inverse, plain_dim, visits_once
@@ -33,11 +34,11 @@ class Member:
         return self.info.pointwise is not None
 
     @property
-    def result_map(self) -> Any:
+    def result_map(self) -> AffineMap:
         """From the group's loops to the only result of a pointwise member."""
         return compose(self.info.out_map, self.place)
 
-    def read_maps(self, operand: int) -> list[Any]:
+    def read_maps(self, operand: int) -> list[AffineMap]:
         """From the group's loops to an operand."""
         return [compose(map_, self.place) for map_ in self.info.reads[operand].maps]
 
@@ -78,14 +79,14 @@ class Group:
     def produced(self) -> dict[Any, Member]:
         return {result: member for member in self.all_members for result in member.call.results}
 
-    def inputs(self) -> list[Any]:
+    def inputs(self) -> list[Value]:
         """The values from elsewhere, in the order of their first use."""
         own = self.produced()
         operands = [operand for member in self.all_members for operand in member.call.operands]
         return list(dict.fromkeys(operand for operand in operands if operand not in own))
 
 
-def single(call: Any, info: PrimInfo, position: int) -> Group:
+def single(call: Operation, info: PrimInfo, position: int) -> Group:
     if info.pointwise is None:
         return Group((Member(call, info, position, None, None),), (), None)
     sizes = info.sizes[info.pointwise]
@@ -169,7 +170,7 @@ def _reads_of(group: Group, other: Group) -> bool:
     return any(operand in made for member in group.all_members for operand in member.call.operands)
 
 
-def goes_on_in_place(group: Group, outputs: list[Any]) -> bool:
+def goes_on_in_place(group: Group, outputs: list[Value]) -> bool:
     """Whether the loops read the head's result where they write the output, and nowhere else."""
     assert group.head is not None
     value = group.head.sink.call.results[0]
@@ -209,11 +210,11 @@ def _widens(group: Group) -> bool:
     return any(member.info.is_heavy and _bits(member.call.results[0].type) < widest for member in group.members[:-1])
 
 
-def _bits(tensor: Any) -> int:
+def _bits(tensor: Type) -> int:
     return bit_width(str(tensor.element_type))
 
 
-def outputs_fit(group: Group, outputs: list[Any]) -> bool:
+def outputs_fit(group: Group, outputs: list[Value]) -> bool:
     """Whether the loops come by each element of each output once, and in one order for all of them."""
     made = group.produced()
     if group.host is not None:
@@ -221,7 +222,7 @@ def outputs_fit(group: Group, outputs: list[Any]) -> bool:
     return all(made[value].is_pointwise and made[value].result_map == group.out_map for value in outputs)
 
 
-def sizes_are_told(group: Group, outputs: list[Any]) -> bool:
+def sizes_are_told(group: Group, outputs: list[Value]) -> bool:
     """Whether parameters that are left tell each loop's size, and each size that a body asks for."""
     made = group.produced()
     told = dims_told(group, made)
@@ -250,7 +251,7 @@ def dims_told(group: Group, made: dict[Any, Member]) -> set[int | None]:
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
 
 
-def asked_map(member: Member, parameter: int, made: dict[Any, Member], outputs: list[Any]) -> Any:
+def asked_map(member: Member, parameter: int, made: dict[Any, Member], outputs: list[Value]) -> Any:
     """From the loops to a parameter that is none of the fused function; None where it is one."""
     if parameter < member.info.input_count:
         is_made = member.call.operands[parameter] in made and member.generic is not None

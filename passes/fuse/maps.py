@@ -6,19 +6,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import AffineMap
 from ...bindings.mlir import ir
 
 
-def identity(rank: int) -> Any:
+def identity(rank: int) -> AffineMap:
     return ir.AffineMap.get_identity(rank)
 
 
-def compose(outer: Any, inner: Any) -> Any:
+def compose(outer: AffineMap, inner: AffineMap) -> AffineMap:
     """The map that applies `inner` first."""
     return ir.AffineMap.get(inner.n_dims, 0, [expression.compose(inner) for expression in outer.results])
 
 
-def inverse(permutation: Any) -> Any:
+def inverse(permutation: AffineMap) -> AffineMap:
     dims = [plain_dim(expression) for expression in permutation.results]
     # Not by get_permutation, which crashes for no dimensions.
     places = [ir.AffineDimExpr.get(dims.index(dim)) for dim in range(len(dims))]
@@ -31,7 +32,7 @@ def plain_dim(expression: Any) -> int | None:
     return known.position if isinstance(known, ir.AffineDimExpr) else None
 
 
-def visits_once(map_: Any, sizes: Sequence[int | None]) -> bool:
+def visits_once(map_: AffineMap, sizes: Sequence[int | None]) -> bool:
     """Whether loops of these sizes come by each of the map's points once at most."""
     found = {_only_dim(expression) for expression in map_.results}
     return all(dim in found or size == 1 for dim, size in enumerate(sizes))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...bindings.ir import Block, Operation, Type
 from ...bindings.mlir import ir
 from ...bindings.navigation import (
     body_of,
@@ -86,14 +87,14 @@ class PrimInfo:
         return text_in(self.function, MAIN_OPERATOR, self.operator)
 
     @property
-    def outputs(self) -> tuple[Any, ...]:
+    def outputs(self) -> tuple[Type, ...]:
         return self.parameters[self.input_count :]
 
-    def generic(self, position: int) -> Any:
+    def generic(self, position: int) -> Operation:
         return body_of(self.function).operations[position].operation
 
 
-def prim_info(function: Any) -> PrimInfo | None:
+def prim_info(function: Operation) -> PrimInfo | None:
     """None where the function is nothing that fusion could look into."""
     if not is_prim_func(function) or not _KNOWN_ATTRIBUTES.issuperset(function.attributes):
         return None
@@ -120,7 +121,7 @@ def prim_info(function: Any) -> PrimInfo | None:
     return _with_pointwise(info, blocks[0], operations)
 
 
-def _is_pure(function: Any) -> bool:
+def _is_pure(function: Operation) -> bool:
     for op in operations_in(function):
         row = row_of(op)
         if row is not None:
@@ -132,21 +133,21 @@ def _is_pure(function: Any) -> bool:
     return True
 
 
-def _is_plain_generic(op: Any) -> bool:
+def _is_plain_generic(op: Operation) -> bool:
     if op.name != "linalg.generic" or not all(name in _GENERIC_ATTRIBUTES for name in op.attributes):
         return False
     return all(map_.n_symbols == 0 for map_ in maps_of(op))
 
 
-def maps_of(generic: Any) -> list[Any]:
+def maps_of(generic: Operation) -> list[Any]:
     return [attribute.value for attribute in generic.attributes["indexing_maps"]]
 
 
-def input_count_of(generic: Any) -> int:
+def input_count_of(generic: Operation) -> int:
     return next(iter(generic.attributes["operandSegmentSizes"]))
 
 
-def _loop_sizes(generic: Any) -> tuple[int | None, ...]:
+def _loop_sizes(generic: Operation) -> tuple[int | None, ...]:
     sizes: list[int | None] = [None] * len(generic.attributes["iterator_types"])
     dynamic = ir.ShapedType.get_dynamic_size()
     for operand, map_ in zip(generic.operands, maps_of(generic), strict=True):
@@ -158,7 +159,9 @@ def _loop_sizes(generic: Any) -> tuple[int | None, ...]:
     return tuple(sizes)
 
 
-def _parameter_uses(block: Any, operations: Sequence[Any]) -> tuple[dict[int, Read], tuple[tuple[int, int], ...]]:
+def _parameter_uses(
+    block: Block, operations: Sequence[Operation]
+) -> tuple[dict[int, Read], tuple[tuple[int, int], ...]]:
     places = {op: place for place, op in enumerate(operations)}
     reads: dict[int, Read] = {}
     asked: list[tuple[int, int]] = []
@@ -180,12 +183,12 @@ def _parameter_uses(block: Any, operations: Sequence[Any]) -> tuple[dict[int, Re
     return reads, tuple(asked)
 
 
-def _asked_axis(op: Any) -> int | None:
+def _asked_axis(op: Operation) -> int | None:
     """The axis of a tensor.dim with a constant one."""
     return constant_of(op.operands[1]) if op.name == "tensor.dim" else None
 
 
-def _with_pointwise(info: PrimInfo, block: Any, operations: Sequence[Any]) -> PrimInfo:
+def _with_pointwise(info: PrimInfo, block: Block, operations: Sequence[Operation]) -> PrimInfo:
     place = _pointwise_place(info, block, operations)
     if place is None:
         return info
@@ -199,7 +202,7 @@ def _with_pointwise(info: PrimInfo, block: Any, operations: Sequence[Any]) -> Pr
     )
 
 
-def _pointwise_place(info: PrimInfo, block: Any, operations: Sequence[Any]) -> int | None:
+def _pointwise_place(info: PrimInfo, block: Block, operations: Sequence[Operation]) -> int | None:
     if info.pattern > OpPattern.INJECTIVE or len(info.outputs) != 1:
         return None
     places = [place for place, op in enumerate(operations) if op.name == "linalg.generic"]
@@ -227,6 +230,6 @@ def _writes_each(generic: Any, block: Any, end: Any) -> bool:
     return is_parallel and not use_count(scalars[len(scalars) - 1]) and maps_of(generic)[-1].is_permutation
 
 
-def _is_cheap(generic: Any) -> bool:
+def _is_cheap(generic: Operation) -> bool:
     inside = [op for op in operations_in(generic) if op.name not in _FREE]
     return len(inside) <= _MOST_REPEATED and all(op.name in _CHEAP for op in inside)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import made_by, operations_in
 from ...dialects.core.codec import decode
@@ -71,7 +72,7 @@ def _between(xs: Sequence[Any], y: Any) -> tuple[list[Any], set[Any]]:
     return path, varying
 
 
-def _made_by(y: Any, known: set[Any]) -> Iterator[Any]:
+def _made_by(y: Value, known: set[Any]) -> Iterator[Any]:
     """The operations that compute a value out of known ones, each after those whose results it uses."""
     done = set(known)
     waiting = [(y, False)]
@@ -86,7 +87,7 @@ def _made_by(y: Any, known: set[Any]) -> Iterator[Any]:
             waiting.extend((used, False) for used in _used_by(operation))
 
 
-def _used_by(operation: Any) -> list[Any]:
+def _used_by(operation: Operation) -> list[Value]:
     """The values from around that an operation uses, those in its regions among them."""
     if not len(operation.regions):
         return list(operation.operands)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in, symbol_name
 from ...bindings.rewriting import located_error
@@ -70,7 +71,7 @@ class CallGraph:
         )
 
 
-def _calls_in(function: Any, inlinable: set[str]) -> Iterator[tuple[Any, str]]:
+def _calls_in(function: Operation, inlinable: set[str]) -> Iterator[tuple[Any, str]]:
     """Calls in a function, nested modules left out: their calls are about their own functions."""
     for operation in operations_in(function, lambda each: each.name == "builtin.module"):
         if operation.name == "func.call" and "no_inline" not in operation.attributes:
@@ -79,7 +80,7 @@ def _calls_in(function: Any, inlinable: set[str]) -> Iterator[tuple[Any, str]]:
                 yield operation, callee
 
 
-def remove_dead(module: Any, candidates: list[Any]) -> None:
+def remove_dead(module: Operation, candidates: list[Operation]) -> None:
     """Erases the functions to which nothing refers. Callers stand before callees among the candidates."""
     references = Counter(_references_in(module))
     for function in candidates:
@@ -88,19 +89,19 @@ def remove_dead(module: Any, candidates: list[Any]) -> None:
             function.erase()
 
 
-def _references_in(operation: Any) -> Iterator[str]:
+def _references_in(operation: Operation) -> Iterator[str]:
     for inside in (operation.operation, *operations_in(operation)):
         yield from references_of(inside)
 
 
-def references_of(operation: Any) -> Iterator[str]:
+def references_of(operation: Operation) -> Iterator[str]:
     """The symbols that an operation's own attributes name."""
     for name, attribute in operation.attributes.items():
         if name not in ("sym_name", "function_type"):
             yield from _symbol_names(attribute)
 
 
-def _symbol_names(attribute: Any) -> Iterator[str]:
+def _symbol_names(attribute: Attribute) -> Iterator[str]:
     if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)):
         value = attribute.value
         yield value if isinstance(value, str) else value[0]

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from ...bindings.diagnostics import silenced
+from ...bindings.ir import Location, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, last_of, made_by, operations_in, operations_of
 from ...dialects.core.codec import decode
@@ -15,7 +16,7 @@ from ...dialects.core.substitute import dims_of, substitute, symbols_in, symbols
 from ...dialects.core.symbols import Dim, SymExpr, sym
 
 
-def inline_call(call: Any, callee: Any, names: set[str]) -> bool:
+def inline_call(call: Operation, callee: Operation, names: set[str]) -> bool:
     """Replaces a call by the function's body. False when the names of symbols do not allow it.
 
     `names` are the caller's symbols; those of the body are added.
@@ -65,7 +66,7 @@ def _is_valid(body: Any) -> bool:
             return False
 
 
-def _argument(value: Any, parameter: Any) -> Any:
+def _argument(value: Value, parameter: Value) -> Value:
     """The value for a parameter: the operand, or what it was before a match_cast where the body has its sizes."""
     for candidate in (value, _seen_through(value)):
         if candidate.type == parameter.type:
@@ -73,13 +74,13 @@ def _argument(value: Any, parameter: Any) -> Any:
     return _cast(_seen_through(value), parameter.type)
 
 
-def _cast(value: Any, type_: Any) -> Any:
+def _cast(value: Value, type_: Type) -> Value:
     if value.type == type_:
         return value
     return ir.Operation.create("relax.match_cast", results=[type_], operands=[value]).result
 
 
-def _splice_block(call: Any, body: Any, arguments: list[Any]) -> list[Any]:
+def _splice_block(call: Operation, body: OpView, arguments: list[Value]) -> list[Value]:
     """Moves the only block's operations before the call; returns the values for its results."""
     block = body_of(body)
     for parameter, value in zip(block.arguments, arguments, strict=True):
@@ -108,7 +109,7 @@ def _splice_region(call: Any, body: Any, arguments: list[Any]) -> list[Any]:
     return list(region_op.results)
 
 
-def _at_call(inside: Any, call: Any) -> Any:
+def _at_call(inside: Location, call: Location) -> Location:
     if isinstance(inside, ir.UnknownLoc):
         return call
     return ir.Location.callsite(inside, [call], inside.context)
@@ -120,7 +121,7 @@ def _at_call(inside: Any, call: Any) -> Any:
 # that the body alone knows can clash.
 
 
-def _fresh_names(callee: Any, taken: set[str]) -> dict[str, SymExpr]:
+def _fresh_names(callee: Operation, taken: set[str]) -> dict[str, SymExpr]:
     """New names for the symbols inside a function that the caller uses for something else."""
     own = symbols_in(callee)
     used = own | taken
@@ -128,7 +129,7 @@ def _fresh_names(callee: Any, taken: set[str]) -> dict[str, SymExpr]:
     return {name: sym(next(new for i in count(1) if (new := f"{name}_{i}") not in used)) for name in clashing}
 
 
-def _can_be_renamed(callee: Any, names: dict[str, SymExpr]) -> bool:
+def _can_be_renamed(callee: Operation, names: dict[str, SymExpr]) -> bool:
     """Whether no call in the function has one of these in its types, which another function's signature fixes."""
     if not names:
         return True
@@ -136,7 +137,7 @@ def _can_be_renamed(callee: Any, names: dict[str, SymExpr]) -> bool:
     return all(symbols_of_operation(call).isdisjoint(names) for call in calls)
 
 
-def _bind_symbols(call: Any, callee: Any) -> dict[str, Dim]:
+def _bind_symbols(call: Operation, callee: Operation) -> dict[str, Dim]:
     """What the caller knows about the sizes that symbols in parameters stand for.
 
     A match_cast makes an operand fit its parameter; the sizes before it are those that the caller has names for.
@@ -153,7 +154,7 @@ def _bind_symbols(call: Any, callee: Any) -> dict[str, Dim]:
     return {name: size for name, size in known.items() if _can_be_bound(callee, name, size)}
 
 
-def _seen_through(value: Any) -> Any:
+def _seen_through(value: Value) -> Value:
     """The value before a match_cast that changed no more than what is known about sizes; else the value itself."""
     cast = made_by(value, "relax.match_cast")
     if cast is None:
@@ -175,6 +176,6 @@ def _can_be_bound(callee: Any, name: str, size: Dim) -> bool:
     return True
 
 
-def _signature_symbols(function: Any) -> set[str]:
+def _signature_symbols(function: Operation) -> set[str]:
     signature = function_type_of(function)
     return {name for type_ in (*signature.inputs, *signature.results) for name in symbols_of(type_)}

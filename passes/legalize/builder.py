@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, OpView, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
@@ -44,7 +45,7 @@ _ASSERT = "tir.assert"
 class PrimFuncs:
     """The PrimFuncs that one run of legalization has made in a module."""
 
-    def __init__(self, module: Any):
+    def __init__(self, module: Operation):
         self.module = module
         self._names = {symbol_name(op) for op in operations_of(body_of(module))}
         self._by_key: dict[Any, str] = {}
@@ -61,7 +62,7 @@ class PrimFuncs:
             self._by_key[key] = name
         return self._by_key[key]
 
-    def kernel(self, kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], operator: str) -> str:
+    def kernel(self, kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Any], operator: str) -> str:
         """The name of a PrimFunc written by hand, which is added the first time."""
         name = kernel_symbol(kernel, inputs, outputs, self._kernels, self.module)
         if name not in self._names:
@@ -75,7 +76,7 @@ class PrimFuncs:
 class RuleBuilder:
     """One use of a rule on one operation."""
 
-    def __init__(self, op: Any, operands: Sequence[Any], prim_funcs: PrimFuncs):
+    def __init__(self, op: OpView, operands: Sequence[Value], prim_funcs: PrimFuncs):
         self.op = op
         self.operands = list(operands)
         self._prim_funcs = prim_funcs
@@ -89,7 +90,7 @@ class RuleBuilder:
     def result_infos(self) -> list[Info]:
         return [decode(type_) for type_ in self.op.operation.results.types]
 
-    def shape(self, value: Any) -> tuple[Dim, ...]:
+    def shape(self, value: Value) -> tuple[Dim, ...]:
         """The shape of a tensor; declines where not even the rank is known."""
         return _shape_of(self.info(value), "an operand")
 
@@ -105,34 +106,34 @@ class RuleBuilder:
         """`return builder.decline("only ...")`: the rule does not apply; the next one is tried."""
         return Decline(reason)
 
-    def info(self, value: Any) -> Info:
+    def info(self, value: Value) -> Info:
         return decode(value.type)
 
-    def dtype(self, value: Any) -> str:
+    def dtype(self, value: Value) -> str:
         """A tensor's or scalar's element type with its sign, "ui8", which PrimFuncs do not have."""
         return str(self.info(value).dtype)  # type: ignore[union-attr]
 
-    def scalar_value(self, value: Any) -> int | float | bool | SymExpr | None:
+    def scalar_value(self, value: Value) -> int | float | bool | SymExpr | None:
         """What a scalar operand is known to be: a number that a body may use, an expression, or None."""
         info = operand_info(value)
         known = info.value if isinstance(info, ScalarInfo) else None
         self._read.append(str(known))
         return known
 
-    def symbol(self, size: Size | str) -> Any:
+    def symbol(self, size: Size | str) -> Value:
         """The value of an expression over the function's symbols, an i64 to pass to a PrimFunc."""
         return relax.ops["prim_value"](size)
 
     def prim(
         self,
         body: Body,
-        inputs: Sequence[Any] | None = None,
+        inputs: Sequence[Value] | None = None,
         outputs: Sequence[TensorInfo] | None = None,
         *,
         pattern: OpPattern | str = OpPattern.OPAQUE,
         name: str = "",
         sizes: Body | None = None,
-    ) -> list[Any]:
+    ) -> list[Value]:
         """Calls a PrimFunc with this body; its values. `body(*inputs, *outputs)` returns the outputs' values.
 
         Inputs default to the operation's operands, outputs to its results. Where outputs have unknown sizes,
@@ -143,18 +144,18 @@ class RuleBuilder:
     def loops(
         self,
         body: Body,
-        inputs: Sequence[Any] | None = None,
+        inputs: Sequence[Value] | None = None,
         outputs: Sequence[TensorInfo] | None = None,
         *,
         name: str = "",
         sizes: Body | None = None,
-    ) -> list[Any]:
+    ) -> list[Value]:
         """As `prim`, but the body gets memrefs and writes the outputs' elements; it returns nothing."""
         return self._call(body, inputs, outputs, OpPattern.OPAQUE, name, sizes, on_memrefs=True)
 
     def call_tir(
-        self, kernel: Kernel, inputs: Sequence[Any] | None = None, outputs: Sequence[TensorInfo] | None = None
-    ) -> list[Any]:
+        self, kernel: Kernel, inputs: Sequence[Value] | None = None, outputs: Sequence[TensorInfo] | None = None
+    ) -> list[Value]:
         """Calls a PrimFunc written by hand: MLIR text of one, or a function that writes its loops (rx.loops).
 
         Inputs default to the operation's operands, outputs to its results. The module gets each text once, and a
@@ -171,14 +172,14 @@ class RuleBuilder:
     def _call(
         self,
         body: Body,
-        inputs: Sequence[Any] | None,
+        inputs: Sequence[Value] | None,
         outputs: Sequence[TensorInfo] | None,
         pattern: OpPattern | str,
         name: str,
         sizes: Body | None,
         *,
         on_memrefs: bool,
-    ) -> list[Any]:
+    ) -> list[Value]:
         values = self.operands if inputs is None else list(inputs)
         wanted: list[Any] = self.result_infos if outputs is None else list(outputs)
         symbol = name or self.op.definition.name.replace(".", "_")
@@ -222,7 +223,7 @@ class RuleBuilder:
         if not unknown:
             return list(infos)
 
-        def write(*parameters: Any) -> Any:
+        def write(*parameters: Any) -> Value:
             *known, output = parameters
             for position, size in enumerate(sizes(*known)):
                 output = linalg.insert(as_i64(size), output, [as_index(position)])
@@ -232,14 +233,14 @@ class RuleBuilder:
         new = iter(self.define_sizes(computed, unknown))
         return [info.with_shape(next(new) if dim is None else dim for dim in info.shape) for info in infos]
 
-    def define_sizes(self, sizes: Any, count: int) -> list[SymExpr]:
+    def define_sizes(self, sizes: Value, count: int) -> list[SymExpr]:
         """New symbols for the elements of a 1-D i64 tensor of `count` elements."""
         symbols = self.new_symbols(count)
         shape = relax.ops["tensor_to_shape"](sizes)
         relax.ops["match_cast"](shape, encode(ShapeInfo(tuple(symbols)), self.op.context))
         return symbols
 
-    def elementwise(self, body: Body, operands: Sequence[Any] | None = None, *, name: str = "") -> list[Any]:
+    def elementwise(self, body: Body, operands: Sequence[Value] | None = None, *, name: str = "") -> list[Value]:
         """Each element of the only result from the operands' elements there, broadcast: `body(*numbers)`."""
         values = self.operands if operands is None else list(operands)
         shape = self.result_shape()
@@ -253,16 +254,16 @@ class RuleBuilder:
 
         dtypes = [self.dtype(value) for value in values]
 
-        def signed(*scalars: Number) -> Any:
+        def signed(*scalars: Number) -> Value:
             return body(*(scalar.of(dtype) for scalar, dtype in zip(scalars, dtypes, strict=True)))
 
-        def write(*parameters: Any) -> Any:
+        def write(*parameters: Any) -> Value:
             *inputs, output = parameters
             for position in unproven:
                 require_broadcast(inputs[position], linalg.sizes(output))
             return broadcast_generic(inputs, output, plans, signed)
 
-        def sizes(*parameters: Any) -> list[Any]:
+        def sizes(*parameters: Value) -> list[Number]:
             return [broadcast_size(parameters, plans, axis) for axis in unknown]
 
         return self.prim(write, values, pattern=pattern, name=name, sizes=sizes if unknown else None)
@@ -273,10 +274,10 @@ def _with_numbers(body: Body) -> Body:
     return lambda *parameters: body(*given(parameters))
 
 
-def _with_types(body: Body, types: Sequence[Any]) -> Body:
+def _with_types(body: Body, types: Sequence[Type]) -> Body:
     """The body, whose values get the outputs' types where those only know other sizes."""
 
-    def typed(*parameters: Any) -> Any:
+    def typed(*parameters: Value) -> Any:
         values = body(*parameters)
         several = as_list(values)
         return [_fitting(*pair) for pair in zip(several, types, strict=True)] if len(several) == len(types) else values
@@ -284,7 +285,7 @@ def _with_types(body: Body, types: Sequence[Any]) -> Body:
     return typed
 
 
-def _fitting(value: Any, type_: Any) -> Any:
+def _fitting(value: Value, type_: Type) -> Value:
     own = getattr(value, "type", None)
     if own == type_ or not isinstance(own, ir.RankedTensorType) or not isinstance(type_, ir.RankedTensorType):
         return value
@@ -299,7 +300,7 @@ def _shape_of(info: Info, what: str) -> tuple[Dim, ...]:
     return info.shape
 
 
-def _require_sizes(infos: Sequence[Any]) -> None:
+def _require_sizes(infos: Sequence[TensorInfo]) -> None:
     for index, info in enumerate(infos):
         if not isinstance(info, TensorInfo) or info.shape is None or None in info.shape:
             raise Decline(f"the size of result #{index} ({describe(info)}) is not known before it is computed")

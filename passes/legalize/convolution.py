@@ -14,6 +14,7 @@ from itertools import starmap
 from math import prod
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
@@ -50,7 +51,7 @@ class Lettered(NamedTuple):
     def sizes(self) -> dict[str, Size]:
         return dict(zip(self.letters, linalg.sizes(self.value), strict=True))
 
-    def replaced(self, value: Any) -> Lettered:
+    def replaced(self, value: Value) -> Lettered:
         """Another tensor with the same letters."""
         return Lettered(value, self.letters)
 
@@ -80,7 +81,7 @@ class Lettered(NamedTuple):
 class Convolution:
     """What a convolution's attributes say, with an entry for each spatial dimension."""
 
-    def __init__(self, op: Any, operands: Sequence[Any], builder: RuleBuilder):
+    def __init__(self, op: OpView, operands: Sequence[Value], builder: RuleBuilder):
         self.is_transposed = op.definition.name.endswith("_transpose")
         count = int(op.definition.name.removesuffix("_transpose")[-2])
         self.spatial = "DHW"[-count:]
@@ -103,7 +104,7 @@ class Convolution:
         each = zip(self.spatial, self.strides, self.dilation, self.padding, strict=True)
         return {letter: Window(taps[letter], stride, gap, *padding) for letter, stride, gap, padding in each}
 
-    def laid_out(self, weight: Any) -> Any:
+    def laid_out(self, weight: Value) -> Value:
         """The weight, a value of the graph, and from here on the convolution's as its loops read it."""
         axes = self.kernel_layout.axes
         taps = dict(zip(_letters(self.kernel_layout), self.weight.shape, strict=True))
@@ -131,13 +132,13 @@ class Convolution:
         pairs = ((self.data, self.data_layout), (self.weight, self.kernel_layout))
         return self.groups == 1 and are_all and do_fit and all(starmap(_knows_blocks, pairs))
 
-    def of_data(self, value: Any) -> Lettered:
+    def of_data(self, value: Value) -> Lettered:
         return Lettered(value, _letters(self.data_layout))
 
-    def of_weight(self, value: Any) -> Lettered:
+    def of_weight(self, value: Value) -> Lettered:
         return Lettered(value, _letters(self.kernel_layout))
 
-    def of_result(self, value: Any) -> Lettered:
+    def of_result(self, value: Value) -> Lettered:
         return Lettered(value, _letters(self.out_layout))
 
 
@@ -196,7 +197,7 @@ def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
     return info.shape[tensor.letters.index(letter)]
 
 
-def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
+def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     """`out` overwritten by the convolution, with a window for each spatial dimension."""
     grouped = "I" if conv.is_transposed else "O"
     target = out.in_groups("C", conv.groups)
@@ -205,8 +206,8 @@ def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered,
     return computed if conv.groups == 1 else tensors.merge(computed, target.letters.index("G"), 2)
 
 
-def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
-    def over_padding() -> Any:
+def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
+    def over_padding() -> Value:
         around = _padded(data, windows)
         if has_short_rows(windows, around, out, weight.sizes):
             return _over_joined_rows(conv, around, weight, out, windows)
@@ -242,7 +243,7 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
     alone = [letter for letter in "NG" if letter in total.letters]
     sizes, positions = data.sizes, total.sizes
 
-    def enter(value: Any, *at: Size) -> Any:
+    def enter(value: Value, *at: Size) -> Value:
         if len(at) < len(alone):
             return one_by_one(positions[alone[len(at)]], lambda i, inner: enter(inner, *at, i), value)
         here = {letter: Part(position, 1) for letter, position in zip(alone, at, strict=True)}
@@ -375,7 +376,7 @@ def for_each_tap(
     def meet(letter: str, tap: Size) -> Meeting:
         return meeting(windows[letter], tap, sizes[letter], positions[letter])
 
-    def enter(value: Any, *taps: Size) -> Any:
+    def enter(value: Value, *taps: Size) -> Value:
         if len(taps) == len(letters):
             at = dict(zip(letters, taps, strict=True))
             return body(value, at, {letter: meet(letter, tap) for letter, tap in at.items()})

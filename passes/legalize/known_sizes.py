@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
@@ -16,7 +17,7 @@ from .builder import RuleBuilder
 from .rules import RuleFunction
 
 
-def with_known_sizes(rule: RuleFunction, op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def with_known_sizes(rule: RuleFunction, op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """What the rule gives. It sees operands without unknown sizes, and results of just the types inferred from them.
 
     Elsewhere the operation is made again with a new symbol for each unknown size, and its results are cast.
@@ -31,19 +32,19 @@ def with_known_sizes(rule: RuleFunction, op: Any, operands: list[Any], builder: 
     return [builder.cast(*pair) for pair in zip(results, infos, strict=True)]
 
 
-def by_name(op: Any, values: Sequence[Any]) -> dict[str, Any]:
+def by_name(op: OpView, values: Sequence[Any]) -> dict[str, Any]:
     """What stands for an operation's operands by their names; None for one that is absent."""
     definition: OpDef = op.definition
     sizes = list(op.operation.attributes["operandSegmentSizes"]) if definition.segmented else None
     return definition.segment(values, sizes)
 
 
-def _inferred(op: Any, values: Sequence[Any], attributes: Mapping[str, Any]) -> list[Info]:
+def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, Any]) -> list[Info]:
     operands = by_name(op, [operand_info(value) for value in values])
     return op.definition.infer_results(Call(op.definition, operands, attributes))
 
 
-def _named(value: Any, builder: RuleBuilder) -> Any:
+def _named(value: Value, builder: RuleBuilder) -> Value:
     """The operand with a symbol for each size that its type does not tell."""
     info = decode(value.type)
     if not isinstance(info, (TensorInfo, ShapeInfo)):

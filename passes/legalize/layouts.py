@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, is_int
@@ -53,7 +54,7 @@ def permuted(value: Any, axes: Sequence[int]) -> Any:
     return as_value(make_elements(moved, ir.RankedTensorType.get(moved.shape, value.type.element_type)))
 
 
-def require_blocks(tensor: Any, layout: Layout) -> None:
+def require_blocks(tensor: Value, layout: Layout) -> None:
     """Raises ValueError where a tensor's blocks are not of the sizes that its layout says."""
     for axis, size in zip(layout.axes, linalg.sizes(tensor), strict=True):
         if axis.block is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import innermost, operations_in, symbol_name
 from ...dialects.core.dialect import row_of
@@ -28,10 +29,10 @@ class LegalizationNotes:
             self._note_operator(operation)
         self._names.clear()
 
-    def _operators(self, module: Any) -> list[Any]:
+    def _operators(self, module: Operation) -> list[Operation]:
         return list(filter(_is_operator, operations_in(module, self._is_opaque)))
 
-    def _note_operator(self, operation: Any) -> None:
+    def _note_operator(self, operation: Operation) -> None:
         number = len(self._numbers)
         inputs = [source for operand in operation.operands for source in self._sources(operand)]
         self._numbers[operation] = number
@@ -41,7 +42,7 @@ class LegalizationNotes:
         where, sources, types = origins_of(operation), list(dict.fromkeys(inputs)), types_of(operation.results)
         self._journal.add(OperatorFact(number, name, operation.name, where, sources, types))
 
-    def _sources(self, value: Any) -> list[int | str]:
+    def _sources(self, value: Value) -> list[int | str]:
         if value in self._names:
             return [self._names[value]]
         if isinstance(value.owner, ir.Block):
@@ -49,7 +50,7 @@ class LegalizationNotes:
         # A constant, or what computes sizes on the way.
         return [source for operand in value.owner.operation.operands for source in self._sources(operand)]
 
-    def taken(self, operation: Any, rule: Rule, kernels: Sequence[str]) -> None:
+    def taken(self, operation: Operation, rule: Rule, kernels: Sequence[str]) -> None:
         """A rule has taken an operator."""
         number, where = self._numbers.pop(operation, None), origins_of(operation)
         names, function = list(dict.fromkeys(kernels)), rule.function.__name__
@@ -63,7 +64,7 @@ class LegalizationNotes:
             self._journal.add(KeptFact(operation.name, origins_of(operation), calls, results))
 
 
-def _is_operator(operation: Any) -> bool:
+def _is_operator(operation: Operation) -> bool:
     """What is no value that is known, nor what rules make of operators."""
     row = row_of(operation)
     return row is not None and row.role != "literal" and operation.name != "relax.call_tir"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Value
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_int, is_unsigned
 from ...emit import loops
@@ -20,7 +21,7 @@ class ScalarInputs:
     builder.prim(body, scalars.inputs)     # body: `start, step = scalars.read(inputs, "f64")`
     """
 
-    def __init__(self, builder: RuleBuilder, values: Sequence[Any]):
+    def __init__(self, builder: RuleBuilder, values: Sequence[Value]):
         self.dtypes = [builder.dtype(value) for value in values]
         if any(map(is_unsigned, self.dtypes)):
             raise Decline("scalars without a sign are no values in MLIR's arithmetic")

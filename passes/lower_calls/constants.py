@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
+from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import is_used
@@ -19,7 +20,7 @@ from . import memrefs
 GLOBAL = "relax.global"
 
 
-def add_globals(module: Any, functions: Iterable[Any]) -> None:
+def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
     """Makes a global for each constant tensor in the functions, and says at the constant which it is.
 
     Constants that nobody uses go: rules may have made others of them.
@@ -40,12 +41,12 @@ def add_globals(module: Any, functions: Iterable[Any]) -> None:
             op.attributes[GLOBAL] = ir.StringAttr.get(known[value])
 
 
-def _is_constant(op: Any) -> bool:
+def _is_constant(op: Operation) -> bool:
     is_constant = op.name in ("arith.constant", "relax.constant")
     return is_constant and isinstance(decode(op.results[0].type), TensorInfo)
 
 
-def _make_global(name: str, info: Any, value: Any) -> None:
+def _make_global(name: str, info: Any, value: Attribute) -> None:
     type_ = memrefs.memref_type(info, value.context)
     attributes = {
         "sym_name": ir.StringAttr.get(name),
@@ -58,7 +59,7 @@ def _make_global(name: str, info: Any, value: Any) -> None:
     ir.Operation.create("memref.global", attributes=attributes)
 
 
-def _signless(value: Any, type_: Any) -> Any:
+def _signless(value: Attribute, type_: Type) -> Attribute:
     """The elements under the type that they have in memory; the bytes are the same."""
     tensor = ir.RankedTensorType.get(type_.shape, type_.element_type)
     return value if value.type == tensor else retyped(value, tensor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of
 from ...bindings.rewriting import located_error
@@ -18,7 +19,7 @@ from . import memrefs
 from .function import FunctionLowering
 
 
-def _lowered_type(into: FunctionLowering, value: Any, op: Any) -> Any:
+def _lowered_type(into: FunctionLowering, value: Value, op: Operation) -> Type:
     info = decode(value.type)
     if isinstance(info, TensorInfo) and info.shape is not None:
         # What the branches know of sizes differs; the type says the least.
@@ -28,7 +29,7 @@ def _lowered_type(into: FunctionLowering, value: Any, op: Any) -> Any:
     raise located_error(f"'{op.name}' op carries {describe(info)}: only tensors and scalars are possible", op.location)
 
 
-def _if(into: FunctionLowering, op: Any) -> None:
+def _if(into: FunctionLowering, op: Operation) -> None:
     types = [_lowered_type(into, result, op) for result in op.results]
     made = ir.Operation.create("scf.if", results=types, operands=[into.get(op.operands[0])], regions=2)
     for source, target in zip(op.regions, made.regions, strict=True):
@@ -38,7 +39,7 @@ def _if(into: FunctionLowering, op: Any) -> None:
     _own_results(into, op, made)
 
 
-def _for(into: FunctionLowering, op: Any) -> None:
+def _for(into: FunctionLowering, op: Operation) -> None:
     lower, upper, step, *initial = op.operands
     types = [_lowered_type(into, result, op) for result in op.results]
     carried = _hand_over(into, initial, types)
@@ -61,7 +62,7 @@ def _while(into: FunctionLowering, op: Any) -> None:
     _own_results(into, op, made)
 
 
-def _lower_region(into: FunctionLowering, source: Any, target: Any, types: Sequence[Any]) -> None:
+def _lower_region(into: FunctionLowering, source: Block, target: Block, types: Sequence[Type]) -> None:
     """A block whose tensor arguments are its own, with what it yields in the end as memory of these types."""
     outer = into.sizes
     into.sizes = outer.nested()
@@ -79,14 +80,14 @@ def _lower_region(into: FunctionLowering, source: Any, target: Any, types: Seque
     into.sizes = outer
 
 
-def _yield(into: FunctionLowering, op: Any, types: Sequence[Any]) -> None:
+def _yield(into: FunctionLowering, op: Operation, types: Sequence[Type]) -> None:
     condition = [into.get(op.operands[0])] if op.name == "scf.condition" else []
     values = _hand_over(into, list(op.operands)[len(condition) :], types)
     into.give_back()
     ir.Operation.create(op.name, operands=[*condition, *values])
 
 
-def _hand_over(into: FunctionLowering, values: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+def _hand_over(into: FunctionLowering, values: Sequence[Any], types: Sequence[Type]) -> list[Value]:
     """Values for a block elsewhere to own: tensors are copied."""
     given: list[Any] = []
     for value, type_ in zip(values, types, strict=True):
@@ -97,7 +98,7 @@ def _hand_over(into: FunctionLowering, values: Sequence[Any], types: Sequence[An
     return given
 
 
-def _own_results(into: FunctionLowering, op: Any, made: Any) -> None:
+def _own_results(into: FunctionLowering, op: Operation, made: Operation) -> None:
     for result, value in zip(op.results, made.results, strict=True):
         into.set(result, value)
         if isinstance(value.type, ir.MemRefType):

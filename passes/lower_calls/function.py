@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
@@ -39,7 +40,7 @@ COUNTED = "relax.counted"
 class FunctionLowering:
     """What is known while a function's operations are lowered one after the other."""
 
-    def __init__(self, function: Any, lower: Callable[[FunctionLowering, Any], None]):
+    def __init__(self, function: Operation, lower: Callable[[FunctionLowering, Any], None]):
         """`lower` makes code of one of its operations."""
         self.function = function
         self._lower = lower
@@ -61,14 +62,14 @@ class FunctionLowering:
     def get(self, value: Any) -> Any:
         return self._values[value]
 
-    def set(self, value: Any, lowered: Any) -> None:
+    def set(self, value: Value, lowered: Any) -> None:
         self._values[value] = lowered
 
     def extents(self, info: TensorInfo) -> list[Extent]:
         """The sizes of a tensor, computed here."""
         return [self.sizes.compute(dim) for dim in info.shape or () if dim is not None]
 
-    def new_tensor(self, value: Any) -> Any:
+    def new_tensor(self, value: Value) -> Value:
         """The memory that a result is written into."""
         buffer = self.plan.buffers[value]
         self._values[value] = memref = self._place(buffer, value)
@@ -100,14 +101,14 @@ class FunctionLowering:
         memref = self._values[value]
         return self.own(memrefs.copied(memref)) if memrefs.is_constant(memref) else memref
 
-    def own(self, memref: Any) -> Any:
+    def own(self, memref: Value) -> Value:
         """Memory that is given back where the block ends."""
         self.owned[-1].append(memref)
         return memref
 
     # ---- the function ----
 
-    def run(self) -> Any:
+    def run(self) -> Operation:
         """Makes the lowered function in front of the graph's and erases that."""
         with self.context, self.function.location, ir.InsertionPoint(self.function):
             lowered = self._declare()
@@ -117,7 +118,7 @@ class FunctionLowering:
         self.function.erase()
         return lowered
 
-    def _declare(self) -> Any:
+    def _declare(self) -> Operation:
         inputs = [decode(argument.type) for argument in self._body.arguments]
         symbols = input_symbols(inputs)
         function_type = self.function.attributes["function_type"].value
@@ -143,7 +144,7 @@ class FunctionLowering:
         symbols = ir.SymbolTable(self.function.parent.operation)
         return [maker(value, symbols) for value in last_of(self._body).operands]
 
-    def _parameter(self, info: Info) -> Any:
+    def _parameter(self, info: Info) -> Type:
         if isinstance(info, TensorInfo):
             if info.shape is None:
                 raise located_error(f"@{self.name} takes a tensor of unknown rank", self.function.location)
@@ -156,7 +157,7 @@ class FunctionLowering:
             f"@{self.name} takes {describe(info)}, which has no place in memory", self.function.location
         )
 
-    def _result_parameter(self, info: Info, symbols: frozenset[str]) -> Any:
+    def _result_parameter(self, info: Info, symbols: frozenset[str]) -> Type:
         if isinstance(info, TensorInfo) and is_sized(info, symbols):
             return memrefs.memref_type(info, self.context)
         if isinstance(info, (TensorInfo, ObjectInfo, ShapeInfo)):
@@ -177,7 +178,7 @@ class FunctionLowering:
         self.owned.append([])
         self._make_arena()
 
-    def define_dims(self, info: Info, value: Any) -> None:
+    def define_dims(self, info: Info, value: Value) -> None:
         """The symbols in a tensor's type have the sizes of the memory."""
         if isinstance(info, TensorInfo):
             for axis, dim in enumerate(info.shape or ()):
@@ -209,7 +210,7 @@ class FunctionLowering:
 
     # ---- blocks ----
 
-    def lower_all(self, operations: Sequence[Any]) -> None:
+    def lower_all(self, operations: Sequence[Operation]) -> None:
         for op in operations:
             with op.location:
                 self._lower(self, op)
@@ -222,7 +223,7 @@ class FunctionLowering:
             else:
                 tir.ops["release"](value)
 
-    def finish(self, values: Sequence[Any]) -> None:
+    def finish(self, values: Sequence[Value]) -> None:
         """Leaves what the function returns where the caller wants it."""
         for index, value in enumerate(values):
             target = self._outputs[index]
@@ -236,7 +237,7 @@ class FunctionLowering:
         self.give_back()
         ir.Operation.create("func.return")
 
-    def _give_object(self, value: Any, target: Any) -> None:
+    def _give_object(self, value: Value, target: Value) -> None:
         info = decode(value.type)
         if isinstance(info, TensorInfo):
             tir.ops["give_tensor"](self._values[value], target, dtype=info.dtype)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by
 from ...dialects.core.codec import TypeProblem, encode
@@ -39,15 +40,15 @@ def memref_type(info: TensorInfo, context: Any) -> Any:
     return ir.MemRefType.get(tensor.shape, tensor.element_type, loc=ir.Location.unknown(context))
 
 
-def typed(extents: Sequence[Extent], element: Any) -> Any:
+def typed(extents: Sequence[Extent], element: Type) -> Type:
     return ir.MemRefType.get(static_and_dynamic(extents)[0], element)
 
 
-def as_value(extent: Extent) -> Any:
+def as_value(extent: Extent) -> Value:
     return as_index(extent).value if isinstance(extent, int) else extent
 
 
-def allocate(extents: Sequence[Extent], element: Any) -> Any:
+def allocate(extents: Sequence[Extent], element: Type) -> Value:
     """New memory, which the caller gives back. A target looks at it whether there was room (host-check-memory)."""
     byte_count(extents, element)
     _, dynamic = static_and_dynamic(extents)
@@ -56,7 +57,7 @@ def allocate(extents: Sequence[Extent], element: Any) -> Any:
     return result_of("memref.alloc", dynamic, typed(extents, element), **attributes)
 
 
-def byte_count(extents: Sequence[Extent], element: Any) -> int:
+def byte_count(extents: Sequence[Extent], element: Type) -> int:
     """What a tensor takes in memory, where dynamic sizes count as one. Raises RelaxError where nothing can hold it."""
     count = math.prod((extent for extent in extents if isinstance(extent, int)), start=storage_bytes(element))
     if count >= MOST_BYTES:
@@ -64,7 +65,7 @@ def byte_count(extents: Sequence[Extent], element: Any) -> int:
     return count
 
 
-def storage_bytes(element: Any) -> int:
+def storage_bytes(element: Type) -> int:
     """What an element takes in memory, at most: whole bytes; a vector's are a power of two."""
     if isinstance(element, ir.VectorType):
         return 1 << (math.prod(element.shape) * storage_bytes(element.element_type) - 1).bit_length()
@@ -93,11 +94,11 @@ def as_float(extent: Extent) -> Number:
     return convert("arith.sitofp", as_i64(as_value(extent)), ir.F64Type.get())
 
 
-def deallocate(memref: Any) -> None:
+def deallocate(memref: Value) -> None:
     ir.Operation.create("memref.dealloc", operands=[memref])
 
 
-def copy(source: Any, target: Any) -> None:
+def copy(source: Value, target: Value) -> None:
     """As a loop nest, which every target can lower; memref.copy calls a library of MLIR's where strides are unusual."""
     if target.type.rank > 1 and _is_dense(source.type) and _is_dense(target.type):
         # LLVM's time grows with the cube of a nest's depth, and one loop is faster too.
@@ -107,11 +108,11 @@ def copy(source: Any, target: Any) -> None:
     linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
 
 
-def _is_dense(type_: Any) -> bool:
+def _is_dense(type_: Type) -> bool:
     return bool(type_.affine_map == linalg.identity(type_.rank))
 
 
-def _flat(memref: Any) -> Any:
+def _flat(memref: Value) -> Value:
     """All elements of a dense memref in a row."""
     type_ = memref.type
     count = math.prod(type_.shape) if type_.has_static_shape else ir.ShapedType.get_dynamic_size()
@@ -120,24 +121,24 @@ def _flat(memref: Any) -> Any:
     return result_of("memref.collapse_shape", [memref], flat, reassociation=ir.ArrayAttr.get([axes]))
 
 
-def copied(memref: Any) -> Any:
+def copied(memref: Value) -> Value:
     """New memory with the same elements, which somebody has to own."""
     copied = allocate(dims(memref), memref.type.element_type)
     copy(memref, copied)
     return copied
 
 
-def view(arena: Any, offset: Extent, extents: Sequence[Extent], element: Any) -> Any:
+def view(arena: Value, offset: Extent, extents: Sequence[Extent], element: Type) -> Value:
     """A piece of a memref of bytes."""
     _, dynamic = static_and_dynamic(extents)
     return result_of("memref.view", [arena, as_value(offset), *dynamic], typed(extents, element))
 
 
-def dims(memref: Any) -> list[Extent]:
+def dims(memref: Value) -> list[Extent]:
     return [dim(memref, axis) for axis in range(memref.type.rank)]
 
 
-def dim(memref: Any, axis: int) -> Extent:
+def dim(memref: Value, axis: int) -> Extent:
     """A size of a memref: the number where its type has it, else the value that it was made with, else read here.
 
     Sizes that are one value are known to be equal, and checked once.
@@ -161,18 +162,18 @@ _SIZES_FROM: dict[str, Callable[[Any], int]] = {
 }
 
 
-def store_sizes(extents: Sequence[Extent], memref: Any) -> None:
+def store_sizes(extents: Sequence[Extent], memref: Value) -> None:
     """Into a memref of one dimension and i64."""
     for axis, extent in enumerate(extents):
         loops.store(as_i64(as_value(extent)), memref, axis)
 
 
-def cast(memref: Any, type_: Any) -> Any:
+def cast(memref: Any, type_: Type) -> Any:
     """The memref with sizes more or less known."""
     return memref if memref.type == type_ else result_of("memref.cast", [memref], type_)
 
 
-def reshape(memref: Any, extents: Sequence[Extent]) -> Any:
+def reshape(memref: Value, extents: Sequence[Extent]) -> Any:
     """The same elements in row-major order under another shape."""
     strides: list[Extent] = []
     stride: Extent = 1
@@ -211,7 +212,7 @@ def is_constant(memref: Any) -> bool:
     return made_by(memref, "memref.get_global") is not None
 
 
-def reshape_if_needed(memref: Any, extents: Sequence[Extent], same: bool = False) -> Any:
+def reshape_if_needed(memref: Value, extents: Sequence[Extent], same: bool = False) -> Any:
     """The memref, under another shape unless it has this one: its type says so, or `same` does.
 
     Equal types with several unknown sizes do not: 2x3 and 3x2 are both ?x?.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
 from ...dialects.core.aliases import root_of
 from ...dialects.core.codec import decode
@@ -48,7 +49,7 @@ def _is_call(seen: tuple[int, Any]) -> bool:
     return not is_literal and not op.name.startswith(("arith.", "func.return", "scf."))
 
 
-def _buffer(number: int, value: Any, buffer: Buffer) -> dict[str, Any]:
+def _buffer(number: int, value: Value, buffer: Buffer) -> dict[str, Any]:
     size = buffer.size
     return {
         "number": number,
@@ -59,7 +60,7 @@ def _buffer(number: int, value: Any, buffer: Buffer) -> dict[str, Any]:
     }
 
 
-def _callee(operation: Any) -> str:
+def _callee(operation: Operation) -> str:
     """What an operation calls; empty where it calls nothing."""
     if operation.name == "func.call":
         return str(operation.attributes["callee"].value)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import function_type_of, has_body, innermost
 from ...bindings.rewriting import located_error
@@ -31,7 +32,7 @@ from .views import match_cast, require_size, view
 Lower = Callable[[FunctionLowering, Any], None]
 
 
-def lower_operation(into: FunctionLowering, op: Any) -> None:
+def lower_operation(into: FunctionLowering, op: Operation) -> None:
     lower = _OPERATIONS.get(op.name)
     row = row_of(op)
     if lower is not None:
@@ -51,14 +52,14 @@ def _refusal(op: Any) -> str:
     return f"'{op.name}' op ({types}) has no place in a graph function: put it into a PrimFunc"
 
 
-def _is_scalar(op: Any) -> bool:
+def _is_scalar(op: Operation) -> bool:
     """Arithmetic on scalars means the same on this level."""
     if op.regions or op.name.partition(".")[0] not in ("arith", "index", "math"):
         return False
     return all(isinstance(decode(value.type), ScalarInfo) for value in (*op.operands, *op.results))
 
 
-def _copy(into: FunctionLowering, op: Any) -> None:
+def _copy(into: FunctionLowering, op: Operation) -> None:
     made = op.clone()
     for index, operand in enumerate(op.operands):
         made.operands[index] = into.get(operand)
@@ -69,7 +70,7 @@ def _copy(into: FunctionLowering, op: Any) -> None:
 # ---- calls ----
 
 
-def _call_tir(into: FunctionLowering, op: Any) -> None:
+def _call_tir(into: FunctionLowering, op: Operation) -> None:
     outputs = [into.new_tensor(result) for result in op.results]
     _call(into, op, [into.get(value) for value in op.operands], outputs)
 
@@ -85,7 +86,7 @@ def _call_tir_inplace(into: FunctionLowering, op: Any) -> None:
     _call(into, op, inputs, outputs)
 
 
-def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]) -> None:
+def _call(into: FunctionLowering, op: Operation, inputs: list[Value], outputs: list[Value]) -> None:
     name = op.opview.func
     callee = _function(op, name)
     types = list(function_type_of(callee).inputs)
@@ -95,14 +96,14 @@ def _call(into: FunctionLowering, op: Any, inputs: list[Any], outputs: list[Any]
     ir.Operation.create("func.call", operands=passed, attributes=attributes)
 
 
-def _function(op: Any, name: str) -> Any:
+def _function(op: Operation, name: str) -> Operation:
     symbols = ir.SymbolTable(innermost(op, "builtin.module"))
     if name in symbols:
         return symbols[name].operation
     raise located_error(f"'{op.name}' op calls @{name}, which the module does not have", op.location)
 
 
-def _fitted(value: Any, type_: Any, op: Any) -> Any:
+def _fitted(value: Value, type_: Type, op: Operation) -> Value:
     if not isinstance(value, ir.Value):
         raise located_error(f"'{op.name}' op passes a shape, which has no place in memory", op.location)
     if isinstance(type_, ir.MemRefType):
@@ -113,7 +114,7 @@ def _fitted(value: Any, type_: Any, op: Any) -> Any:
     raise located_error(f"'{op.name}' op calls a PrimFunc on tensors: bufferize it first (tir-bufferize)", op.location)
 
 
-def _require_sizes(memref: Any, type_: Any) -> None:
+def _require_sizes(memref: Value, type_: Type) -> None:
     """An error at run time where sizes that the type tells are not those of the memory."""
     for axis, size in enumerate(type_.shape):
         extent = memrefs.dim(memref, axis)
@@ -144,7 +145,7 @@ def _as_declared(value: Any, info: Info) -> Any:
     return scalars.passed(value, info) if isinstance(info, ScalarInfo) else value
 
 
-def _return(into: FunctionLowering, op: Any) -> None:
+def _return(into: FunctionLowering, op: Operation) -> None:
     return_shapes(into, op)
     into.finish(list(op.operands))
 
@@ -152,7 +153,7 @@ def _return(into: FunctionLowering, op: Any) -> None:
 # ---- values without a kernel ----
 
 
-def _constant(into: FunctionLowering, op: Any) -> None:
+def _constant(into: FunctionLowering, op: Operation) -> None:
     """Scalars stay; tensors lie in memory from the start."""
     result = op.results[0]
     info = decode(result.type)
@@ -163,19 +164,19 @@ def _constant(into: FunctionLowering, op: Any) -> None:
     into.set(result, result_of("memref.get_global", [], memrefs.memref_type(info, into.context), name=name))
 
 
-def _shape_expr(into: FunctionLowering, op: Any) -> None:
+def _shape_expr(into: FunctionLowering, op: Operation) -> None:
     into.set(op.results[0], [into.sizes.compute(dim) for dim in op.opview.dims])
 
 
-def _prim_value(into: FunctionLowering, op: Any) -> None:
+def _prim_value(into: FunctionLowering, op: Operation) -> None:
     into.set(op.results[0], as_i64(as_value(into.sizes.compute(op.opview.value))))
 
 
-def _shape_of(into: FunctionLowering, op: Any) -> None:
+def _shape_of(into: FunctionLowering, op: Operation) -> None:
     into.set(op.results[0], memrefs.dims(into.get(op.operands[0])))
 
 
-def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
+def _tensor_to_shape(into: FunctionLowering, op: Operation) -> None:
     """Each size must be one: 0 or more."""
     memref = into.get(op.operands[0])
     length = memrefs.dim(memref, 0)
@@ -186,11 +187,11 @@ def _tensor_to_shape(into: FunctionLowering, op: Any) -> None:
     into.set(op.results[0], sizes)
 
 
-def _shape_to_tensor(into: FunctionLowering, op: Any) -> None:
+def _shape_to_tensor(into: FunctionLowering, op: Operation) -> None:
     memrefs.store_sizes(into.get(op.operands[0]), into.new_tensor(op.results[0]))
 
 
-def _extract(into: FunctionLowering, op: Any) -> None:
+def _extract(into: FunctionLowering, op: Operation) -> None:
     source, *indices = op.operands
     into.set(op.results[0], loops.load(into.get(source), *(into.get(index) for index in indices)))
 
@@ -199,7 +200,7 @@ def _dim(into: FunctionLowering, op: Any) -> None:
     into.set(op.results[0], result_of("memref.dim", [into.get(value) for value in op.operands], ir.IndexType.get()))
 
 
-def _from_elements(into: FunctionLowering, op: Any) -> None:
+def _from_elements(into: FunctionLowering, op: Operation) -> None:
     memref = into.new_tensor(op.results[0])
     flat = memrefs.reshape_if_needed(memref, [len(op.operands)])
     for index, value in enumerate(op.operands):
@@ -210,7 +211,7 @@ def _from_elements(into: FunctionLowering, op: Any) -> None:
 _PLACE = "\0"
 
 
-def _assert(into: FunctionLowering, op: Any) -> None:
+def _assert(into: FunctionLowering, op: Operation) -> None:
     """The message shows integers, as many as one can show; for other values it has a question mark."""
     condition, *values = op.operands
     numbers: list[Any] = []
@@ -230,7 +231,7 @@ def _assert(into: FunctionLowering, op: Any) -> None:
     tir.ops["assert"](_element(into, condition), numbers, kind="AssertionError", message=message)
 
 
-def _element(into: FunctionLowering, value: Any) -> Any:
+def _element(into: FunctionLowering, value: Value) -> Value:
     """A scalar, or the only element of a tensor."""
     lowered = into.get(value)
     is_tensor = isinstance(lowered, ir.Value) and isinstance(lowered.type, ir.MemRefType)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
@@ -71,7 +72,7 @@ def _printed(into: FunctionLowering, value: Any) -> Any:
 SHAPE = "ffi.Shape"
 
 
-def return_shapes(into: FunctionLowering, op: Any) -> None:
+def return_shapes(into: FunctionLowering, op: Operation) -> None:
     """The shapes that a function returns become objects, which callers know as tvm-ffi's shapes."""
     for value in op.operands:
         sizes = into.get(value) if isinstance(decode(value.type), ShapeInfo) else None

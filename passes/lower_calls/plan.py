@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
 from ...dialects.core.aliases import aliases
 from ...dialects.core.codec import decode
@@ -71,7 +72,7 @@ class Plan:
     operations: list[tuple[int, Any]] = field(default_factory=list)
 
 
-def make_plan(function: Any, knows: Callable[[Any], bool]) -> Plan:
+def make_plan(function: Operation, knows: Callable[[Any], bool]) -> Plan:
     """`knows(dim)`: whether a size can be computed when the function begins."""
     planner = _Planner(knows)
     block = body_of(function)
@@ -96,7 +97,7 @@ class _Planner:
         is_known = all(self._knows(dim) for dim in dims_of(buffer.info))
         return buffer.output is None and is_known and buffer.size is not None
 
-    def visit(self, block: Any, path: tuple[Any, ...]) -> None:
+    def visit(self, block: Block, path: tuple[Block, ...]) -> None:
         for op in operations_of(block):
             self._position += 1
             self.plan.operations.append((self._position, op))
@@ -107,7 +108,7 @@ class _Planner:
             else:
                 self._produce(op, path)
 
-    def _visit_regions(self, op: Any, path: tuple[Any, ...]) -> None:
+    def _visit_regions(self, op: Operation, path: tuple[Block, ...]) -> None:
         self._read_inside.append(set())
         for block in blocks_of(op):
             self.visit(block, (*path, block))
@@ -115,7 +116,7 @@ class _Planner:
         for buffer in self._read_inside.pop():
             buffer.last = self._position
 
-    def _use(self, value: Any, path: tuple[Any, ...]) -> None:
+    def _use(self, value: Value, path: tuple[Block, ...]) -> None:
         buffer = self._owner.get(value)
         if buffer is None:
             return
@@ -123,7 +124,7 @@ class _Planner:
         for depth in range(len(buffer.path), len(path)):
             self._read_inside[depth - 1].add(buffer)
 
-    def _produce(self, op: Any, path: tuple[Any, ...]) -> None:
+    def _produce(self, op: Operation, path: tuple[Block, ...]) -> None:
         row = row_of(op)
         makes_memory = op.name in _PRODUCERS if row is None else row.destinations
         for result, source in zip(op.results, aliases(op), strict=True):
@@ -133,7 +134,7 @@ class _Planner:
                 buffer = Buffer(info, self._position, self._position, path)
                 self.plan.buffers[result] = self._owner[result] = buffer
 
-    def choose_outputs(self, block: Any) -> None:
+    def choose_outputs(self, block: Block) -> None:
         """What the function returns is written into the caller's memory at once where that is possible."""
         for index, value in enumerate(last_of(block).operands):
             buffer = self._owner.get(value)

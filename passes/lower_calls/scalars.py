@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Context, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, bit_width, is_float
 from ...emit.numbers import number, to_float
 
 
-def passed_type(info: ScalarInfo, context: Any) -> Any:
+def passed_type(info: ScalarInfo, context: Context) -> Type:
     """The type of a parameter for such scalars."""
     if info.dtype in ("i1", "index"):
         return ir.Type.parse(info.dtype, context)
@@ -27,7 +28,7 @@ def passed(value: Any, info: ScalarInfo) -> Any:
     return number(value).of(info.dtype).to("i64").value
 
 
-def received(value: Any, info: ScalarInfo) -> Any:
+def received(value: Value, info: ScalarInfo) -> Value:
     """The scalar that a parameter stands for; without a sign, as all scalars in code."""
     if is_float(info.dtype):
         return to_float(number(value), info.dtype).value

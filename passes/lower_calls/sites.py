@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.diagnostics import made_at, origins
+from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.navigation import symbol_name, text_in
 from ...dialects.core.codec import decode
@@ -25,7 +26,7 @@ from .plan import dims_of, storage_bytes
 SITE = "relax.site"
 
 
-def call_site(op: Any, kernel: Any) -> Any:
+def call_site(op: Operation, kernel: Any) -> Attribute:
     """The dictionary for a call in a graph function; `kernel` is the PrimFunc, None for a packed function."""
     found = origins(op.location)
     operators, main = _operators(op, kernel)
@@ -43,7 +44,7 @@ def call_site(op: Any, kernel: Any) -> Any:
     return ir.DictAttr.get(site)
 
 
-def maker(value: Any, symbols: Any) -> str:
+def maker(value: Value, symbols: Any) -> str:
     """What a graph's value comes from, for messages: `relax.take "node" at model.onnx:3:1`; "" for an argument."""
     if isinstance(value.owner, ir.Block):
         return ""
@@ -53,7 +54,7 @@ def maker(value: Any, symbols: Any) -> str:
     return made_at("+".join(operators), op.location)
 
 
-def _operators(op: Any, kernel: Any) -> tuple[list[str], str]:
+def _operators(op: Operation, kernel: Operation | None) -> tuple[list[str], str]:
     """What a call computes, and which of it counts. A function that a program brings along is known by its name."""
     if kernel is None:
         return [str(op.name)], str(op.name)
@@ -61,7 +62,7 @@ def _operators(op: Any, kernel: Any) -> tuple[list[str], str]:
     return listed.split("+"), text_in(kernel, MAIN_OPERATOR, listed)
 
 
-def _bytes_moved(values: Sequence[Any]) -> int | None:
+def _bytes_moved(values: Sequence[Value]) -> int | None:
     tensors = [info for info in (decode(value.type) for value in values) if isinstance(info, TensorInfo)]
     if not all(isinstance(dim, int) for tensor in tensors for dim in dims_of(tensor)):
         return None

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Type, Value
 from ...bindings.navigation import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
@@ -44,7 +45,7 @@ class Sizes:
         inside._values, inside._natural, inside._room = dict(self._values), set(self._natural), dict(self._room)
         return inside
 
-    def define(self, size: SymExpr, value: Any) -> None:
+    def define(self, size: SymExpr, value: Value) -> None:
         self._values.setdefault(str(size), value)
 
     def knows(self, size: Dim) -> bool:
@@ -89,7 +90,7 @@ class Sizes:
     def _require_below(self, total: Any, size: SymExpr) -> None:
         require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
 
-    def _divisor(self, value: Any, size: int | SymExpr) -> Any:
+    def _divisor(self, value: Value, size: int | SymExpr) -> Any:
         """What a size is divided by: by 0 gives 0."""
         return value
 
@@ -116,10 +117,10 @@ class Sizes:
     def _is_natural(self, extent: Extent) -> bool:
         return isinstance(extent, int) or extent in self._natural or defining_op(extent, "memref.dim") is not None
 
-    def _require_positive(self, size: Any, message: str, *shown: Any) -> None:
+    def _require_positive(self, size: Value, message: str, *shown: Value) -> None:
         tir.ops["assert"](as_index(size) >= 0, [*shown, as_i64(size)], kind="ValueError", message=message)
 
-    def require_room(self, extents: Sequence[Extent], element: Any, shape: str, most: int = MOST_BYTES) -> None:
+    def require_room(self, extents: Sequence[Extent], element: Type, shape: str, most: int = MOST_BYTES) -> None:
         """Code that raises where a size is negative, or the bytes are that many: memory is not asked for such."""
         bytes_ = byte_count(extents, element)
         dynamic = [extent for extent in extents if not isinstance(extent, int)]

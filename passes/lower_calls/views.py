@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import viewed
@@ -40,7 +41,7 @@ def view(into: FunctionLowering, op: Any) -> None:
     into.set(result, memrefs.reshape_if_needed(memref, extents, memrefs.is_same_shape(decode(source.type), info)))
 
 
-def _shown(into: FunctionLowering, op: Any, sizes: list[Extent]) -> list[Extent] | None:
+def _shown(into: FunctionLowering, op: Operation, sizes: list[Extent]) -> list[Extent] | None:
     """The result's sizes, from those of the operand's memory; None for another package's operator."""
     row = row_of(op)
     if row is not None and row.shaped_by:
@@ -60,7 +61,7 @@ def _shown(into: FunctionLowering, op: Any, sizes: list[Extent]) -> list[Extent]
     return [size for axis, size in enumerate(sizes) if axis not in gone]
 
 
-def _told(into: FunctionLowering, op: Any, info: TensorInfo, memref: Any) -> list[Extent]:
+def _told(into: FunctionLowering, op: Operation, info: TensorInfo, memref: Value) -> list[Extent]:
     """The result's sizes as its type tells them; one that it leaves open follows from the number of elements."""
     known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
     if known.count(False) > 1:
@@ -73,7 +74,7 @@ def _told(into: FunctionLowering, op: Any, info: TensorInfo, memref: Any) -> lis
     return told
 
 
-def _squeezed(op: Any, rank: int) -> set[int]:
+def _squeezed(op: Operation, rank: int) -> set[int]:
     """The dimensions that go: those named, else all that are known to be 1."""
     if op.opview.axis is not None:
         return {axis % rank for axis in op.opview.axis}
@@ -83,7 +84,7 @@ def _squeezed(op: Any, rank: int) -> set[int]:
 
 
 def _require_same_count(
-    into: FunctionLowering, memref: Any, extents: list[Extent], have: Info, want: TensorInfo
+    into: FunctionLowering, memref: Value, extents: list[Extent], have: Info, want: TensorInfo
 ) -> None:
     """An error at run time where a view would show other elements than those that are there."""
     known = product(have.shape) if isinstance(have, TensorInfo) and have.shape is not None else None
@@ -108,7 +109,7 @@ def _factors(extents: list[Extent]) -> tuple[int, Counter[Any]]:
     return math.prod(numbers), Counter(extent for extent in extents if not isinstance(extent, int))
 
 
-def match_cast(into: FunctionLowering, op: Any) -> None:
+def match_cast(into: FunctionLowering, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     have, want = decode(source.type), decode(result.type)
     value = into.get(source)
@@ -122,7 +123,7 @@ def match_cast(into: FunctionLowering, op: Any) -> None:
         into.set(result, value)
 
 
-def _cast_tensor(into: FunctionLowering, op: Any, have: Info, want: TensorInfo) -> Any:
+def _cast_tensor(into: FunctionLowering, op: Operation, have: Info, want: TensorInfo) -> Value:
     memref = into.get(op.operands[0])
     if not isinstance(memref.type, ir.MemRefType):
         reason = f"makes {describe(want)} of {describe(have)}: state what a function returns where it is called"
@@ -139,7 +140,7 @@ def _cast_tensor(into: FunctionLowering, op: Any, have: Info, want: TensorInfo) 
     return memrefs.cast(loose, memrefs.typed(wanted, element))
 
 
-def _require_rank(op: Any, have: int, want: int) -> None:
+def _require_rank(op: Operation, have: int, want: int) -> None:
     if have != want:
         raise located_error(f"'{op.name}' op: the rank is {have}, not {want}", op.location)
 
@@ -156,7 +157,7 @@ def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent]
         require_size(axis, expected, extent, f"{{}} (that is {dim})" if isinstance(dim, SymExpr) else "{}")
 
 
-def require_size(axis: int, expected: Any, extent: Extent, wanted: str) -> None:
+def require_size(axis: int, expected: Value, extent: Extent, wanted: str) -> None:
     if extent == expected:
         return
     same = as_index(extent) == as_index(expected)

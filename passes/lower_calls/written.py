@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_in, symbol_name
 from ...dialects.core.aliases import aliases, written_by
@@ -14,7 +15,7 @@ from ...dialects.core.aliases import aliases, written_by
 WRITTEN = "relax.written"
 
 
-def mark_written_inputs(functions: Sequence[Any]) -> None:
+def mark_written_inputs(functions: Sequence[Operation]) -> None:
     """Sets the attribute, before the functions are lowered. What enters or leaves a region is a copy there."""
     written: dict[str, set[int]] = {}
     before = -1
@@ -27,7 +28,7 @@ def mark_written_inputs(functions: Sequence[Any]) -> None:
             function.attributes[WRITTEN] = ir.DenseI64ArrayAttr.get(positions, function.context)
 
 
-def _written(function: Any, known: dict[str, set[int]]) -> set[int]:
+def _written(function: Operation, known: dict[str, set[int]]) -> set[int]:
     body = body_of(function)
     inputs = {argument: position for position, argument in enumerate(body.arguments)}
     found = set()
@@ -39,7 +40,7 @@ def _written(function: Any, known: dict[str, set[int]]) -> set[int]:
     return found
 
 
-def _targets(op: Any, known: dict[str, set[int]]) -> list[Any]:
+def _targets(op: Operation, known: dict[str, set[int]]) -> list[Any]:
     """The operands whose memory an operation may write to."""
     if op.name == "func.call":
         return [op.operands[index] for index in known.get(str(op.attributes["callee"].value), ())]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import made_by, symbol_name, use_count
 from ...bindings.rewriting import Decline, located_error
@@ -22,7 +23,7 @@ from .vector_body import check_body
 from .vector_nest import Nest
 
 
-def apply_plans(function: Any, operations: Sequence[Any], machine: Machine) -> None:
+def apply_plans(function: Operation, operations: Sequence[Operation], machine: Machine) -> None:
     """Replaces those of a function's operations that have a plan. Raises RelaxError for a plan that does not fit."""
     pending = list(operations)
     with function.context, function.location:
@@ -46,7 +47,7 @@ def apply_plans(function: Any, operations: Sequence[Any], machine: Machine) -> N
         fold_reshapes(function)
 
 
-def _apply(operation: Any, plan: Plan | EpilogueOf | Start, machine: Machine) -> list[Any]:
+def _apply(operation: Operation, plan: Plan | EpilogueOf | Start, machine: Machine) -> list[Operation]:
     """Writes the loops; what nobody needs any more, users first."""
     if operation.name != "linalg.generic":
         raise Decline(
@@ -64,7 +65,7 @@ def _apply(operation: Any, plan: Plan | EpilogueOf | Start, machine: Machine) ->
     return [operation, *fills]
 
 
-def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine) -> list[Any]:
+def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine) -> list[Operation]:
     op, epilogue = with_epilogue(consumer, operand)
     plan = plan_of(op.operation)
     if not isinstance(plan, Plan):
@@ -78,7 +79,11 @@ def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine)
 
 
 def _write(
-    op: StructuredOp, plan: Plan, operation: Any, initial: Sequence[Any], epilogue: Epilogue | None = None
+    op: StructuredOp,
+    plan: Plan,
+    operation: Operation,
+    initial: Sequence[Value | None],
+    epilogue: Epilogue | None = None,
 ) -> None:
     """Writes the loops in place of the operation."""
     joined = Joined.create(op, plan.joined)
@@ -90,7 +95,7 @@ def _write(
         old.replace_all_uses_with(new)
 
 
-def _start_of(value: Any) -> Any:
+def _start_of(value: Value) -> Any:
     """The operation that fills a tensor, if a reduction may start from its number instead."""
     fill = fill_of(value)
     return fill if fill is not None and plan_of(fill) == Start() else None
@@ -127,7 +132,7 @@ def _in_place(op: StructuredOp) -> StructuredOp:
     return op
 
 
-def _destination(value: Any) -> Any:
+def _destination(value: Value) -> Value | None:
     """The parameter whose memory a value will be in, as far as structured operations tell."""
     while (producer := made_by(value)) is not None:
         if producer.name != "linalg.generic":

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import last_of, made_by, use_count
 from ...bindings.rewriting import Decline
@@ -39,16 +40,16 @@ class Combiner:
     operation: Any
 
     @property
-    def element(self) -> Any:
+    def element(self) -> Type:
         return self.operation.results[0].type
 
-    def apply(self, left: Any, right: Any) -> Any:
+    def apply(self, left: Value, right: Value) -> Value:
         copy = self.operation.clone()
         copy.operands[0], copy.operands[1] = left, right
         copy.results[0].set_type(left.type)
         return copy.results[0]
 
-    def reduce(self, vector: Any, start: Any) -> Any:
+    def reduce(self, vector: Any, start: Value) -> Any:
         """One number of all lanes and the one to start from, in whatever order is fast."""
         kind = _KINDS[self.operation.name][0]
         attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
@@ -56,7 +57,7 @@ class Combiner:
             attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
         return result_of("vector.reduction", [vector, start], self.element, **attributes)
 
-    def neutral(self) -> Any:
+    def neutral(self) -> Value:
         """The number that changes nothing, created here."""
         number = _KINDS[self.operation.name][1](getattr(self.element, "width", 64))
         return constant(number, self.element).value
@@ -67,7 +68,7 @@ def combiners(op: StructuredOp) -> list[Combiner]:
     return [_combiner(op, output, value) for output, value in enumerate(last_of(op.block).operands)]
 
 
-def _combiner(op: StructuredOp, output: int, value: Any) -> Combiner:
+def _combiner(op: StructuredOp, output: int, value: Value) -> Combiner:
     argument = op.block.arguments[op.input_count + output]
     operation = made_by(value, *_KINDS)
     if operation is None or operation.parent != op.operation:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, last_of, made_by, operations_of, use_count
 from ...bindings.rewriting import Decline
@@ -34,7 +35,7 @@ def producer_of(consumer: StructuredOp) -> int:
     raise Decline("no input of it is a reduction's result")
 
 
-def _reduction_of(consumer: StructuredOp, operand: int) -> Any:
+def _reduction_of(consumer: StructuredOp, operand: int) -> Operation | None:
     """The operation whose only result an input is, for this use only; None where it is no reduction."""
     producer = made_by(consumer.operands[operand], "linalg.generic")
     if producer is None or producer.block != consumer.operation.block or len(producer.results) != 1:
@@ -102,7 +103,7 @@ def keeps_results(op: StructuredOp, plan: Plan) -> bool:
     return sum(len(plan.joined[dim]) for dim in carried) == len(op.reductions) > 0 and not plan.blocks
 
 
-def fill_of(value: Any) -> Any:
+def fill_of(value: Value) -> Any:
     """The operation that fills a tensor with one number for this use only; None where there is none."""
     fill = made_by(value, "linalg.generic")
     if fill is None or use_count(value) != 1:
@@ -111,7 +112,7 @@ def fill_of(value: Any) -> Any:
     return fill if is_plain and filled_with(fill) is not None else None
 
 
-def filled_with(fill: Any) -> Any:
+def filled_with(fill: Operation) -> Any:
     """The scalar in every element, if it is one from outside of the operation."""
     block = body_of(fill)
     yielded, arguments = last_of(block).operands[0], list(block.arguments)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import constant_of, made_by, operations_in, use_count
 from ...bindings.rewriting import Decline
@@ -83,7 +84,7 @@ def _are_whole(op: StructuredOp, left: int, right: int) -> bool:
     return True
 
 
-def _is_whole_in(value: Any, axes: Iterable[int]) -> bool:
+def _is_whole_in(value: Value, axes: Iterable[int]) -> bool:
     slice_ = made_by(value, "tensor.extract_slice")
     if slice_ is None:
         return True
@@ -182,19 +183,19 @@ class Joined:
         ]
         return Joined(replace(join(op, loops), operands=tuple(operands)), op, loops)
 
-    def restore(self, results: Sequence[Any]) -> list[Any]:
+    def restore(self, results: Sequence[Value]) -> list[Value]:
         pairs = zip(results, self.original.outputs, self.original.output_accesses, strict=True)
         return [_expand(value, like, _groups(access, self.loops)) for value, like, access in pairs]
 
 
-def _collapse(value: Any, groups: Loops) -> Any:
+def _collapse(value: Value, groups: Loops) -> Value:
     if all(len(group) == 1 for group in groups):
         return value
     type_ = ir.RankedTensorType.get(_joined_shape(value.type.shape, groups), value.type.element_type)
     return result_of(_COLLAPSE, [value], type_, reassociation=_reassociation(groups))
 
 
-def _expand(value: Any, like: Any, groups: Loops) -> Any:
+def _expand(value: Value, like: Value, groups: Loops) -> Value:
     if value.type == like.type:
         return value
     shape, dynamic = linalg.static_and_dynamic(linalg.sizes(like))
@@ -202,7 +203,7 @@ def _expand(value: Any, like: Any, groups: Loops) -> Any:
     return result_of(_EXPAND, [value, *dynamic], like.type, **attributes)
 
 
-def _reassociation(groups: Loops) -> Any:
+def _reassociation(groups: Loops) -> Attribute:
     i64 = ir.IntegerType.get_signless(64)
     return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in group]) for group in groups])
 
@@ -231,7 +232,7 @@ def fold_reshapes(function: Any) -> None:
             op.erase()
 
 
-def _stated_size(apart: Any, axis: int | None) -> Any:
+def _stated_size(apart: Operation, axis: int | None) -> Any:
     """The value that says how large a dimension becomes; None where it is no value."""
     sizes = list(apart.attributes["static_output_shape"])
     if axis is None or sizes[axis] != DYNAMIC:

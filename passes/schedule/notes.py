@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import body_of, constant_of, innermost, made_by, operations_of, symbol_name
 from ...emit.structured import StructuredOp, shape_of
@@ -16,7 +17,7 @@ from .plan import UNPLANNED, Plan
 _NO_WORK = frozenset("arith.constant arith.index_cast arith.extf arith.truncf arith.bitcast linalg.yield".split())
 
 
-def note_loops(op: StructuredOp, plan: Plan, epilogue: Any) -> None:
+def note_loops(op: StructuredOp, plan: Plan, epilogue: Operation | None) -> None:
     """Tells which plan an operation's loops follow, where somebody listens. Before the operation is replaced.
 
     `epilogue` is the operation that goes on with its results, or None.
@@ -68,18 +69,18 @@ def _index_text(value: Any) -> str | None:
     return None if size is None or axis is None else _axis_text(size.operands[0], axis)
 
 
-def note_unplanned(operation: Any) -> None:
+def note_unplanned(operation: Operation) -> None:
     """Tells why an operation becomes plain loops, where that is known and somebody listens."""
     journal = Journal.active()
     if journal is not None and UNPLANNED in operation.attributes:
         journal.add(LoopsFact(_kernel_of(operation), "", [], reason=string_value(operation.attributes[UNPLANNED])))
 
 
-def _kernel_of(operation: Any) -> str:
+def _kernel_of(operation: Operation) -> str:
     return symbol_name(innermost(operation, "func.func"))
 
 
-def _work(operation: Any) -> int:
+def _work(operation: Operation) -> int:
     """Operations on numbers for one point of the loops."""
     names = [inner.name for inner in operations_of(body_of(operation))]
     return sum(name.startswith(("arith.", "math.")) and name not in _NO_WORK for name in names)

@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...support.errors import RelaxError
@@ -96,11 +97,11 @@ class Plan:
 AnyPlan = Plan | EpilogueOf | Start
 
 
-def set_plan(operation: Any, plan: AnyPlan) -> None:
+def set_plan(operation: Operation, plan: AnyPlan) -> None:
     operation.attributes[PLAN] = ir.StringAttr.get(str(plan), operation.context)
 
 
-def plan_of(operation: Any) -> AnyPlan | None:
+def plan_of(operation: Operation) -> AnyPlan | None:
     """An operation's plan, None where it has none. Raises RelaxError, with the place, for text that is no plan."""
     if PLAN not in operation.attributes:
         return None

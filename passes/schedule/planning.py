@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of
 from ...bindings.pass_manager import run_upstream
@@ -20,7 +20,7 @@ from .registry import PlanRule, ScheduleContext, plan_rules
 from .vector_body import check_body
 
 
-def plan_each(function: Any, context: ScheduleContext) -> Decline | None:
+def plan_each(function: Operation, context: ScheduleContext) -> Decline | None:
     """Plans the operations that have no plan yet, by the rules of the target; declines where there are none at all."""
     arguments = body_of(function).arguments
     if not any(isinstance(argument.type, ir.RankedTensorType) for argument in arguments):
@@ -39,11 +39,11 @@ def plan_each(function: Any, context: ScheduleContext) -> Decline | None:
     return None
 
 
-def _is_planned(operation: Any) -> bool:
+def _is_planned(operation: Operation) -> bool:
     return PLAN in operation.attributes or UNPLANNED in operation.attributes
 
 
-def _plan(operation: Any, rules: Sequence[PlanRule], machine: Machine) -> None:
+def _plan(operation: Operation, rules: Sequence[PlanRule], machine: Machine) -> None:
     try:
         op = analyze(operation)
         check_body(op)

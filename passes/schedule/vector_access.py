@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.numbers import as_index, constant, result_of
@@ -58,7 +59,7 @@ class Access:
         self._square = square
         self._made: dict[Any, Any] = {}
 
-    def load(self, operand: int, point: Point, tensor: Any) -> Any:
+    def load(self, operand: int, point: Point, tensor: Value) -> Value:
         """A scalar where the lanes share it, else a vector."""
         if is_scalar(tensor.type):
             return tensor
@@ -67,7 +68,7 @@ class Access:
             self._made[key] = self._load(operand, point, tensor)
         return self._made[key]
 
-    def _load(self, operand: int, point: Point, tensor: Any) -> Any:
+    def _load(self, operand: int, point: Point, tensor: Value) -> Value:
         indices = self._indices(operand, point)
         if not self._op.uses(operand, self._vector):
             return linalg.extract(tensor, values(indices)).value
@@ -80,7 +81,7 @@ class Access:
             return self._read(tensor, indices, self.mask(point))
         return self._read_every_second(tensor, indices, point)
 
-    def _load_transposed(self, operand: int, point: Point, tensor: Any) -> Any:
+    def _load_transposed(self, operand: int, point: Point, tensor: Value) -> Value:
         """Of a square of elements the vector that is a column in memory."""
         assert self._square is not None
         corner = tuple(0 if dim == self._square else offset for dim, offset in enumerate(point))
@@ -90,7 +91,7 @@ class Access:
             self._made[key] = transposed([self._read(tensor, place, None) for place in places])
         return self._made[key][point[self._square]]
 
-    def load_from_panel(self, panel: Any, row: Index, dim: int, point: Point) -> Any:
+    def load_from_panel(self, panel: Value, row: Index, dim: int, point: Point) -> Value:
         """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
         column = point[self._vector] * self._lanes
         key = ("panel", point[dim], column)
@@ -98,10 +99,10 @@ class Access:
             self._made[key] = self._read(panel, [add(row, point[dim]), column], None)
         return self._made[key]
 
-    def store_to_panel(self, value: Any, panel: Any, row: Index, point: Point) -> Any:
+    def store_to_panel(self, value: Value, panel: Value, row: Index, point: Point) -> Value:
         return self._write(value, panel, [row, point[self._vector] * self._lanes], None)
 
-    def store(self, value: Any, operand: int, point: Point, tensor: Any) -> Any:
+    def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Any:
         """The tensor with the value, a scalar or a vector, in its place."""
         indices = self._indices(operand, point)
         if not is_vector(value):
@@ -124,7 +125,7 @@ class Access:
         first = result_of("vector.broadcast", [scalar], type_)
         return result_of("arith.addi", [first, step], type_)
 
-    def mask(self, point: Point) -> Any:
+    def mask(self, point: Point) -> Value | None:
         """Which lanes are inside of the loop; None where all are."""
         if self._rest is None:
             return None
@@ -170,14 +171,14 @@ class Access:
 
     # ---- memory ----
 
-    def _read(self, tensor: Any, indices: Sequence[Index], mask: Any) -> Any:
+    def _read(self, tensor: Value, indices: Sequence[Index], mask: Value | None) -> Value:
         element = tensor.type.element_type
         masks = [] if mask is None else [mask]
         operands = [tensor, *values(indices), self._zero(element), *masks]
         attributes = _transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
         return result_of("vector.transfer_read", operands, ir.VectorType.get([self._lanes], element), **attributes)
 
-    def _write(self, value: Any, tensor: Any, indices: Sequence[Index], mask: Any) -> Any:
+    def _write(self, value: Value, tensor: Value, indices: Sequence[Index], mask: Value | None) -> Value:
         masks = [] if mask is None else [mask]
         operands = [value, tensor, *values(indices), *masks]
         attributes = _transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
@@ -199,7 +200,7 @@ class Access:
         picked = [place if place < lanes else place + 1 for place in range(0, 2 * lanes, 2)]
         return shuffle(low, high, picked)
 
-    def _zero(self, element: Any) -> Any:
+    def _zero(self, element: Type) -> Value:
         """What stands in lanes that are masked out."""
         if element not in self._hoisted:
             with ir.InsertionPoint.at_block_begin(self._op.operation.block):
@@ -207,7 +208,7 @@ class Access:
         return self._hoisted[element]
 
 
-def _transfer_attributes(rank: int, *counts: int) -> dict[str, Any]:
+def _transfer_attributes(rank: int, *counts: int) -> dict[str, Attribute]:
     return {
         "permutation_map": ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - 1)])),
         "in_bounds": ir.ArrayAttr.get([ir.BoolAttr.get(True)]),
@@ -215,7 +216,7 @@ def _transfer_attributes(rank: int, *counts: int) -> dict[str, Any]:
     }
 
 
-def transposed(rows: Sequence[Any]) -> list[Any]:
+def transposed(rows: Sequence[Value]) -> list[Value]:
     """The columns of a square of vectors, whose side is a power of two: blocks change places, of 1, 2, 4... lanes."""
     size, distance = len(rows), 1
     while distance < size:
@@ -229,7 +230,7 @@ def transposed(rows: Sequence[Any]) -> list[Any]:
     return list(rows)
 
 
-def shuffle(left: Any, right: Any, picked: Sequence[int]) -> Any:
+def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
     """Lanes of two vectors, numbered through."""
     return result_of("vector.shuffle", [left, right], left.type, mask=ir.DenseI64ArrayAttr.get(list(picked)))
 
@@ -237,7 +238,7 @@ def shuffle(left: Any, right: Any, picked: Sequence[int]) -> Any:
 # ---- indices that are numbers as long as they can be ----
 
 
-def values(indices: Sequence[Index]) -> list[Any]:
+def values(indices: Sequence[Index]) -> list[Value]:
     return [as_index(each).value if isinstance(each, int) else each for each in indices]
 
 
@@ -279,6 +280,6 @@ def floor_to(size: Index, step: int) -> Index:
     return size if step == 1 else less(size, _binary("arith.remui", size, step))
 
 
-def _binary(name: str, left: Index, right: Index) -> Any:
+def _binary(name: str, left: Index, right: Index) -> Value:
     operands = values([left, right])
     return result_of(name, operands, operands[0].type)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of, users_of
 from ...bindings.rewriting import Decline
@@ -46,7 +47,7 @@ def _check_types(values: Iterable[Any]) -> None:
             raise Decline(f"its body computes with {value.type}")
 
 
-def _is_of_index(inner: Any) -> bool:
+def _is_of_index(inner: Operation) -> bool:
     return all(isinstance(value.type, ir.IndexType) for value in inner.operands) or any(
         isinstance(result.type, ir.IndexType) for result in inner.results
     )
@@ -66,7 +67,7 @@ def widest_bits(op: StructuredOp) -> int:
     return max([8, *(type_.width for type_ in types if hasattr(type_, "width"))])
 
 
-def widening_of(op: StructuredOp, operand: int) -> Any:
+def widening_of(op: StructuredOp, operand: int) -> Operation | None:
     """The operation that makes wider numbers of an input's elements before anything else; None where there is none."""
     users = users_of(op.block.arguments[operand])
     is_widening = len(users) == 1 and users[0].name in ("arith.extf", "arith.extsi", "arith.extui")
@@ -83,8 +84,8 @@ class Lanes:
         self._broadcasts: dict[Any, Any] = {}
 
     def evaluate(
-        self, arguments: Sequence[Any], index_of: Callable[[int], Any], known: Mapping[Any, Any] | None = None
-    ) -> list[Any]:
+        self, arguments: Sequence[Value | None], index_of: Callable[[int], Any], known: Mapping[Any, Any] | None = None
+    ) -> list[Value]:
         """What the body yields for its arguments; `index_of(dim)` is the index of a loop.
 
         `known` are values in the body that have been computed before.
@@ -109,11 +110,11 @@ class Lanes:
             values.update(zip(inner.results, results, strict=True))
         raise AssertionError("a block without a terminator")
 
-    def widened(self, widening: Any, vector: Any) -> Any:
+    def widened(self, widening: Operation | None, vector: Value) -> Value:
         """The vector with its elements converted as an operation of the body does."""
         return vector if widening is None else _copy(widening, [vector], self._lanes)[0]
 
-    def vector(self, value: Any) -> Any:
+    def vector(self, value: Any) -> Value:
         """The value in every lane."""
         if is_vector(value):
             return value
@@ -122,7 +123,7 @@ class Lanes:
             self._broadcasts[value] = result_of("vector.broadcast", [value], type_)
         return self._broadcasts[value]
 
-    def _constant(self, inner: Any) -> Any:
+    def _constant(self, inner: Operation) -> Value:
         """Constants stand before the nest, one for each."""
         value = inner.results[0]
         if value not in self._hoisted:
@@ -130,7 +131,7 @@ class Lanes:
                 self._hoisted[value] = inner.clone().results[0]
         return self._hoisted[value]
 
-    def _extract(self, inner: Any, operands: Sequence[Any]) -> Any:
+    def _extract(self, inner: Operation, operands: Sequence[Value]) -> Value:
         """One element after the other: their places have no order."""
         tensor, *indices = operands
         elements = []
@@ -140,20 +141,20 @@ class Lanes:
         return from_elements(elements)
 
 
-def is_vector(value: Any) -> bool:
+def is_vector(value: Value) -> bool:
     return isinstance(value.type, ir.VectorType)
 
 
-def from_elements(elements: Sequence[Any]) -> Any:
+def from_elements(elements: Sequence[Value]) -> Value:
     return result_of("vector.from_elements", elements, ir.VectorType.get([len(elements)], elements[0].type))
 
 
-def lane_of(vector: Any, lane: int) -> Any:
+def lane_of(vector: Value, lane: int) -> Value:
     position = ir.DenseI64ArrayAttr.get([lane])
     return result_of("vector.extract", [vector], vector.type.element_type, static_position=position)
 
 
-def _copy(inner: Any, operands: Sequence[Any], lanes: int = 0) -> list[Any]:
+def _copy(inner: Operation, operands: Sequence[Value], lanes: int = 0) -> list[Value]:
     """The operation on other operands, on vectors of so many lanes."""
     # A copy keeps its properties, fast-math flags for instance, which are no attributes to hand on.
     copy = inner.clone()

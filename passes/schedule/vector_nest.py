@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg, loops
 from ...emit.numbers import result_of
@@ -43,7 +44,7 @@ class Nest:
         self,
         op: StructuredOp,
         plan: Plan,
-        initial: Sequence[Any],
+        initial: Sequence[Value | None],
         combiners: Sequence[Combiner],
         epilogue: Epilogue | None = None,
     ):
@@ -56,13 +57,13 @@ class Nest:
         self.combiners = list(combiners)
         self.hoisted: dict[Any, Any] = {}
 
-    def emit(self) -> list[Any]:
+    def emit(self) -> list[Value]:
         """The values of the outputs, computed before the operation."""
         ranges = [(0, self.op.size(dim)) for dim in self.op.dims]
         results = self._block(0, ranges, [*self.op.outputs, *self._empty_panel()])
         return results[: len(self.op.outputs)]
 
-    def _empty_panel(self) -> list[Any]:
+    def _empty_panel(self) -> list[Value]:
         """It goes through all loops behind the outputs, so that its memory is one and the same."""
         panel = self.plan.panel
         if panel is None:
@@ -72,7 +73,7 @@ class Nest:
         source = self.op.block.arguments[panel.operand] if widening is None else widening.results[0]
         return [linalg.empty([panel.length, width], source.type)]
 
-    def neutral(self, output: int) -> Any:
+    def neutral(self, output: int) -> Value:
         if ("neutral", output) not in self.hoisted:
             with ir.InsertionPoint.at_block_begin(self.op.operation.block):
                 self.hoisted["neutral", output] = self.combiners[output].neutral()
@@ -80,7 +81,7 @@ class Nest:
 
     # ---- loops around registers ----
 
-    def _block(self, level: int, ranges: list[tuple[Index, Index]], outputs: list[Any]) -> list[Any]:
+    def _block(self, level: int, ranges: list[tuple[Index, Index]], outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.blocks):
             starts = tuple(start for start, _ in ranges)
             state = State(starts, (1,) * len(starts), (0,) * len(starts), self.plan.lanes, None)
@@ -89,19 +90,19 @@ class Nest:
         start, size = ranges[dim]
         is_even = isinstance(size, int) and (size % block == 0 or size < block)
 
-        def inside(position: Index, *values: Any) -> list[Any]:
+        def inside(position: Index, *values: Value) -> list[Value]:
             inner = list(ranges)
             inner[dim] = (add(start, position), min(block, size) if is_even else least(block, less(size, position)))
             return self._block(level + 1, inner, list(values))
 
         return _run(0, size, block, inside, outputs)
 
-    def _loop(self, level: int, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
+    def _loop(self, level: int, ranges: Any, state: State, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.order) - self.plan.carried:
             return self._registers(ranges, state, outputs)
         dim = self.plan.order[level]
 
-        def inside(new: State, values: list[Any]) -> list[Any]:
+        def inside(new: State, values: list[Value]) -> list[Value]:
             if dim == self.plan.vector:
                 values = [*values[: len(self.op.outputs)], *self._fill_panel(ranges, new, values)]
             return self._loop(level + 1, ranges, new, values)
@@ -115,12 +116,12 @@ class Nest:
         state: State,
         body: Callable[[State, list[Any]], list[Any]],
         values: list[Any],
-    ) -> list[Any]:
+    ) -> list[Value]:
         """A loop: `values = body(state there, values)` for each of its steps."""
         start, size = range_
         for segment in self.segments(dim, size):
 
-            def inside(position: Index, *carried: Any, segment: Segment = segment) -> list[Any]:
+            def inside(position: Index, *carried: Value, segment: Segment = segment) -> list[Value]:
                 new = state.at(dim, add(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
@@ -129,13 +130,13 @@ class Nest:
             values = _run(segment.start, segment.stop, segment.step, inside, values)
         return values
 
-    def _fill_panel(self, ranges: Any, state: State, values: Sequence[Any]) -> list[Any]:
+    def _fill_panel(self, ranges: Any, state: State, values: Sequence[Value]) -> list[Value]:
         panel = self.plan.panel
         if panel is None:
             return []
         start, size = ranges[panel.dim]
 
-        def copy(position: Index, *panels: Any) -> list[Any]:
+        def copy(position: Index, *panels: Value) -> list[Value]:
             new = state.at(panel.dim, add(start, position), 1, position)
             return [Step(self, new).copy_to_panel(panel.operand, position, panels[0])]
 
@@ -156,7 +157,9 @@ class Nest:
         values = self._reduce(len(self.plan.order) - self.plan.carried, ranges, state, outputs, values)
         return step.write(values, outputs)
 
-    def _reduce(self, level: int, ranges: Any, state: State, outputs: list[Any], values: list[Any]) -> list[Any]:
+    def _reduce(
+        self, level: int, ranges: Any, state: State, outputs: list[Value], values: list[Value | None]
+    ) -> list[Any]:
         if level == len(self.plan.order):
             return Step(self, state).combine(values, outputs)
         dim = self.plan.order[level]
@@ -222,7 +225,7 @@ class Step:
         """Each output with each point of the tile."""
         return [(output, point) for output in range(len(self.op.outputs)) for point in self._outer()]
 
-    def first(self, output: int, point: Point, outputs: Sequence[Any]) -> Any:
+    def first(self, output: int, point: Point, outputs: Sequence[Value]) -> Value | None:
         """What an accumulator starts from."""
         if self._reduces_lanes:
             return self.lanes.vector(self.nest.neutral(output))
@@ -232,7 +235,7 @@ class Step:
             return None
         return self.lanes.vector(self.access.load(self.op.output_start + output, point, outputs[output]))
 
-    def combine(self, values: list[Any], outputs: Sequence[Any]) -> list[Any]:
+    def combine(self, values: list[Value | None], outputs: Sequence[Value]) -> list[Any]:
         """The accumulators after the points of this step."""
         new = list(values)
         inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
@@ -261,7 +264,7 @@ class Step:
         pairs = zip(vectors, before, strict=True)
         return [result_of("arith.select", [mask, after, old], old.type) for after, old in pairs]
 
-    def _widened_before(self, loaded: Sequence[Any]) -> dict[Any, Any]:
+    def _widened_before(self, loaded: Sequence[Value]) -> dict[Any, Any]:
         """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
         panel = self.nest.plan.panel
         known = {}
@@ -277,7 +280,7 @@ class Step:
                 known[widening.results[0]] = self.converted[value]
         return known
 
-    def _input(self, operand: int, point: Point, outputs: Sequence[Any]) -> Any:
+    def _input(self, operand: int, point: Point, outputs: Sequence[Value]) -> Value:
         """An input's element; what is also an output is read as it is now, which at its place is as it was."""
         panel = self.nest.plan.panel
         if panel is not None and operand == panel.operand:
@@ -288,7 +291,7 @@ class Step:
                 return self.access.load(operand, point, outputs[output])
         return self.access.load(operand, point, value)
 
-    def copy_to_panel(self, operand: int, row: Index, panel: Any) -> Any:
+    def copy_to_panel(self, operand: int, row: Index, panel: Value) -> Value:
         """The panel with this step's vectors of an input in a row."""
         for point in self._outer():
             loaded = self.access.load(operand, point, self.op.operands[operand])
@@ -296,7 +299,7 @@ class Step:
             panel = self.access.store_to_panel(vector, panel, row, point)
         return panel
 
-    def write(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    def write(self, values: Sequence[Any], outputs: Sequence[Value]) -> list[Value]:
         new = list(outputs)
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
@@ -305,7 +308,7 @@ class Step:
             new[output] = self.access.store(finished, self.op.output_start + output, point, new[output])
         return new
 
-    def _finished(self, value: Any, point: Point) -> Any:
+    def _finished(self, value: Value, point: Point) -> Value:
         """What is written for a result: what the epilogue makes of it."""
         epilogue = self.nest.epilogue
         if epilogue is None:
@@ -318,7 +321,7 @@ class Step:
         (finished,) = lanes.evaluate([*arguments, None], lambda dim: self.access.index(dim, point))
         return lanes.vector(finished) if is_vector(value) else finished
 
-    def _reduced(self, values: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    def _reduced(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         """One scalar for each output and point, of what the lanes and partial accumulators hold."""
         partials = self._partials()
         reduced = []
@@ -334,7 +337,7 @@ class Step:
         return reduced
 
 
-def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], values: list[Any]) -> list[Any]:
+def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], values: list[Value]) -> list[Value]:
     """A loop, or its body where it is known to run once."""
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         return body(start, *values) if start < stop else values

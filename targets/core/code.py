@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...bindings.ir import Module
 from ...passes.core.instruments import Instrument
 from ...passes.core.stages import Stage, Stages
 from ...support.disk_cache import DiskCache
@@ -58,7 +59,7 @@ def stages_of(target: str) -> Stages:
     return stages
 
 
-def build(module: Any, target: ChosenTarget, options: CodeOptions, version: str) -> Artifact:
+def build(module: Module, target: ChosenTarget, options: CodeOptions, version: str) -> Artifact:
     """The program of a lowered module, which is taken apart, with the version of the compiler in it."""
     from ...runtime.artifact import Artifact
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import OpView
 from ...bindings.mlir import ir
 from ...emit.numbers import Number, convert, fma, intrinsic, numbers, operation, select, unary
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
@@ -33,13 +34,13 @@ _DIRECT = {
 
 
 @register_lower_intrinsic(sorted(_DIRECT), dtypes=WIDE)
-def direct(op: Any) -> Any:
+def direct(op: OpView) -> Number:
     operands = numbers(op)
     return operation(_DIRECT[op.operation.name], operands, operands[0].type)
 
 
 @register_lower_intrinsic("tir.fabs")
-def fabs(op: Any) -> Any:
+def fabs(op: OpView) -> Number:
     return unary("math.absf", *numbers(op))
 
 
@@ -80,12 +81,12 @@ _EXACT: dict[str, Callable[..., Number]] = {
 
 
 @register_legalize_intrinsic(sorted(_FORMULAS), dtypes=WIDE)
-def arithmetic(op: Any) -> Any:
+def arithmetic(op: OpView) -> Number:
     return _FORMULAS[op.operation.name](*numbers(op))
 
 
 @register_legalize_intrinsic(sorted(_EXACT))
-def exact(op: Any) -> Any:
+def exact(op: OpView) -> Number:
     return _EXACT[op.operation.name](*numbers(op))
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_float
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
@@ -59,7 +60,7 @@ _FUNCTIONS: dict[str, Callable[[Any, Number], Number]] = {
 
 
 @register_legalize([f"relax.nn.{name}" for name in _FUNCTIONS])
-def activation(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def activation(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Those narrower than f32 go through it."""
     dtype, function = builder.dtype(operands[0]), _FUNCTIONS[op.definition.name.removeprefix("nn.")]
     if not is_float(dtype):
@@ -68,7 +69,7 @@ def activation(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.relu")
-def relu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def relu(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """max(x, 0); NaN stays NaN."""
     return builder.elementwise(lambda x: maximum(x, 0))
 

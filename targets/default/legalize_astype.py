@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_bool, signless
 from ...dialects.relax import dialect as relax
 from ...emit.numbers import convert, element
@@ -13,7 +14,7 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.astype")
-def astype(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def astype(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:
         return operands[0]
@@ -21,7 +22,7 @@ def astype(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.bitcast")
-def bitcast(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def bitcast(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     source, target = builder.dtype(operands[0]), builder.result_dtype()
     if source == target:
         return operands[0]

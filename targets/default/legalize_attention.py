@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import dim_mod, equal
 from ...dialects.tir.prim_func import OpPattern
@@ -56,17 +57,17 @@ class _Attention(NamedTuple):
         return TensorInfo((batch, heads, queries, self.key.shape[1]), self.wide)  # type: ignore[index]
 
 
-def _attention(op: Any, operands: dict[str, Any], builder: RuleBuilder) -> _Attention:
+def _attention(op: OpView, operands: dict[str, Value], builder: RuleBuilder) -> _Attention:
     names = ("query", "key", "value", "bias")
     infos: dict[str, Any] = {name: builder.info(operands[name]) if name in operands else None for name in names}
     return _Attention(**infos, scale=op.scale, causal_mask=op.causal_mask, window=op.window_size)
 
 
 @register_legalize(["relax.nn.attention", "relax.nn.attention_bias"])
-def attention(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     what = _attention(op, by_name(op, operands), builder)
 
-    def body(query: Any, key: Any, value: Any, *rest: Any) -> Any:
+    def body(query: Value, key: Value, value: Value, *rest: Value) -> Value:
         *biases, out = rest
         _check_sizes(what, query, key, value)
         for bias in biases:
@@ -84,7 +85,7 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
     what = _attention(op, given, builder)
     names = ("query", "key", "value", "seqstart_q", "seqstart_k")
 
-    def body(query: Any, key: Any, value: Any, *rest: Any) -> Any:
+    def body(query: Any, key: Any, value: Any, *rest: Value) -> Any:
         (of_queries, *others), out = rest[:-1], rest[-1]
         of_keys = others[0] if others else of_queries
         _check_sizes(what, query, key, value)
@@ -108,18 +109,18 @@ def attention_var_len(op: Any, operands: list[Any], builder: RuleBuilder) -> Any
 # ---- sequences end to end ----
 
 
-def _count(starts: Any) -> Number:
+def _count(starts: Value) -> Number:
     """How many sequences there are: each ends where the next one starts."""
     return linalg.size(starts, 0) - 1
 
 
-def _range(starts: Any, position: Number) -> tuple[Number, Number]:
+def _range(starts: Value, position: Number) -> tuple[Number, Number]:
     """Where a sequence starts, and its length."""
     start, end = (as_index(linalg.extract(starts, [each])) for each in (position, position + 1))
     return start, end - start
 
 
-def _require_sequences(starts: Any, tensor: Any, what: str) -> None:
+def _require_sequences(starts: Value, tensor: Value, what: str) -> None:
     total = linalg.size(tensor, 1)
 
     def check(position: Number) -> None:
@@ -131,7 +132,7 @@ def _require_sequences(starts: Any, tensor: Any, what: str) -> None:
     loops.for_range(0, _count(starts), check)
 
 
-def _part(tensor: Any, start: Any, length: Any) -> Any:
+def _part(tensor: Value, start: Number, length: Number) -> Any:
     _, _, heads, size = linalg.sizes(tensor)
     return tensors.slice_of(tensor, [0, start, 0, 0], [1, length, heads, size])
 
@@ -139,7 +140,7 @@ def _part(tensor: Any, start: Any, length: Any) -> Any:
 # ---- attention of a batch ----
 
 
-def _attend(what: _Attention, query: Any, key: Any, value: Any, biases: Sequence[Any], out: Any) -> Any:
+def _attend(what: _Attention, query: Value, key: Value, value: Value, biases: Sequence[Any], out: Value) -> Value:
     batch, queries, heads, _ = linalg.sizes(query)
     keys = linalg.sizes(key)[1]
     scores = linalg.empty([batch, heads, queries, keys], element(what.wide))
@@ -154,7 +155,7 @@ def _attend(what: _Attention, query: Any, key: Any, value: Any, biases: Sequence
     return _divided(what, _weighted(what, weights, value, total), sums, out)
 
 
-def _scores(what: _Attention, query: Any, key: Any, out: Any) -> Any:
+def _scores(what: _Attention, query: Value, key: Value, out: Value) -> Value:
     """query @ key^T of each head."""
     if _same_heads(what, what.key):
         factors = [Labelled(query, what.dtype, "bqhd"), Labelled(key, what.dtype, "bkhd")]
@@ -164,7 +165,7 @@ def _scores(what: _Attention, query: Any, key: Any, out: Any) -> Any:
     return tensors.merge(labelled_product(factors, out, "bghqk", what.wide), 1, 2)
 
 
-def _weighted(what: _Attention, weights: Any, value: Any, out: Any) -> Any:
+def _weighted(what: _Attention, weights: Value, value: Value, out: Value) -> Value:
     """weights @ value of each head."""
     if _same_heads(what, what.value):
         factors = [Labelled(weights, what.wide, "bhqk"), Labelled(value, what.dtype, "bkhd")]
@@ -178,13 +179,13 @@ def _same_heads(what: _Attention, other: TensorInfo) -> bool:
     return equal(what.query.shape[_HEADS], other.shape[_HEADS]) is True  # type: ignore[index]
 
 
-def _in_groups(tensor: Any, axis: int, other: Any) -> Any:
+def _in_groups(tensor: Value, axis: int, other: Value) -> Value:
     """The tensor with its heads as groups, one for each head of the other, which serves several."""
     heads, groups = linalg.sizes(tensor)[axis], linalg.sizes(other)[_HEADS]
     return tensors.split(tensor, axis, [groups, heads // groups])
 
 
-def _scale(what: _Attention, query: Any) -> Number:
+def _scale(what: _Attention, query: Value) -> Number:
     """What scores are multiplied by."""
     size = linalg.sizes(query)[3]
     if what.scale is not None:
@@ -194,7 +195,9 @@ def _scale(what: _Attention, query: Any) -> Number:
     return 1.0 / intrinsic("sqrt", size.to(what.wide))
 
 
-def _adjusted(what: _Attention, scores: Any, biases: Sequence[Any], scale: Number, queries: Size, keys: Size) -> Any:
+def _adjusted(
+    what: _Attention, scores: Value, biases: Sequence[Any], scale: Number, queries: Size, keys: Size
+) -> Value:
     """The scores scaled, with the bias, and -inf where a key is not seen."""
     is_visible = _mask(what, queries, keys)
     infos = [what.scores] if what.bias is None else [what.scores, what.bias]
@@ -234,7 +237,7 @@ def _exponential(score: Number, most: Number) -> Number:
     return intrinsic("exp", score - select(most == -math.inf, 0.0, most))
 
 
-def _divided(what: _Attention, totals: Any, sums: Any, out: Any) -> Any:
+def _divided(what: _Attention, totals: Value, sums: Value, out: Value) -> Value:
     def body(total: Number, divisor: Number) -> Number:
         return select(divisor == 0.0, 0.0, total / divisor).to(what.dtype)
 
@@ -246,7 +249,7 @@ def _divided(what: _Attention, totals: Any, sums: Any, out: Any) -> Any:
 # ---- what only the run tells ----
 
 
-def _check_sizes(what: _Attention, query: Any, key: Any, value: Any) -> None:
+def _check_sizes(what: _Attention, query: Value, key: Value, value: Value) -> None:
     shared = (
         ("batch size", (query, what.query, 0), (key, what.key, 0)),
         ("batch size", (query, what.query, 0), (value, what.value, 0)),
@@ -262,7 +265,7 @@ def _check_sizes(what: _Attention, query: Any, key: Any, value: Any) -> None:
         _check_heads(what, query, tensor, info)
 
 
-def _check_heads(what: _Attention, query: Any, other: Any, info: TensorInfo) -> None:
+def _check_heads(what: _Attention, query: Value, other: Value, info: TensorInfo) -> None:
     """A head of key and value may serve several of query."""
     if equal(dim_mod(what.query.shape[_HEADS], info.shape[_HEADS]), 0) is True:  # type: ignore[index]
         return

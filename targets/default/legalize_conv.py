@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.relax.infer.windows import Padding
 from ...dialects.tir.prim_func import OpPattern
@@ -21,13 +22,13 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"])
-def convolution(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:
         return in_plain_layouts(op, operands, conv, builder)
     weight_operand = conv.laid_out(operands[1])
 
-    def body(data_value: Any, weight_value: Any, out: Any) -> Any:
+    def body(data_value: Value, weight_value: Value, out: Value) -> Value:
         data, weight = conv.of_data(data_value), conv.of_weight(weight_value)
         check_channels(conv, data, weight)
         return convolve(conv, data, weight, conv.of_result(out), conv.windows(weight.sizes))

@@ -8,6 +8,7 @@ import operator
 from math import prod
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_float
 from ...dialects.relax import dialect as relax
 from ...emit import linalg
@@ -21,7 +22,7 @@ from ...passes.legalize.scalar_inputs import ScalarInputs, require_size
 
 
 @register_legalize(["relax.full", "relax.full_like"])
-def full(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def full(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     value, dtype = op.fill_value, builder.result_dtype()
     if builder.dtype(value) != dtype:
         value = relax.ops["astype"](value, dtype=dtype)
@@ -29,7 +30,7 @@ def full(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
-def filled(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def filled(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     number = int(op.definition.name.startswith("ones"))
     write = lambda output: linalg.fill(number, output)  # noqa: E731
     return builder.prim(write, [], pattern="elemwise")
@@ -121,7 +122,7 @@ def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.arange")
-def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.start, op.end, op.step])
     wide = "i64" if scalars.are_integers else "f64"
     dtype, (count,) = builder.result_dtype(), builder.result_shape()
@@ -129,7 +130,7 @@ def arange(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if dtype != through:
         return relax.ops["astype"](relax.ops["arange"](*operands, dtype=through), dtype=dtype)
 
-    def write(*parameters: Any) -> Any:
+    def write(*parameters: Any) -> Value:
         *inputs, output = parameters
         start, _, step = scalars.read(inputs, wide)
         return linalg.parallel([], output, lambda: (start + linalg.index(0).to(wide) * step).to(dtype))

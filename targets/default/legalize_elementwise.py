@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_float, is_unsigned
 from ...emit.loops import repeat_while
 from ...emit.numbers import (
@@ -83,30 +84,30 @@ _OPERATORS: dict[str, Callable[..., Number]] = {
 
 
 @register_legalize([f"relax.{name}" for name in _OPERATORS])
-def arithmetic(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def arithmetic(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(_OPERATORS[op.definition.name])
 
 
 @register_legalize([f"relax.{name}" for name in _INTRINSICS])
-def intrinsics(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def intrinsics(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(partial(intrinsic, op.definition.name))
 
 
 @register_legalize([f"relax.{name}" for name in _ROUNDINGS])
-def rounding(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def rounding(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     name = _ROUNDINGS[op.definition.name]
     return builder.elementwise(partial(intrinsic, name)) if is_float(builder.dtype(operands[0])) else operands[0]
 
 
 @register_legalize([f"relax.{name}" for name in _PREDICATES])
-def predicate(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def predicate(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if is_float(builder.dtype(operands[0])):
         return builder.elementwise(partial(intrinsic, op.definition.name))
     return builder.elementwise(lambda x: constant(op.definition.name == "isfinite", builder.result_dtype()))
 
 
 @register_legalize("relax.abs")
-def absolute(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def absolute(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     if is_unsigned(dtype):
         return operands[0]
@@ -120,7 +121,7 @@ def sign(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize(["relax.left_shift", "relax.right_shift"])
-def shift(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def shift(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """As numpy: by an amount that is negative or the width and more, every bit is shifted out."""
     is_leftward = op.definition.name == "left_shift"
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.tir.prim_func import OpPattern
@@ -151,11 +152,11 @@ def _sampled(data: Any, grid: Any, output: Any, layout: Layout, sampling: _Sampl
 
 
 @register_legalize("relax.image.affine_grid")
-def affine_grid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def affine_grid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, align_corners = builder.dtype(operands[0]), op.align_corners
     wide = "f64" if bit_width(dtype) > 32 else "f32"
 
-    def gridded(data: Any, output: Any) -> Any:
+    def gridded(data: Value, output: Value) -> Value:
         batch, rows, columns = linalg.sizes(data)
         _, _, *sizes = linalg.sizes(output)
         count = len(sizes)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
 from ...dialects.relax import dialect as relax
@@ -24,7 +25,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-def _read(inputs: Sequence[Any], dims: Sequence[Any], output: Any, element: Callable[..., Number]) -> Any:
+def _read(inputs: Sequence[Value], dims: Sequence[Any], output: Value, element: Callable[..., Number]) -> Value:
     """The output with each element `element(at, *numbers)`, where `at` are the indices of the loops."""
     axes = range(linalg.rank_of(output))
     return linalg.parallel(inputs, output, lambda *given: element([linalg.index(axis) for axis in axes], *given), dims)
@@ -63,7 +64,7 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.prim(body, pattern=OpPattern.INJECTIVE)
 
 
-def _check_taken(mode: str, indices: Any, dtype: str, axis: int, size: Any) -> None:
+def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | Value) -> None:
     if mode == "fast":
         require_indices(indices, dtype, axis, as_index(size))
     if mode not in ("clip", "wrap"):
@@ -97,7 +98,7 @@ def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, eleme
 
 
 @register_legalize("relax.strided_slice")
-def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     rank = len(builder.shape(operands[0]))
     strides = op.strides or (1,) * len(op.axes)
     bounds = {axis % rank: three for axis, *three in zip(op.axes, op.begin, op.end, strides, strict=True)}
@@ -105,7 +106,7 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     expressions = [bound for bound in (*op.begin, *op.end) if not isinstance(bound, int)]
     inferred = builder.result_shape()
 
-    def ranges(x: Any, given: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
+    def ranges(x: Value, given: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
         """For each axis that is cut where it starts and how many elements it takes."""
         known = dict(zip(expressions, map(as_index, given), strict=True))
         return {
@@ -113,11 +114,11 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             for axis, (begin, end, stride) in bounds.items()
         }
 
-    def unknown_sizes(x: Any, *given: Any) -> list[Any]:
+    def unknown_sizes(x: Any, *given: Number) -> list[Any]:
         found = ranges(x, given)
         return [found[axis][1] for axis, size in enumerate(inferred) if size is None]
 
-    def body(x: Any, *parameters: Any) -> Any:
+    def body(x: Any, *parameters: Value) -> Any:
         *given, output = parameters
         sizes = loops.sizes(output)
         if linalg.is_nothing(sizes):
@@ -136,7 +137,7 @@ def strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return builder.prim(body, inputs, pattern=OpPattern.INJECTIVE, sizes=unknown_sizes if None in inferred else None)
 
 
-def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any) -> Any:
+def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Any], output: Value) -> Value:
     """Elements of x from the starts on by strides of either sign; numbers or indices."""
     lines = enumerate(zip(starts, strides, strict=True))
     places = {axis: lambda index, start=start, step=step: index * step + start for axis, (start, step) in lines}
@@ -144,12 +145,12 @@ def _strided(x: Any, starts: Sequence[Any], strides: Sequence[Any], output: Any)
 
 
 @register_legalize("relax.dynamic_strided_slice")
-def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def dynamic_strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """A stride of 0 is a ValueError, as in Python."""
     rank = len(builder.shape(operands[0]))
     dtypes = [builder.dtype(value) for value in operands[1:]]
 
-    def slices(x: Any, *lists: Any) -> list[tuple[Any, Any, Any]]:
+    def slices(x: Value, *lists: Value) -> list[tuple[Any, Any, Any]]:
         """For each axis the start, the number of elements, the stride."""
         for values in lists:
             require_same(loops.sizes(values)[0], rank, "bounds and strides are to be one for each dimension")
@@ -161,12 +162,12 @@ def dynamic_strided_slice(op: Any, operands: list[Any], builder: RuleBuilder) ->
             found.append((*slice_range(begin, end, stride, size), stride))
         return found
 
-    def body(*parameters: Any) -> Any:
+    def body(*parameters: Value) -> Any:
         *inputs, output = parameters
         found = slices(*inputs)
         return _strided(inputs[0], [start for start, _, _ in found], [stride for _, _, stride in found], output)
 
-    def sizes(*inputs: Any) -> list[Any]:
+    def sizes(*inputs: Value) -> list[Number]:
         return [count for _, count, _ in slices(*inputs)]
 
     return builder.prim(body, sizes=sizes)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
@@ -15,7 +16,7 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: Sequence[int | None]) -> None:
+def _check_sizes(builder: RuleBuilder, parts: Sequence[Value], output: Value, axes: Sequence[int | None]) -> None:
     """Checks that the parts' dimensions are as large as those of the output, where types do not tell.
 
     `axes` has the output's dimension for each of a part's; None for one that may have any size.
@@ -30,7 +31,7 @@ def _check_sizes(builder: RuleBuilder, parts: Sequence[Any], output: Any, axes: 
 
 
 @register_legalize("relax.concat")
-def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     if len(operands) == 1:
         return operands[0]
     rank = len(builder.result_shape())
@@ -39,7 +40,7 @@ def concat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if total is None or (len(operands) > _GROUP and not isinstance(total, int)):
         return _concat_in_groups(op, operands, joined, builder)
 
-    def write(*parameters: Any) -> Any:
+    def write(*parameters: Any) -> Value:
         *parts, output = parameters
         _check_sizes(builder, parts, output, [None if axis == joined else axis for axis in range(rank)])
         # Here and below: MLIR has no slice that begins at a tensor's end.
@@ -84,12 +85,12 @@ def _with_new_size(value: Any, axis: int, builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.stack")
-def stack(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     rank = len(builder.result_shape())
     new = op.axis % rank
     old = [axis for axis in range(rank) if axis != new]
 
-    def write(*parameters: Any) -> Any:
+    def write(*parameters: Any) -> Value:
         *parts, output = parameters
         _check_sizes(builder, parts, output, old)
         sizes = linalg.sizes(output)
@@ -112,7 +113,7 @@ def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     rank = len(builder.result_shape())
     axis = op.axis % rank
 
-    def write(x: Any, *outputs: Any) -> list[Any]:
+    def write(x: Any, *outputs: Value) -> list[Any]:
         offset: Size = 0
         copies = []
         for output in outputs:

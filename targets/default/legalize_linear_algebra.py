@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.einsum import parse_subscripts
 from ...dialects.tir.prim_func import OpPattern
@@ -20,26 +21,26 @@ Labels = tuple[str, ...]
 
 def _contract(
     builder: RuleBuilder,
-    values: Sequence[Any],
+    values: Sequence[Value],
     labels: Sequence[Labels],
     result_labels: Labels,
     result: TensorInfo,
     exact: Collection[str] = (),
-) -> list[Any]:
+) -> list[Value]:
     """Calls a PrimFunc that multiplies the tensors and sums."""
     infos: list[Any] = [builder.info(value) for value in values]
     assert result.shape is not None
     # Symbols that broadcast to a size which no type tells.
     unknown = [label for label, size in zip(result_labels, result.shape, strict=True) if size is None]
 
-    def terms(parameters: Sequence[Any]) -> list[Term]:
+    def terms(parameters: Sequence[Value]) -> list[Term]:
         return [Term(*each) for each in zip(parameters, infos, labels, strict=True)]
 
-    def body(*parameters: Any) -> Any:
+    def body(*parameters: Value) -> Value:
         *inputs, out = parameters
         return contraction(terms(inputs), out, result_labels, result.dtype, exact)
 
-    def sizes(*inputs: Any) -> list[Any]:
+    def sizes(*inputs: Value) -> list[Value]:
         return [runtime_size(terms(inputs), label) for label in unknown]
 
     is_moved = len(values) == 1 and set(labels[0]) == set(result_labels)
@@ -48,7 +49,7 @@ def _contract(
 
 
 @register_legalize("relax.matmul")
-def matmul(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     left, right = (len(builder.shape(operand)) for operand in operands)
     if 0 in (left, right):
         return builder.decline("a scalar is no matrix; use relax.multiply")
@@ -66,7 +67,7 @@ def outer(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.einsum")
-def einsum(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Two operands at a time, from left to right: labels that nobody needs any more are summed on the way."""
     result: Any = builder.result_infos[0]
     labels, result_labels = _einsum_labels(op.subscripts, [len(builder.shape(value)) for value in operands])

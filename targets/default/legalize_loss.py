@@ -7,6 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_unsigned
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
@@ -37,12 +38,12 @@ def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder
 
 
 @register_legalize("relax.nn.nll_loss")
-def nll_loss(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def nll_loss(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, target_dtype = builder.dtype(operands[0]), builder.dtype(operands[1])
     reduction, has_weights = op.reduction, len(operands) > 2
     ignored = None if is_unsigned(target_dtype) and op.ignore_index < 0 else op.ignore_index
 
-    def loss(predictions: Any, targets: Any, *rest: Any) -> Any:
+    def loss(predictions: Value, targets: Value, *rest: Value) -> Value:
         weights, output = rest[0] if has_weights else None, rest[-1]
         gather = _Gather(predictions, targets, weights, dtype, target_dtype, ignored)
         gather.check()
@@ -62,7 +63,13 @@ class _Gather:
     """The losses of targets: each is -prediction * weight of its class, or 0 where the target is the ignored one."""
 
     def __init__(
-        self, predictions: Any, targets: Any, weights: Any, dtype: str, target_dtype: str, ignored: int | None
+        self,
+        predictions: Value,
+        targets: Value,
+        weights: Value | None,
+        dtype: str,
+        target_dtype: str,
+        ignored: int | None,
     ):
         self.predictions, self.targets, self.weights = predictions, targets, weights
         self.dtype, self.target_dtype, self.ignored = dtype, target_dtype, ignored
@@ -80,7 +87,7 @@ class _Gather:
             loops.require_same(self.classes, linalg.sizes(self.weights)[0], "classes and weights")
         loops.nest(linalg.sizes(self.targets), self._check_target)
 
-    def _check_target(self, *at: Any) -> None:
+    def _check_target(self, *at: Number) -> None:
         target = as_position(loops.load(self.targets, *at), self.target_dtype)
         classes = as_index(self.classes)
         is_valid = (target >= 0) & (target < classes)
@@ -115,7 +122,7 @@ class _Gather:
         return [total + part for total, part in zip(totals, self._loss(target), strict=False)]
 
 
-def _summed(inputs: Sequence[Any], count: int, step: Any) -> list[Any]:
+def _summed(inputs: Sequence[Value], count: int, step: Any) -> list[Value]:
     """`totals = step(*elements, *totals)` over tensors of one shape, from 0."""
     rank = linalg.rank_of(inputs[0])
     starts = [linalg.fill(0, linalg.empty([], element(_SUM))) for _ in range(count)]
@@ -123,6 +130,6 @@ def _summed(inputs: Sequence[Any], count: int, step: Any) -> list[Any]:
     return linalg.generic(inputs, starts, maps, [linalg.REDUCTION] * rank, step)
 
 
-def _finished(totals: Sequence[Any], output: Any, function: Any, dtype: str) -> Any:
+def _finished(totals: Sequence[Value], output: Value, function: Any, dtype: str) -> Value:
     """The scalar result: a function of sums."""
     return linalg.parallel(totals, output, lambda *scalars: rounded(function(*scalars), dtype))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo, is_float
 from ...dialects.core.symbols import equal
 from ...dialects.relax import dialect as relax
@@ -19,7 +20,7 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.broadcast_to")
-def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def broadcast_to(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (result,) = builder.result_infos
     assert isinstance(result, TensorInfo)
     if operands[0].type == op.operation.results[0].type:
@@ -27,7 +28,7 @@ def broadcast_to(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     own = builder.info(operands[0])
     plan = broadcast_plan(own, result)
 
-    def write(x: Any, output: Any) -> Any:
+    def write(x: Any, output: Value) -> Value:
         if not is_proven(own, result):
             require_broadcast(x, linalg.sizes(output))
         return broadcast_generic([x], output, [plan], lambda value: value)
@@ -79,7 +80,7 @@ def _sum_where_one(x: Any, output: Any, dtype: str) -> None:
 
 
 @register_legalize("relax.permute_dims")
-def permute_dims(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def permute_dims(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(builder.operands[0]), builder.result_shape()
     rank = len(old)
     axes = [axis % rank for axis in (range(rank)[::-1] if op.axes is None else op.axes)]
@@ -115,7 +116,7 @@ class _Part(NamedTuple):
 
 
 @register_legalize("relax.repeat")
-def repeat(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def repeat(op: OpView, operands: list[Any], builder: RuleBuilder) -> Any:
     if op.axis is None:
         return relax.ops["repeat"](relax.ops["flatten"](operands[0]), repeats=op.repeats, axis=0)
     rank = len(builder.shape(operands[0]))
@@ -141,7 +142,7 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
     if len(old) == len(new) and all(part.axis is not None or part.times == 1 for each in parts for part in each):
         return builder.operands[0]
 
-    def write(x: Any, output: Any) -> Any:
+    def write(x: Any, output: Value) -> Value:
         if 0 in new:
             return output
         sizes = linalg.sizes(x)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit.boxes import any_of, load_box, load_wide, overlap
 from ...emit.conversions import accumulator
@@ -37,7 +38,7 @@ def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> A
     dtype = builder.dtype(operands[0])
     is_soft = op.soft_nms_sigma > 0
 
-    def body(data: Any, valid_count: Any, indices: Any, *outs: Any) -> None:
+    def body(data: Any, valid_count: Any, indices: Any, *outs: Value) -> None:
         _check(data, valid_count, indices, op, outs)
         anchors, place = size(data, 1), ir.IndexType.get()
 
@@ -52,7 +53,7 @@ def non_max_suppression(op: Any, operands: list[Any], builder: RuleBuilder) -> A
             count = image.lower(batch, looked_at) if is_soft else image.suppress(batch, looked_at)
             _write(op, image, batch, count, indices, outs)
 
-        def with_scratch(*memories: Any) -> None:
+        def with_scratch(*memories: Value) -> None:
             image = _Image(op, data, *memories)
             elements = [place, data.type.element_type]
             batches = size(data, 0)
@@ -105,7 +106,7 @@ class _Image:
         first, second = (load_box(self.data, batch, self._box(each), self._op.coord_start) for each in (one, other))
         return overlap(first, second)
 
-    def _box(self, place: Any) -> Any:
+    def _box(self, place: Number) -> Number:
         return load(self.order, place)
 
     def _are_rivals(self, batch: Any, one: Any, other: Any) -> Any:

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.symbols import equal
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
@@ -26,7 +27,7 @@ def _norm(
     body: Body,
     outputs: Sequence[Any] | None = None,
     pattern: OpPattern = OpPattern.OPAQUE,
-) -> list[Any]:
+) -> list[Value]:
     """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
     shape, *others = map(builder.shape, builder.operands)
     unproven = [
@@ -36,7 +37,7 @@ def _norm(
         if equal(other[position], shape[axis]) is not True
     ]
 
-    def write(*values: Any) -> Any:
+    def write(*values: Any) -> Value:
         for parameter, position, axis in unproven:
             name = builder.op.definition.operands[parameter].name
             sizes = loops.size(values[parameter], position), loops.size(values[0], axis)
@@ -46,12 +47,12 @@ def _norm(
     return builder.prim(write, outputs=outputs, pattern=pattern)
 
 
-def _inverse_deviation(rows: Reduction, variance: Any, epsilon: float) -> Any:
+def _inverse_deviation(rows: Reduction, variance: Value, epsilon: float) -> Value:
     """1 / sqrt(variance + epsilon), over the kept axes."""
     return rows.over_kept(lambda x: intrinsic("rsqrt", widened(x) + epsilon), [variance], rows.empty(rows.dtype))
 
 
-def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], output: Any) -> Any:
+def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], output: Value) -> Value:
     """The data after some steps, each an operator and what it is about; those about nothing are left out."""
     taken = [(apply, read) for apply, read in steps if read is not None]
 
@@ -64,12 +65,12 @@ def _normalized(rows: Reduction, steps: Sequence[tuple[Any, Read | None]], outpu
     return rows.everywhere(body, [rows.whole, *(read for _, read in taken)], output)
 
 
-def _affine(op: Any, gamma: Read, beta: Read) -> list[tuple[Any, Read | None]]:
+def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[Any, Read | None]]:
     """The steps that the attributes ask for."""
     return [(operator.mul, gamma if op.scale else None), (operator.add, beta if op.center else None)]
 
 
-def _centered(op: Any, rows: Reduction, gamma: Read, beta: Read, output: Any) -> Any:
+def _centered(op: OpView, rows: Reduction, gamma: Read, beta: Read, output: Value) -> Value:
     """Normalized by the data's own mean and variance along the rows' axes."""
     mean = rows.mean(widened, [rows.whole])
     factor = _inverse_deviation(rows, rows.variance(mean), op.epsilon)
@@ -77,16 +78,16 @@ def _centered(op: Any, rows: Reduction, gamma: Read, beta: Read, output: Any) ->
     return _normalized(rows, steps, output)
 
 
-def _axes(axes: Sequence[int], data: Any) -> list[int]:
+def _axes(axes: Sequence[int], data: Value) -> list[int]:
     """In the order given, which is that of the parameters' dimensions."""
     return [axis % linalg.rank_of(data) for axis in axes]
 
 
 @register_legalize("relax.nn.layer_norm")
-def layer_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def layer_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axes = _axes(op.axes, operands[0])
 
-    def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
+    def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
         return _centered(op, Reduction(data, axes), (gamma, axes), (beta, axes), output)
 
     return _norm(builder, axes, body)
@@ -103,13 +104,13 @@ def instance_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.nn.group_norm")
-def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def group_norm(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The channels become two dimensions, the groups and what is in them."""
     (channel,), groups = _axes([op.channel_axis], operands[0]), op.num_groups
     inner = channel + 1
     axes = [inner, *(axis + (axis > channel) for axis in _axes(op.axes, operands[0]))]
 
-    def body(data: Any, gamma: Any, beta: Any, output: Any) -> Any:
+    def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
         channels = linalg.sizes(data)[channel]
         loops.require_same(channels // groups * groups, channels, f"{groups} groups of channels")
         rows, whole = Reduction(_in_groups(data, channel, groups), axes), _in_groups(output, channel, groups)
@@ -119,7 +120,7 @@ def group_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _norm(builder, [channel], body)
 
 
-def _in_groups(tensor: Any, axis: int, groups: int) -> Any:
+def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
     """The tensor with the groups and the channels of each as dimensions."""
     # Of its own sizes: what is a number of one tensor may be told by the run of another.
     return tensors.split(tensor, axis, [groups, linalg.sizes(tensor)[axis] // groups])

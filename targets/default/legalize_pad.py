@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_bool, is_float
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
@@ -21,7 +22,7 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.nn.pad")
-def pad(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def pad(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     before, after, mode = op.pad_width[::2], op.pad_width[1::2], op.pad_mode
     if mode != "constant":
         body = lambda data, output: _repeated(data, output, before, after, _PLACES[mode])  # noqa: E731
@@ -31,14 +32,14 @@ def pad(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return builder.decline(f"elements of type {dtype} cannot be {value}")
     value = bool(value) if is_bool(dtype) else value
 
-    def surrounded(data: Any, output: Any) -> Any:
+    def surrounded(data: Value, output: Value) -> Value:
         return _surrounded(data, output, constant(value, dtype), before, after)
 
     return builder.prim(surrounded, pattern=OpPattern.INJECTIVE)
 
 
 # ---- by a value ----
-def _surrounded(data: Any, output: Any, value: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+def _surrounded(data: Value, output: Value, value: Number, before: Sequence[int], after: Sequence[int]) -> Value:
     """The output full of the value, then with what is left of the data in its place."""
     filled = linalg.fill(value, output)
     own, room = linalg.sizes(data), linalg.sizes(output)

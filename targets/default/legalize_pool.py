@@ -12,6 +12,7 @@ from functools import reduce
 from math import prod
 from typing import Any
 
+from ...bindings.ir import AffineMap, OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from ...dialects.core.verifier import call_of
@@ -54,7 +55,7 @@ class _Places:
     def kinds(self) -> list[str]:
         return [linalg.PARALLEL] * self.rank + [linalg.REDUCTION] * len(self.axes)
 
-    def maps(self, data: Sequence[Any]) -> list[Any]:
+    def maps(self, data: Sequence[Any]) -> list[AffineMap]:
         """The maps of the data, of the windows' shape and of the result."""
         loops = self.rank + len(self.axes)
         selects = [linalg.select_dims(loops, dims) for dims in (self.taps, range(self.rank))]
@@ -68,17 +69,17 @@ class _Places:
         return spread
 
 
-def _spatial(op: Any) -> str:
+def _spatial(op: OpView) -> str:
     return _SPATIAL[op.definition.name[-2:]]
 
 
-def _windows(op: Any) -> list[Window]:
+def _windows(op: OpView) -> list[Window]:
     count = len(_spatial(op))
     columns = [each_dimension(values, count) for values in (op.pool_size, op.strides, op.dilation)]
     return [Window(*each, *padding) for *each, padding in zip(*columns, padding_of(op.padding, count), strict=True)]
 
 
-def _pooled(op: Any, operands: list[Any], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
+def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Callable[..., Any]) -> Any:
     """`compute(data, output, places)` in a PrimFunc."""
     spatial = _spatial(op)
     layout, out_layout = (parse_layout(text, f"NC{spatial}") for text in (op.layout, op.out_layout or op.layout))
@@ -87,7 +88,7 @@ def _pooled(op: Any, operands: list[Any], builder: RuleBuilder, compute: Callabl
         return in_plain_layout(op, operands[0], builder, layout, out_layout)
     places = _Places(layout, out_layout, spatial)
 
-    def body(data: Any, output: Any) -> Any:
+    def body(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
         return compute(data, output, places)
 
@@ -109,12 +110,12 @@ def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize([f"relax.nn.avg_pool{rank}" for rank in _SPATIAL])
-def avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     windows, dtype = _windows(op), builder.dtype(operands[0])
     is_ceiled, counts_padding = op.ceil_mode, op.count_include_pad
 
-    def compute(data: Any, output: Any, places: _Places) -> Any:
-        def count(at: Sequence[Any]) -> Any:
+    def compute(data: Value, output: Value, places: _Places) -> Value:
+        def count(at: Sequence[Number]) -> Number:
             sizes = [linalg.size(data, axis) for axis in places.axes]
             return _covered(windows, at, sizes, counts_padding)
 
@@ -149,14 +150,14 @@ def _through_f32(op: Any, data: Any, dtype: str) -> Any:
 
 
 def _over_windows(
-    data: Any,
-    start: Any,
+    data: Value,
+    start: Value,
     places: _Places,
     windows: Sequence[Window],
     is_ceiled: bool,
     padding: float,
     combine: Callable[[Any, Any], Any],
-) -> Any:
+) -> Value:
     """`total = combine(element, total)` over each window, from `start`. `padding` is what is around the data."""
     out_shape = start.type.shape
     # Where windows may reach over the end they do by less than a stride.
@@ -187,14 +188,14 @@ def _sum_dtype(dtype: str, count: int | None) -> str:
 
 
 def _mean(
-    data: Any,
-    output: Any,
+    data: Value,
+    output: Value,
     places: _Places,
     windows: Sequence[Window],
     dtype: str,
     count: Callable[[Sequence[Any]], Any] | None,
     is_ceiled: bool = False,
-) -> Any:
+) -> Value:
     """The sum of each window, divided by its taps, or by `count(position)`, an index."""
     taps = prod(window.taps for window in windows)
     wide = _sum_dtype(dtype, taps)
@@ -206,13 +207,13 @@ def _mean(
     return _quotient(total, output, lambda: at().to(wide), wide, dtype)
 
 
-def _zeros(output: Any, dtype: str) -> Any:
+def _zeros(output: Value, dtype: str) -> Value:
     """Sums to begin with: in the result itself where it has their type."""
     is_own = output.type.element_type == element(dtype)
     return linalg.fill(0, output if is_own else linalg.empty(linalg.sizes(output), element(dtype)))
 
 
-def _quotient(total: Any, output: Any, count: Callable[[], Any], wide: str, dtype: str) -> Any:
+def _quotient(total: Value, output: Value, count: Callable[[], Any], wide: str, dtype: str) -> Value:
     """The sums divided; `count()` gives each divisor inside of the loop."""
 
     def divided(x: Number, *_: Number) -> Number:
@@ -225,7 +226,7 @@ def _quotient(total: Any, output: Any, count: Callable[[], Any], wide: str, dtyp
     return linalg.generic([], [total], [linalg.identity(rank)], [linalg.PARALLEL] * rank, divided)[0]
 
 
-def _covered(windows: Sequence[Window], at: Sequence[Any], sizes: Sequence[Any], counts_padding: bool) -> Any:
+def _covered(windows: Sequence[Window], at: Sequence[Number], sizes: Sequence[Number], counts_padding: bool) -> Number:
     """How many taps of the window at a position are inside of the data, or of its padding; 1 where none is."""
     counts = []
     for window, position, size in zip(windows, at, sizes, strict=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import equal
 from ...dialects.tir.prim_func import OpPattern
@@ -21,7 +22,7 @@ from ...passes.legalize.rules import register_legalize
 
 
 @register_legalize("relax.quantize")
-def quantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def quantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()
 
@@ -37,7 +38,7 @@ def quantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.dequantize")
-def dequantize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def dequantize(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, scale, zero_point = map(builder.dtype, operands)
     target = builder.result_dtype()
 
@@ -59,7 +60,7 @@ def _difference(x: Number, data: str, z: Number, zero_point: str) -> Number:
     return (x.of(data).to(wide) - z.of(zero_point).to(wide)).to("f32")
 
 
-def _along_axis(op: Any, operands: list[Any], builder: RuleBuilder, body: Callable[..., Any]) -> Any:
+def _along_axis(op: OpView, operands: list[Value], builder: RuleBuilder, body: Callable[..., Any]) -> Any:
     """`body` of each element with its scale and zero point: the only ones, or those at its place along the axis."""
     # Ranks and sizes are known here, or named.
     data, *others = cast(list[TensorInfo], [builder.info(value) for value in operands])
@@ -71,7 +72,7 @@ def _along_axis(op: Any, operands: list[Any], builder: RuleBuilder, body: Callab
     # What inference could not compare the run compares.
     checked = [at for at, info in enumerate(others, 1) if info.shape and equal(info.shape[0], slices) is not True]
 
-    def write(*parameters: Any) -> Any:
+    def write(*parameters: Any) -> Value:
         *inputs, output = parameters
         for position in checked:
             require_broadcast(inputs[position], [loops.sizes(output)[axis] if rank else 1])

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
@@ -34,13 +35,13 @@ from ...passes.legalize.rules import register_legalize
 NOWHERE = -1
 
 
-def _reduce(op: Any, builder: RuleBuilder, body: Body, pattern: OpPattern = OpPattern.COMM_REDUCE) -> list[Any]:
+def _reduce(op: OpView, builder: RuleBuilder, body: Body, pattern: OpPattern = OpPattern.COMM_REDUCE) -> list[Any]:
     """A PrimFunc of `body(reduction, *outputs)`."""
     axes = _axes(op, linalg.rank_of(builder.operands[0]))
     return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs), pattern=pattern)
 
 
-def _axes(op: Any, rank: int) -> list[int]:
+def _axes(op: OpView, rank: int) -> list[int]:
     """The axes to reduce, counted from the front; without the attribute all of them."""
     if op.axis is None:
         return list(range(rank))
@@ -59,11 +60,11 @@ _OF_BOOLEANS = {"sum": "max", "prod": "min"}
 
 
 @register_legalize([f"relax.{name}" for name in _COMBINATIONS])
-def combination(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def combination(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     name, dtype = op.definition.name, builder.dtype(operands[0])
     combine, start = _COMBINATIONS[_OF_BOOLEANS.get(name, name) if is_bool(dtype) else name]
 
-    def body(reduction: Reduction, output: Any) -> Any:
+    def body(reduction: Reduction, output: Value) -> Value:
         wide = reduction.sum_dtype if name == "sum" and is_float(dtype) else reduction.dtype
         # What is combined in the result's own type needs no memory in between.
         result = str(output.type.element_type)
@@ -121,7 +122,7 @@ def _integer_spread(op: Any, x: Any, dtype: str) -> Any:
 
 # ---- positions ----
 @register_legalize(["relax.argmax", "relax.argmin"])
-def position(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def position(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The first of the extreme elements, or of the NaNs; -1 of no elements.
 
     The extreme first, then where it is: two reductions of one value each become vectors, one of pairs does not.
@@ -129,7 +130,7 @@ def position(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
     pick, start = (maximum, lowest) if op.definition.name == "argmax" else (minimum, highest)
 
-    def body(reduction: Reduction, output: Any) -> Any:
+    def body(reduction: Reduction, output: Value) -> Value:
         best = reduction.extreme(pick, start(dtype), dtype)
         return _first_place(reduction, lambda x, best: _is_same(widened(x), best), best, output, op.keepdims)
 
@@ -141,8 +142,8 @@ def _is_same(x: Number, best: Number) -> Number:
 
 
 def _first_place(
-    reduction: Reduction, is_found: Callable[[Any, Any], Number], wanted: Any, output: Any, keepdims: bool
-) -> Any:
+    reduction: Reduction, is_found: Callable[[Any, Any], Number], wanted: Value, output: Value, keepdims: bool
+) -> Value:
     """The lowest position of an element with `is_found(element, wanted)`, `wanted` being over the kept axes."""
 
     def step(x: Number, wanted: Number, first: Number) -> Number:
@@ -244,7 +245,7 @@ _STEPS: dict[str, tuple[Callable[[Number, Number], Number], int]] = {
 
 
 @register_legalize([f"relax.{name}" for name in _STEPS])
-def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def scan(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     (data,) = operands
     name, source, result = op.definition.name, builder.dtype(data), builder.result_dtype()
     if op.axis is None:
@@ -254,9 +255,9 @@ def scan(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     axis, is_exclusive, wide = op.axis % rank, op.exclusive, accumulator(result)
     step, start = _STEPS[name]
 
-    def body(x: Any, output: Any) -> None:
-        def along_axis(*others: Any) -> None:
-            def advance(place: Any, total: Any) -> Any:
+    def body(x: Value, output: Value) -> None:
+        def along_axis(*others: Number) -> None:
+            def advance(place: Number, total: Number) -> Number:
                 indices = [*others[:axis], place, *others[axis:]]
                 following = step(total, load(x, *indices).of(source).to(wide))
                 store((total if is_exclusive else following).of(wide).to(result), output, *indices)

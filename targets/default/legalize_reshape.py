@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.symbols import Dim, equal, product
 from ...dialects.relax import dialect as relax
 from ...emit import linalg, loops, tensors
@@ -30,14 +31,14 @@ def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.squeeze")
-def squeeze(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     sizes = builder.shape(operands[0])
     if builder.result_infos[0].shape is None:  # type: ignore[union-attr]
         return builder.decline("sizes that may be 1 leave the rank open: name the axes")
     new = builder.result_shape()
     dropped = [axis % len(sizes) for axis in op.axis or ()]
 
-    def write(x: Any, output: Any) -> Any:
+    def write(x: Any, output: Value) -> Value:
         for axis in dropped:
             if equal(sizes[axis], 1) is not True:
                 loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")
@@ -51,7 +52,7 @@ def batch_flatten(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](builder.result_shape()))
 
 
-def _copy(x: Any, output: Any, old: Sequence[Dim], new: Sequence[Dim]) -> Any:
+def _copy(x: Value, output: Value, old: Sequence[Dim], new: Sequence[Dim]) -> Value:
     """The output with x's elements in their order."""
     if 0 in new:
         return output

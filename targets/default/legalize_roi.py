@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...emit.boxes import load_wide
 from ...emit.conversions import accumulator
 from ...emit.loops import for_range, load, nest, require, require_same, scratch, size, sizes, store, when
@@ -24,7 +25,7 @@ class _Layout(NamedTuple):
     row: int
     column: int
 
-    def at(self, first: Any, channel: Any, row: Any, column: Any) -> list[Any]:
+    def at(self, first: Number, channel: Number, row: Number, column: Number) -> list[Number]:
         places = {0: first, self.channel: channel, self.row: row, self.column: column}
         return [places[axis] for axis in range(4)]
 
@@ -32,7 +33,7 @@ class _Layout(NamedTuple):
 _LAYOUTS = {"NCHW": _Layout(1, 2, 3), "NHWC": _Layout(3, 1, 2)}
 
 
-def _image(data: Any, rois: Any, region: Any) -> Any:
+def _image(data: Value, rois: Value, region: Number) -> Number:
     """The image that a region is of, checked."""
     given, images = load_wide(rois, region, 0), size(data, 0)
     place = given.to("i64")
@@ -42,13 +43,13 @@ def _image(data: Any, rois: Any, region: Any) -> Any:
     return as_index(place)
 
 
-def _check(data: Any, rois: Any, out: Any, layout: _Layout) -> None:
+def _check(data: Value, rois: Value, out: Value, layout: _Layout) -> None:
     require_same(sizes(rois)[0], sizes(out)[0], "numbers of regions and of results")
     require_same(sizes(rois)[1], 5, "values of a region")
     require_same(sizes(data)[layout.channel], sizes(out)[layout.channel], "channels of data and results")
 
 
-def _limited(place: Number, size_: Any) -> Any:
+def _limited(place: Number, size_: Number) -> Number:
     """An i64 as an index from 0 to the size."""
     return maximum(minimum(as_index(place), size_), 0)
 
@@ -63,19 +64,19 @@ class _Bins(NamedTuple):
     length: Number
     samples: Any
 
-    def position(self, bin_: Any, sample: Any) -> Number:
+    def position(self, bin_: Number, sample: Number) -> Number:
         count, place, part = (each.to(self.start.dtype) for each in (self.samples, bin_, sample))
         return self.start + place * self.length + (part + 0.5) * self.length / count
 
 
 @register_legalize("relax.vision.roi_align")
-def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def roi_align(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """Bilinear samples on a grid in each bin; 0 where there are none."""
     layout = _LAYOUTS[op.layout]
     is_mean = op.mode == "avg"
     mix = maximum if op.mode == "max_share" else operator.add
 
-    def bins(rois: Any, region: Any, axis: int, count: int) -> _Bins:
+    def bins(rois: Value, region: Number, axis: int, count: int) -> _Bins:
         start, end = (load_wide(rois, region, place) * op.spatial_scale for place in (1 + axis, 3 + axis))
         whole = end - start if op.aligned else maximum(end - start, 1.0)
         length = whole / float(count)
@@ -85,32 +86,32 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         samples = intrinsic("ceil", select(length - length == 0.0, length, 0.0)).to("i32")
         return _Bins(start, length, select(samples > 0, samples, 0).to("index"))
 
-    def body(data: Any, rois: Any, out: Any) -> None:
+    def body(data: Value, rois: Value, out: Value) -> None:
         _check(data, rois, out, layout)
         channels, computed = size(data, layout.channel), accumulator(str(data.type.element_type))
         rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
 
-        def of_region(sums: Any, region: Any) -> None:
+        def of_region(sums: Value, region: Number) -> None:
             image = _image(data, rois, region)
             vertical, horizontal = bins(rois, region, 1, rows), bins(rois, region, 0, columns)
             samples = vertical.samples * horizontal.samples
             start = select(samples == 0, 0.0, constant(0 if is_mean else -math.inf, computed))
 
-            def of_bin(row: Any, column: Any) -> None:
+            def of_bin(row: Number, column: Number) -> None:
                 for_range(0, channels, lambda c: store(start, sums, c))
 
-                def add(i: Any, j: Any) -> None:
+                def add(i: Number, j: Number) -> None:
                     y, x = vertical.position(row, i), horizontal.position(column, j)
                     _sample(data, layout, image, y, x, mix, lambda c, value: put(c, value))
 
-                def put(channel: Any, value: Number) -> None:
+                def put(channel: Number, value: Number) -> None:
                     before = load(sums, channel)
                     store(before + value if is_mean else maximum(before, value), sums, channel)
 
                 nest([vertical.samples, horizontal.samples], add)
                 for_range(0, channels, lambda c: finish(row, column, c))
 
-            def finish(row: Any, column: Any, channel: Any) -> None:
+            def finish(row: Number, column: Number, channel: Number) -> None:
                 result = load(sums, channel)
                 if is_mean:
                     result = result / maximum(samples, 1).to(result.dtype)
@@ -118,7 +119,7 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
             nest([rows, columns], of_bin)
 
-        def with_sums(sums: Any) -> None:
+        def with_sums(sums: Value) -> None:
             for_range(0, size(rois, 0), lambda region: of_region(sums, region))
 
         scratch([channels], element(computed), with_sums)
@@ -127,9 +128,9 @@ def roi_align(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 def _sample(
-    data: Any,
+    data: Value,
     layout: _Layout,
-    image: Any,
+    image: Number,
     y: Number,
     x: Number,
     mix: Callable[[Number, Number], Number],
@@ -154,7 +155,7 @@ def _sample(
             for column, weight_x in ((low_x, 1.0 - part_x), (high_x, part_x))
         ]
 
-        def of_channel(channel: Any) -> None:
+        def of_channel(channel: Number) -> None:
             shares = [
                 load_wide(data, *layout.at(image, channel, row, column)) * weight for row, column, weight in corners
             ]
@@ -168,11 +169,11 @@ def _sample(
     when(is_inside, inside, outside)
 
 
-def _is_within(position: Number, extent: Any) -> Number:
+def _is_within(position: Number, extent: Number) -> Number:
     return (position >= -1.0) & (position <= extent.to(position.dtype))
 
 
-def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
+def _neighbours(position: Number, extent: Number) -> tuple[Any, Any, Number]:
     """The elements before and after a position, and which part of the way it is; the border goes on outside."""
     last = extent - 1
     limited = minimum(maximum(position, 0.0), last.to(position.dtype))
@@ -185,14 +186,14 @@ def _neighbours(position: Number, extent: Any) -> tuple[Any, Any, Number]:
 
 
 @register_legalize("relax.vision.roi_pool")
-def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def roi_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
     layout = _LAYOUTS[op.layout]
 
-    def corner(rois: Any, region: Any, place: int) -> Number:
+    def corner(rois: Value, region: Number, place: int) -> Number:
         return intrinsic("floor", load_wide(rois, region, place) * op.spatial_scale + 0.5)
 
-    def bounds(rois: Any, region: Any, axis: int, count: int, bin_: Any, extent: Any) -> tuple[Any, Any]:
+    def bounds(rois: Value, region: Number, axis: int, count: int, bin_: Number, extent: Number) -> tuple[Any, Any]:
         """Where a bin begins and ends."""
         start, end = (corner(rois, region, place).to("i32").to("i64") for place in (1 + axis, 3 + axis))
         whole = maximum(end - start + 1, 1)
@@ -202,22 +203,22 @@ def roi_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         low, high = (_limited(each.to("i64") + start, extent) for each in (first, last))
         return low, high
 
-    def body(data: Any, rois: Any, out: Any) -> None:
+    def body(data: Value, rois: Value, out: Value) -> None:
         _check(data, rois, out, layout)
         height, width = size(data, layout.row), size(data, layout.column)
         rows, columns = (out.type.shape[axis] for axis in (layout.row, layout.column))
         dtype = str(data.type.element_type)
 
-        def of_region(region: Any) -> None:
+        def of_region(region: Number) -> None:
             image = _image(data, rois, region)
 
-            def of_bin(row: Any, column: Any) -> None:
+            def of_bin(row: Number, column: Number) -> None:
                 top, bottom = bounds(rois, region, 1, rows, row, height)
                 left, right = bounds(rois, region, 0, columns, column, width)
                 is_empty = (top >= bottom) | (left >= right)
                 start = select(is_empty, 0.0, constant(-math.inf, accumulator(dtype)))
 
-                def largest(channel: Any) -> None:
+                def largest(channel: Number) -> None:
                     def larger(y: Number, x: Number, best: Number) -> Number:
                         return maximum(best, load_wide(data, *layout.at(image, channel, y, x)))
 

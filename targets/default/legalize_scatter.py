@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
@@ -62,12 +63,12 @@ def _in_wide(op: Any, operands: Sequence[Any], names: Sequence[str], dtype: str,
     return relax.ops["astype"](op.definition(**given, **attributes), dtype=dtype)
 
 
-def _change(memref: Any, at: Sequence[Any], value: Any, combine: _Combine) -> None:
+def _change(memref: Value, at: Sequence[Number], value: Number, combine: _Combine) -> None:
     store(combine(load(memref, *at), value), memref, *at)
 
 
 @register_legalize("relax.scatter_elements")
-def scatter_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def scatter_elements(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The mean is of what was there and all updates of the place; of integers it is rounded down."""
     dtype, index_dtype, reduction = builder.dtype(operands[0]), builder.dtype(operands[1]), op.reduction
     if is_bool(dtype) and reduction == "mean":
@@ -77,7 +78,7 @@ def scatter_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         return _in_wide(op, operands, ("data", "updates"), dtype, wide)
     combine = _combine("add" if reduction == "mean" else reduction, dtype)
 
-    def body(data: Any, indices: Any, updates: Any, output: Any) -> None:
+    def body(data: Value, indices: Value, updates: Value, output: Value) -> None:
         rank = len(data.type.shape)
         axis = op.axis % rank
         limit = size(data, axis)

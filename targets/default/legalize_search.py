@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is_unsigned
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
@@ -88,7 +89,7 @@ def nonzero(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             store(place.to("i64"), out, row, column)
 
     def body(data: Any, out: Any) -> None:
-        def visit(*at: Any) -> Any:
+        def visit(*at: Number) -> Any:
             *indices, column = at
             found = widened(load(data, *indices)) != 0
             when(found, lambda: write(indices, out, column))
@@ -110,22 +111,22 @@ def _count(data: Any) -> Number:
 
 
 @register_legalize("relax.multinomial_from_uniform")
-def multinomial_from_uniform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def multinomial_from_uniform(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
     index_dtype, result_dtype = builder.dtype(operands[2]), builder.result_dtype()
     wide = "f64" if 64 in [bit_width(builder.dtype(operand)) for operand in operands[:2]] else "f32"
 
-    def read(buffer: Any, row: Number, column: Any) -> Number:
+    def read(buffer: Any, row: Number, column: int | Value) -> Number:
         return load(buffer, row, column).to(wide)
 
-    def body(prob: Any, uniform: Any, rows: Any, out: Any) -> None:
+    def body(prob: Value, uniform: Value, rows: Value, out: Value) -> None:
         batch, classes = size(prob, 0), size(prob, 1)
         for buffer in (uniform, rows):
             require_same(sizes(buffer)[0], sizes(out)[0], "numbers of samples and of results")
             require_same(sizes(buffer)[1], 1, "columns of samples")
         last = classes - 1
 
-        def draw(sample: Any) -> None:
+        def draw(sample: Number) -> None:
             row = as_position(load(rows, sample, 0), index_dtype)
             message = "sample {} is of row {}, but there are {} rows of probabilities"
             # Without sign, for which negative ones are large.
@@ -133,10 +134,10 @@ def multinomial_from_uniform(op: Any, operands: list[Any], builder: RuleBuilder)
             require(classes != 0, "ValueError", "there is no class to draw")
             threshold = read(uniform, sample, 0)
 
-            def goes_on(place: Any, total: Any) -> Any:
+            def goes_on(place: Number, total: Number) -> Number:
                 return ~(threshold < total) & (place < last)
 
-            def step(place: Any, total: Any) -> list[Any]:
+            def step(place: Number, total: Number) -> list[Number]:
                 following = place + 1
                 return [following, total + read(prob, row, following)]
 

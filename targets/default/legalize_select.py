@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import is_float
 from ...dialects.tir.prim_func import OpPattern
@@ -18,7 +19,7 @@ from ...passes.legalize.scalar_inputs import ScalarInputs
 
 
 @register_legalize("relax.where")
-def where(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def where(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return builder.elementwise(select)
 
 

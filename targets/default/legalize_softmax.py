@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic, maximum
@@ -14,12 +15,12 @@ from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 
 
-def _along_axis(op: Any, builder: RuleBuilder, body: Callable[[Reduction, Any, Any], Any]) -> list[Any]:
+def _along_axis(op: OpView, builder: RuleBuilder, body: Callable[[Reduction, Any, Any], Any]) -> list[Value]:
     """A PrimFunc of `body(reduction along the axis, largest elements, output)`."""
     x = builder.operands[0]
     axis, dtype = op.axis % len(builder.shape(x)), builder.dtype(x)
 
-    def write(x: Any, output: Any) -> Any:
+    def write(x: Any, output: Value) -> Value:
         rows = Reduction(x, [axis])
         return body(rows, rows.extreme(maximum, lowest(dtype), dtype), output)
 
@@ -31,11 +32,11 @@ def _exp(x: Number, largest: Number) -> Number:
 
 
 @register_legalize("relax.nn.softmax")
-def softmax(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def softmax(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _along_axis(op, builder, _softmax_of_narrow if bit_width(builder.dtype(operands[0])) < 32 else _softmax)
 
 
-def _softmax(rows: Reduction, largest: Any, output: Any) -> Any:
+def _softmax(rows: Reduction, largest: Value, output: Value) -> Value:
     powers = rows.everywhere(_exp, [rows.whole, rows.part(largest)], output)
     totals = rows.total(lambda power: power, [rows.alike(powers)])
     return rows.everywhere(lambda power, total: power / total, [rows.alike(powers), rows.part(totals)], powers)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...emit.loops import for_range, load, nest, require, size, store
 from ...emit.sorting import FirstOfMany, Order, Record, Sorter, around_axis, precedes, with_first_of_many, with_sorter
@@ -16,12 +17,12 @@ from ...passes.legalize.rules import register_legalize
 Place = Callable[[Any], list[Any]]
 
 
-def _axis(op: Any, builder: RuleBuilder) -> int:
+def _axis(op: OpView, builder: RuleBuilder) -> int:
     """The axis from the front."""
     return int(op.axis) % len(builder.shape(builder.operands[0]))
 
 
-def _rows(data: Any, body: Callable[[Place], None]) -> None:
+def _rows(data: Value, body: Callable[[Place], None]) -> None:
     """`body(at)` for each row of the data, seen as [before the axis, along it, after it]."""
     nest([size(data, 0), size(data, 2)], lambda before, after: body(lambda i: [before, i, after]))
 
@@ -32,11 +33,11 @@ def _order(builder: RuleBuilder, *, descending: bool) -> Order:
 
 
 @register_legalize(["relax.sort", "relax.argsort"])
-def sort(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def sort(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     axis, order = _axis(op, builder), _order(builder, descending=op.descending)
     is_of_places, dtype = op.definition.name == "argsort", builder.result_dtype()
 
-    def body(*buffers: Any) -> None:
+    def body(*buffers: Value) -> None:
         data, out = (around_axis(buffer, axis) for buffer in buffers)
         count = size(data, 1)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import TensorInfo
@@ -34,7 +35,7 @@ class _Grouping(NamedTuple):
 
 
 @register_legalize("relax.unique")
-def unique(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def unique(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     data, is_sorted, *flags = operands[:5]
     shape = builder.shape(data)
     if builder.scalar_value(is_sorted) is None:
@@ -69,13 +70,13 @@ def _axis(builder: RuleBuilder, operand: Sequence[Any], rank: int) -> int | None
 
 
 def _grouped(
-    builder: RuleBuilder, data: Any, shape: Sequence[Dim], asked: Sequence[str], grouping: _Grouping
-) -> dict[str, Any]:
+    builder: RuleBuilder, data: Value, shape: Sequence[Dim], asked: Sequence[str], grouping: _Grouping
+) -> dict[str, Value]:
     """What is asked for of the groups, with room for as many as there are items, and "size", how many there are."""
     most: Dim = product(shape) if grouping.axis is None else shape[grouping.axis]
     outputs = [*(TensorInfo((most,), "i64") for _ in asked), TensorInfo((1,), "i64")]
 
-    def body(buffer: Any, *outs: Any) -> None:
+    def body(buffer: Value, *outs: Value) -> None:
         items = around_axis(buffer, grouping.axis)
         results = dict(zip(asked, outs, strict=False))
         if grouping.is_sorted:
@@ -83,7 +84,7 @@ def _grouped(
             return
         place, room = ir.IndexType.get(), [size(items, 1)]
 
-        def renumber(firsts: Any, counts: Any, inverse: Any, numbers: Any) -> None:
+        def renumber(firsts: Value, counts: Value, inverse: Value, numbers: Value) -> None:
             groups = {_FIRSTS: firsts, _COUNTS: counts, _INVERSE: inverse}
             _group(items, grouping, groups)
             store(_by_first(groups, numbers, results).to("i64"), outs[-1], 0)
@@ -94,7 +95,7 @@ def _grouped(
     return dict(zip([*asked, "size"], values, strict=True))
 
 
-def _group(items: Any, grouping: _Grouping, results: Mapping[str, Any]) -> Any:
+def _group(items: Value, grouping: _Grouping, results: Mapping[str, Any]) -> Number:
     """Numbers the groups by the order of their items; how many there are."""
     numbered: list[Any] = []
     element, dtype = items.type.element_type, grouping.dtype
@@ -118,7 +119,7 @@ def _group(items: Any, grouping: _Grouping, results: Mapping[str, Any]) -> Any:
 def _number(total: Any, in_order: Records, same: Order, results: Mapping[str, Any]) -> Any:
     """Goes through records in order, the positions first in them, and tells where groups begin."""
 
-    def step(place: Any, groups: Any) -> Any:
+    def step(place: Number, groups: Number) -> Number:
         record = in_order(place)
         previous = in_order(maximum(place - 1, 0))
         begins = (place == 0) | ~same(previous, record)
@@ -134,7 +135,7 @@ def _number(total: Any, in_order: Records, same: Order, results: Mapping[str, An
     return for_range(0, total, step, 0)[0]
 
 
-def _begin(group: Any, position: Any, results: Mapping[str, Any]) -> None:
+def _begin(group: Number, position: Number, results: Mapping[str, Any]) -> None:
     # Sorting is stable: the first in order is the first in the tensor.
     store(position.to("i64"), results[_FIRSTS], group)
     if _COUNTS in results:
@@ -144,7 +145,7 @@ def _begin(group: Any, position: Any, results: Mapping[str, Any]) -> None:
 def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any]) -> Any:
     """Numbers the groups again, by where they are first; how many there are."""
 
-    def step(position: Any, found: Any) -> Any:
+    def step(position: Number, found: Number) -> Number:
         group = load(groups[_INVERSE], position)
         is_first = load(groups[_FIRSTS], group) == position.to("i64")
         when(is_first, lambda: begin(group, position, found))
@@ -152,7 +153,7 @@ def _by_first(groups: Mapping[str, Any], numbers: Any, results: Mapping[str, Any
             store(load(numbers, group).to("i64"), results[_INVERSE], position)
         return found + is_first.to("index")
 
-    def begin(group: Any, position: Any, number: Any) -> None:
+    def begin(group: Number, position: Number, number: Number) -> None:
         store(number, numbers, group)
         store(position.to("i64"), results[_FIRSTS], number)
         if _COUNTS in results:
@@ -190,18 +191,23 @@ def _slice_order(items: Any, dtype: str, before: Any, after: Any) -> tuple[Order
 
 
 def _taken(
-    builder: RuleBuilder, data: Any, shape: Sequence[Dim], found: Sequence[Any], size_tensor: Any, axis: int | None
-) -> list[Any]:
+    builder: RuleBuilder,
+    data: Value,
+    shape: Sequence[Dim],
+    found: Sequence[Value],
+    size_tensor: Value,
+    axis: int | None,
+) -> list[Value]:
     """The items where groups are first, then `found` without the room that is not needed."""
     count: Dim = 1 if not shape else builder.define_sizes(size_tensor, 1)[0]
     sizes = tuple(count if dim is None else dim for dim in builder.result_shape())
     outputs = [TensorInfo(sizes, builder.result_dtype()), *(TensorInfo((count,), "i64") for _ in found)]
 
-    def body(buffer: Any, *rest: Any) -> None:
+    def body(buffer: Value, *rest: Value) -> None:
         given, outs = rest[: len(found)], rest[len(found) :]
         source, target = around_axis(buffer, axis), around_axis(outs[0], axis)
 
-        def copy(before: Any, group: Any, after: Any) -> None:
+        def copy(before: Number, group: Number, after: Number) -> None:
             store(load(source, before, load(given[0], group), after), target, before, group, after)
 
         nest([size(target, each) for each in range(3)], copy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, is_bool, is_float
 from ...dialects.core.symbols import SymExpr
@@ -53,7 +54,7 @@ class ArgumentChecks:
         self._origins: dict[str, str] = {}
         self._agreements: list[_Size] = []
 
-    def check(self, position: int, name: str, info: Passed, slot: Any) -> list[Any]:
+    def check(self, position: int, name: str, info: Passed, slot: Value) -> list[Any]:
         """Checks one argument but for what depends on later ones; a Tensor or a value for each that it is made of."""
         where = f"{self._function}: {self._what} #{position}" + (f" '{short(name)}'" if name else "")
         if isinstance(info, NothingInfo):
@@ -71,12 +72,12 @@ class ArgumentChecks:
             else:
                 self._define(each)
 
-    def _require_kind(self, slot: Any, where: str, expected: str, *kinds: int) -> None:
+    def _require_kind(self, slot: Value, where: str, expected: str, *kinds: int) -> None:
         bits = sum(1 << (kind if kind < abi.FIRST_OBJECT else kind - abi.FIRST_OBJECT + 32) for kind in kinds)
         text = self._support.text
         self._support.require("check_kind", slot, text(where), text(expected), constant(bits))
 
-    def _require(self, condition: Any, where: str, message: str, *numbers: Any, kind: str = "ValueError") -> None:
+    def _require(self, condition: Any, where: str, message: str, *numbers: Value, kind: str = "ValueError") -> None:
         place = where.removeprefix(f"{self._function}: ").replace("{}", "{ }")
         tir.ops["assert"](condition, list(numbers), kind=kind, message=f"{place} {message}")
 
@@ -93,12 +94,12 @@ class ArgumentChecks:
         pairs = zip(info.items, places, strict=True)
         return [self._value(f"{where} item #{index}", item, place) for index, (item, place) in enumerate(pairs)]
 
-    def _value(self, where: str, info: Info, slot: Any) -> Any:
+    def _value(self, where: str, info: Info, slot: Value) -> Any:
         if isinstance(info, TensorInfo):
             return self._tensor(where, info, slot)
         return self._scalar(where, info, slot) if isinstance(info, ScalarInfo) else slot
 
-    def _tensor(self, where: str, info: TensorInfo, slot: Any) -> Tensor:
+    def _tensor(self, where: str, info: TensorInfo, slot: Value) -> Tensor:
         shape, text = info.shape or (), self._support.text
         held = abi.padded_name(info.dtype)
         dtype = abi.dlpack_name(info.dtype) + (f" (a byte for each {held})" if held else "")
@@ -129,7 +130,7 @@ class ArgumentChecks:
         self._sizes.define(size.size, as_index(size.value).value)
         self._origins[str(size.size)] = size.origin
 
-    def _require_equal(self, size: _Size, wanted: Any) -> None:
+    def _require_equal(self, size: _Size, wanted: Value) -> None:
         origin = self._origins.get(str(size.size), "")
         expected = f"expected size {short(str(size.size))} = {{}}{f' (from {origin})' if origin else ''}, got {{}}"
         if size.axis is None:
@@ -140,7 +141,7 @@ class ArgumentChecks:
         texts = self._support.text(f"%s dimension %lld {message}: shape %s"), self._support.text(size.where)
         self._support.require("check_size", size.slot, *texts, *numbers)
 
-    def _scalar(self, where: str, info: ScalarInfo, slot: Any) -> Any:
+    def _scalar(self, where: str, info: ScalarInfo, slot: Value) -> Value:
         if is_float(info.dtype):
             return self._float(where, slot)
         if is_bool(info.dtype):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, symbol_name
 from ...dialects.core.infos import ObjectInfo, TensorInfo
@@ -33,7 +34,7 @@ CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 ENTRY = "relax.entry"
 
 
-def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
+def add_entry(support: Support, signature: Signature, kernel: Operation) -> None:
     """Adds `__tvm_ffi_<name>` to the kernel's module, in func, arith, llvm and tir (host-lower-errors comes after).
 
     Raises RelaxError where a size cannot be computed.
@@ -56,7 +57,7 @@ def add_entry(support: Support, signature: Signature, kernel: Any) -> None:
             ir.Operation.create("func.return")
 
 
-def is_entry(function: Any) -> bool:
+def is_entry(function: Operation) -> bool:
     """Whether it is such a function."""
     return ENTRY in function.attributes
 
@@ -68,7 +69,7 @@ class EntrySizes(Sizes):
         fits, _ = below(total, MOST_BYTES)
         tir.ops["assert"](fits, [], kind="ValueError", message=f"the size '{short(str(size))}' does not fit in 64 bits")
 
-    def _atom(self, atom: Any, size: int | SymExpr) -> Any:
+    def _atom(self, atom: Any, size: int | SymExpr) -> Value:
         for part in atom.args:
             if isinstance(part, SymExpr):
                 self._require_fit(part)
@@ -81,7 +82,7 @@ class EntrySizes(Sizes):
 
 
 class _Entry:
-    def __init__(self, support: Support, signature: Signature, kernel: Any, arguments: list[Any]) -> None:
+    def __init__(self, support: Support, signature: Signature, kernel: Operation, arguments: list[Value]) -> None:
         self._support = support
         self._signature = signature
         self._kernel = kernel
@@ -127,7 +128,7 @@ class _Entry:
         text = f"the program's constants are not set: call {SET_CONSTANTS} first"
         tir.ops["assert"]((number(first) != 0).value, [], kind="ValueError", message=text)
 
-    def _slots(self, count: int) -> list[Any]:
+    def _slots(self, count: int) -> list[Value]:
         """Places for as many values, None at first, one behind the other; each is given back in the end."""
         if not count:
             return []
@@ -141,7 +142,7 @@ class _Entry:
         extents = [self._sizes.compute(size) for size in sizes if size is not None]
         return [size if isinstance(size, int) else as_i64(size).value for size in extents]
 
-    def _make_result(self, position: int, info: Result, shape: list[Extent], slot: Any) -> Any:
+    def _make_result(self, position: int, info: Result, shape: list[Extent], slot: Value) -> Any:
         """Allocates a tensor for a result."""
         if not isinstance(info, TensorInfo):
             return slot
@@ -154,7 +155,7 @@ class _Entry:
     def _label(self, position: int) -> str:
         return f"{self._signature.name}: result #{position}"
 
-    def _grouped(self, results: list[Any]) -> list[Any]:
+    def _grouped(self, results: list[Value]) -> list[Value]:
         """What the caller gets: results as they are, arrays of those that make up a list, None."""
         outputs, call = self._signature.outputs, self._support.call
         if all(isinstance(info, (TensorInfo, ObjectInfo)) for info in outputs):
@@ -172,14 +173,14 @@ class _Entry:
                 call("keep_if", flag, slot)
         return given
 
-    def _make_list(self, info: ListInfo, position: int, items: list[Any], slot: Any) -> None:
+    def _make_list(self, info: ListInfo, position: int, items: list[Value], slot: Value) -> None:
         if info.rest is None:
             self._support.require("make_array", items[0] if items else slot, constant(len(items), 32), slot)
             return
         label, count = self._support.text(self._label(position)), constant(len(info.items))
         self._support.require("separate", label, items[0], count, *_described(info.rest), slot)
 
-    def _give(self, results: list[Any]) -> None:
+    def _give(self, results: list[Value]) -> None:
         """One result as it is, several as an array."""
         if not results:
             for offset in (0, abi.ANY_PAYLOAD):
@@ -196,7 +197,7 @@ def _described(info: TensorInfo) -> tuple[Any, Any, Any]:
     return rank, dtype, constant(abi.element_bytes(info.dtype))
 
 
-def _passed(value: Any, type_: Any) -> Any:
+def _passed(value: Any, type_: Type) -> Value:
     """A value as a kernel takes it."""
     if isinstance(value, Tensor):
         return memref_at(value.data, type_, value.sizes)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
 from ...dialects.tir import dialect as tir
@@ -20,7 +21,7 @@ _FROM_OPERAND = -(1 << 31)
 _HIDDEN = 1
 
 
-def memref_at(pointer: Any, type_: Any, sizes: Sequence[Any]) -> Any:
+def memref_at(pointer: Any, type_: Type, sizes: Sequence[int | Value]) -> Value:
     """A memref of row-major memory at a pointer; `sizes` are numbers or i64 values, one for each dimension."""
     value = ir.Operation.create("llvm.mlir.poison", results=[_descriptor(type_)]).result
     value = _insert(value, pointer, 0)
@@ -36,25 +37,25 @@ def memref_at(pointer: Any, type_: Any, sizes: Sequence[Any]) -> Any:
     return operation("builtin.unrealized_conversion_cast", [value], type_)
 
 
-def pointer_of(memref: Any) -> Any:
+def pointer_of(memref: Value) -> Value:
     """Where the elements of a memref begin, an !llvm.ptr, without the offset of its layout."""
     cast = operation("builtin.unrealized_conversion_cast", [memref], _descriptor(memref.type))
     return operation("llvm.extractvalue", [cast], ir.Type.parse(PTR), position=ir.DenseI64ArrayAttr.get([1])).value
 
 
-def _descriptor(type_: Any) -> Any:
+def _descriptor(type_: Type) -> Type:
     """What a memref is in LLVM: two pointers, an offset, sizes and strides."""
     array = f", array<{type_.rank} x i64>, array<{type_.rank} x i64>" if type_.rank else ""
     return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{array})>", type_.context)
 
 
-def _product(first: Any, second: Any) -> Any:
+def _product(first: int | Value, second: int | Value) -> int | Value:
     if isinstance(first, int) and isinstance(second, int):
         return first * second
     return second if first == 1 else (number(_as_value(first)) * number(_as_value(second))).value
 
 
-def _as_value(size: Any) -> Any:
+def _as_value(size: int | Value) -> Value:
     return constant(size) if isinstance(size, int) else size
 
 
@@ -62,7 +63,7 @@ def constant(value: int, width: int = 64) -> Any:
     return numbers.constant(value, f"i{width}").value
 
 
-def call(symbol: str, operands: Sequence[Any], result: Any = None) -> Any:
+def call(symbol: str, operands: Sequence[Any], result: Any = None) -> Value | None:
     """Calls a function of the LLVM dialect; its value."""
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(symbol),
@@ -79,7 +80,7 @@ def require_ok(status: Any) -> None:
     tir.ops["return_unless_ok"](status)
 
 
-def declare(symbol: str, type_: Any) -> None:
+def declare(symbol: str, type_: Type) -> None:
     """Declares a function that another unit of the program defines."""
     attributes = {
         "sym_name": ir.StringAttr.get(symbol),
@@ -91,7 +92,7 @@ def declare(symbol: str, type_: Any) -> None:
     ir.Operation.create("llvm.func", attributes=attributes, regions=1)
 
 
-def constant_global(symbol: str, type_: Any, value: Any) -> None:
+def constant_global(symbol: str, type_: Type, value: Attribute) -> None:
     """Defines a constant that nobody else sees."""
     attributes = {
         "sym_name": ir.StringAttr.get(symbol),
@@ -104,12 +105,12 @@ def constant_global(symbol: str, type_: Any, value: Any) -> None:
     ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1)
 
 
-def type_of(name: str) -> Any:
+def type_of(name: str) -> Type:
     """A type by its name in the LLVM dialect: "ptr", "i64"."""
     return ir.Type.parse(PTR if name == "ptr" else name)
 
 
-def stack(size: int) -> Any:
+def stack(size: int) -> Value:
     """A piece of the stack, 8-byte aligned, taken once for each call of the function that the insertion point is in."""
     function = innermost(ir.InsertionPoint.current.block.owner, "func.func")
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
@@ -119,7 +120,7 @@ def stack(size: int) -> Any:
         return operation("llvm.alloca", count, type_of("ptr"), elem_type=element, alignment=alignment).value
 
 
-def stored(values: Sequence[Any]) -> Any:
+def stored(values: Sequence[int | Value]) -> Value:
     """A piece of the stack with values of 64 bits, one behind the other."""
     place = stack(8 * len(values))
     for position, value in enumerate(values):
@@ -127,24 +128,24 @@ def stored(values: Sequence[Any]) -> Any:
     return place
 
 
-def address_of(symbol: str) -> Any:
+def address_of(symbol: str) -> Value:
     return operation("llvm.mlir.addressof", [], ir.Type.parse(PTR), global_name=ir.FlatSymbolRefAttr.get(symbol)).value
 
 
-def load(pointer: Any, offset: int, type_: Any) -> Any:
+def load(pointer: Value, offset: int, type_: Type) -> Value:
     """What lies `offset` bytes behind a pointer."""
     return ir.Operation.create("llvm.load", results=[type_], operands=[behind(pointer, offset)]).result
 
 
-def store(value: Any, pointer: Any, offset: int = 0) -> None:
+def store(value: Value, pointer: Value, offset: int = 0) -> None:
     ir.Operation.create("llvm.store", operands=[value, behind(pointer, offset)])
 
 
-def behind(pointer: Any, offset: int) -> Any:
+def behind(pointer: Value, offset: int) -> Value:
     return view_of(pointer, offset) if offset else pointer
 
 
-def view_of(pointer: Any, offset: Any = 0) -> Any:
+def view_of(pointer: Value, offset: int | Value = 0) -> Value:
     """A new value for the address `offset` bytes, a number or an i64 value, behind a pointer."""
     is_number = isinstance(offset, int)
     places = ir.DenseI32ArrayAttr.get([offset if is_number else _FROM_OPERAND])
@@ -153,6 +154,6 @@ def view_of(pointer: Any, offset: Any = 0) -> Any:
     return operation("llvm.getelementptr", operands, pointer.type, rawConstantIndices=places, elem_type=element).value
 
 
-def _insert(struct: Any, value: Any, *position: int) -> Any:
+def _insert(struct: Value, value: Value, *position: int) -> Value:
     places = ir.DenseI64ArrayAttr.get(list(position))
     return operation("llvm.insertvalue", [struct, value], struct.type, position=places)

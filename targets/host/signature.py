@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ...bindings.ir import Operation
 from ...bindings.rewriting import located_error
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, describe, is_bool, is_float, is_int
 from ...dialects.relax.function_attributes import (
@@ -170,17 +171,19 @@ def _describe(info: Passed | Given) -> dict[str, Any]:
 # ---- what the attributes on a lowered function say ----
 
 
-def passed_inputs(function: Any, names: Sequence[str], inputs: Sequence[Info]) -> tuple[tuple[str, Passed], ...]:
+def passed_inputs(function: Operation, names: Sequence[str], inputs: Sequence[Info]) -> tuple[tuple[str, Passed], ...]:
     """What callers pass, by name."""
     return _by_groups(function, INPUT_GROUPS, names, lambda groups: _inputs(groups, inputs))
 
 
-def given_outputs(function: Any, results: Sequence[Info], outputs: Sequence[Result]) -> tuple[Given, ...]:
+def given_outputs(function: Operation, results: Sequence[Info], outputs: Sequence[Result]) -> tuple[Given, ...]:
     """What callers get. `results` are the graph's types, `outputs` what the lowered function leaves."""
     return _by_groups(function, RESULT_GROUPS, [""] * len(outputs), lambda groups: _outputs(groups, results, outputs))
 
 
-def _by_groups(function: Any, name: str, names: Sequence[str], read: Callable[[Sequence[Group]], Iterable[Any]]) -> Any:
+def _by_groups(
+    function: Operation, name: str, names: Sequence[str], read: Callable[[Sequence[Group]], Iterable[Any]]
+) -> Any:
     """What is read of an attribute's groups; without it each value is one."""
     try:
         if name in function.attributes:

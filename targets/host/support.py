@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ...bindings.ir import Attribute, Module, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
 from . import llvm_ops
@@ -82,7 +83,7 @@ def short(text: str) -> str:
 class Support:
     """Calls of these functions in a module, and the constants that they are given, each in the module once."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Operation) -> None:
         self.module = module
         self._body = body_of(module)
         self._known = set(named_in(module))
@@ -90,7 +91,7 @@ class Support:
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._known
 
-    def call(self, name: str, *operands: Any) -> Any:
+    def call(self, name: str, *operands: Any) -> Value | None:
         """Calls `__relax_<name>` where the insertion point is; its value."""
         symbol, type_ = _PREFIX + name, ir.Type.parse(_function_type(name))
         if symbol not in self._known:
@@ -98,11 +99,11 @@ class Support:
         result = _function_type(name).removeprefix("!llvm.func<").partition(" ")[0]
         return llvm_ops.call(symbol, operands, None if result == "void" else llvm_ops.type_of(result))
 
-    def require(self, name: str, *operands: Any) -> None:
+    def require(self, name: str, *operands: Value) -> None:
         """Calls such a function, whose status must be 0."""
         llvm_ops.require_ok(self.call(name, *operands))
 
-    def _declare(self, name: str, symbol: str, type_: Any) -> None:
+    def _declare(self, name: str, symbol: str, type_: Type) -> None:
         if _INLINED in _functions()[name][0]:
             self.define(_inlined(name))
             return
@@ -114,13 +115,13 @@ class Support:
         """Adds the functions and globals of a text, but those that the module has already."""
         self._known |= merge(self.module, text, self._known)
 
-    def text(self, content: str) -> Any:
+    def text(self, content: str) -> Value:
         """The address of a text that ends with a zero byte."""
         symbol = f"__relax_text.{_hash(content)}"
         self._add(symbol, f"!llvm.array<{len(content.encode()) + 1} x i8>", ir.StringAttr.get(content + "\0"))
         return llvm_ops.address_of(symbol)
 
-    def numbers(self, values: Iterable[int]) -> Any:
+    def numbers(self, values: Iterable[int]) -> Value:
         """The address of constant integers of 64 bits, one behind the other."""
         listed = list(values)
         symbol = f"__relax_numbers.{_hash(repr(listed))}"
@@ -128,7 +129,7 @@ class Support:
         self._add(symbol, f"!llvm.array<{len(listed)} x i64>", value)
         return llvm_ops.address_of(symbol)
 
-    def _add(self, symbol: str, type_: str, value: Any) -> None:
+    def _add(self, symbol: str, type_: str, value: Attribute) -> None:
         if symbol not in self._known:
             with ir.InsertionPoint(self._body), ir.Location.unknown():
                 llvm_ops.constant_global(symbol, ir.Type.parse(type_), value)
@@ -139,12 +140,12 @@ def _hash(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def named_in(module: Any) -> dict[str, Any]:
+def named_in(module: Operation) -> dict[str, Operation]:
     """The operations of a module that have a name, by it."""
     return {name: op for op in operations_of(body_of(module)) if (name := symbol_name(op))}
 
 
-def merge(module: Any, text: str, known: Iterable[str]) -> set[str]:
+def merge(module: Operation, text: str, known: Iterable[str]) -> set[str]:
     """Adds what a text defines or declares to a module, but the known symbols; what the text has."""
     with module.context, ir.Location.unknown():
         parsed = ir.Module.parse(text)
@@ -155,7 +156,7 @@ def merge(module: Any, text: str, known: Iterable[str]) -> set[str]:
     return set(named)
 
 
-def needs_support(module: Any) -> bool:
+def needs_support(module: Module) -> bool:
     """Whether a module declares functions of the unit."""
     return bool(_declared(module.operation))
 
@@ -171,7 +172,7 @@ def define_support(module: Any) -> None:
         merge(operation, text, named_in(operation))
 
 
-def _declared(module: Any) -> list[Any]:
+def _declared(module: Operation) -> list[Operation]:
     known = {_PREFIX + name for name in _functions()}
     functions = [op for name, op in named_in(module).items() if name in known and op.name == "llvm.func"]
     return [function for function in functions if not len(function.regions[0].blocks)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...bindings.ir import Module
 from ..core.backend import Backend, ChosenTarget, Machine
 from .objects.code_target import machine
 from .pipeline import Stage, stages
@@ -28,7 +29,7 @@ class LLVMBackend(Backend):
 
         prepare(options.jobs)
 
-    def build(self, module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
+    def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         from .objects.build import build
 
         return build(module, target, options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bindings.ir import Operation
 from ...dialects.tir.prim_func import OpPattern
 from ...passes.schedule.planning import plan_each
 from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
@@ -21,6 +22,6 @@ for _rule in (plan_matmul, plan_conv, plan_reduction, plan_elementwise):
 
 
 @register_schedule([pattern for pattern in OpPattern if pattern is not OpPattern.TUPLE], target="llvm")
-def vectorize_each(function: Any, context: ScheduleContext) -> Any:
+def vectorize_each(function: Operation, context: ScheduleContext) -> Any:
     """Plans tiles and vectors for each structured operation of the function; what fits no rule becomes plain loops."""
     return plan_each(function, context)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from ....bindings.ir import Operation
 from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ..prelude import Node, Value, known, relax
 from ..values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue
@@ -91,7 +92,7 @@ def common_form(node: Node, one: Any, other: Any) -> Form:
     return _optional(_held(one), form) if left.is_optional or right.is_optional else form
 
 
-def _common_list(node: Node, left: Form, right: Form, one: Any, other: Any) -> Form:
+def _common_list(node: Node, left: Form, right: Form, one: SequenceValue, other: SequenceValue) -> Form:
     if _has_tensors(left) and _has_tensors(right) and left.dtype != right.dtype:
         raise node.fail(f"only the run decides between sequences of {left.dtype} and of {right.dtype}")
     items = min(left.items, right.items)
@@ -185,7 +186,7 @@ def build_any_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Any], list[V
 
 
 def _attempt(loop: Loop, states: Sequence[Any], forms: list[Form]) -> tuple[list[Any], list[Value]]:
-    def step(operation: Any, index: Value, tensors: list[Value]) -> Turn:
+    def step(operation: Operation, index: Value, tensors: list[Value]) -> Turn:
         given = of_all(forms, tensors)
         turn = loop.step(operation, index, given)
         common = [common_form(loop.node, old, new) for old, new in zip(given, turn.states, strict=True)]

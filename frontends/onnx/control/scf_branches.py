@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ..prelude import Node, Value, const, known, relax
 from ..values import OneOf
@@ -52,7 +53,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
     return made
 
 
-def _yielded(node: Node, sketch: Any, forms: Sequence[Any], outputs: Sequence[Any], scalar: Any) -> list[Any]:
+def _yielded(node: Node, sketch: Operation, forms: Sequence[Any], outputs: Sequence[Any], scalar: Any) -> list[Any]:
     """The results of an operation with the sketch's regions, which yield the tensors of the outputs."""
     tensors = []
     for region, held in zip(sketch.regions, outputs, strict=True):

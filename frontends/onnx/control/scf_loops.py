@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from ....bindings.ir import Block, Operation
 from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
 from ....emit.numbers import number
@@ -93,7 +94,7 @@ def unrolled(loop: Loop, count: int, states: Sequence[Any]) -> tuple[Sequence[An
     return states, [list(rows) for rows in zip(*turns, strict=True)]
 
 
-def is_few(turns: Any) -> bool:
+def is_few(turns: int | None) -> bool:
     """Whether that is a number of turns, and so small that each may copy what the ones before have gathered."""
     return isinstance(turns, int) and turns < _FEW
 
@@ -105,11 +106,11 @@ def _build_in_blocks(
     to is copied each time."""
     node, count, most = loop.node, tensor_of(loop.count).ssa, const(block_size, "i64")
 
-    def block(_: Any, index: Value, held: list[Value]) -> Turn:
+    def block(_: Operation, index: Value, held: list[Value]) -> Turn:
         begin = relax["multiply"](index.ssa, most)
         length = scalar_of(node, Value(ssa=relax["minimum"](relax["subtract"](count, begin), most)))
 
-        def one(operation: Any, place: Value, inner: list[Value]) -> Turn:
+        def one(operation: Operation, place: Value, inner: list[Value]) -> Turn:
             return loop.step(operation, Value(ssa=relax["add"](begin, place.ssa)), inner)
 
         rows = Loop(node, one, length, is_short=True)
@@ -120,7 +121,7 @@ def _build_in_blocks(
     return build_loop(Loop(node, block, scalar_of(node, Value(ssa=blocks)), in_blocks=True, is_short=True), states)
 
 
-def of_length(rows: Sequence[Value], turns: Any) -> list[Value]:
+def of_length(rows: Sequence[Value], turns: int | None) -> list[Value]:
     """Rows of a loop whose number of turns the graph knows: a number or an expression; None where it does not."""
     if turns is None:
         return list(rows)
@@ -197,7 +198,7 @@ class _Attempt:
             self.operation.erase()
             raise
 
-    def _for(self, initial: list[Any]) -> Any:
+    def _for(self, initial: list[Any]) -> Operation:
         bounds = [integer(0), self.loop.count, integer(1)]
         # The number of turns is carried for rows, whose shape it is a part of.
         i64 = bounds[0].type
@@ -220,7 +221,7 @@ class _Attempt:
         return made
 
     @property
-    def _block(self) -> Any:
+    def _block(self) -> Block:
         return self.operation.regions[-1].blocks[0]
 
     def finish(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:

@@ -84,7 +84,7 @@ def attend(
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
 
 
-def _per_head(left: Tensor, right: Tensor, heads: Any) -> Tensor:
+def _per_head(left: Tensor, right: Tensor, heads: int) -> Tensor:
     """Products of matrices; those of heads that share a right one are put together."""
     shared = sizes(right)[1]
     if equal(heads, shared) is True:

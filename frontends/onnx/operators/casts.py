@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Tensor, cast, const, register_rows, relax, wide_float
 
@@ -54,7 +55,7 @@ def as_power_of_two(node: Node) -> Tensor:
     return relax["bitcast"](relax["astype"](code, dtype="ui8"), dtype="f8E8M0FNU")
 
 
-def _code(magnitude: Any, rounding: int) -> Tensor:
+def _code(magnitude: Value, rounding: int) -> Tensor:
     """The exponent after rounding, within the limits."""
     bits = relax["add"](relax["bitcast"](magnitude, dtype="i64"), const(rounding, "i64"))
     exponent = relax["right_shift"](bits, const(_MANTISSA, "i64"))

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.ir import Operation
 from ....support.errors import RelaxError
 from ....support.suggest import counted
 from ..control.flattening import build_any_loop
@@ -58,7 +59,7 @@ def loop(node: Node) -> Outputs:
         return [*states, *(_no_rows(node, output) for output in body.output[1 + len(states) :])]
     always = _always_goes_on(node, body)
 
-    def step(operation: Any, index: Value, held: list[Any]) -> Turn:
+    def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
         # A turn is made only where the condition holds.
         goes_on, *outputs = add_graph(node, body, [index, known(True, "i1"), *held], operation)
         return Turn(outputs[: len(held)], outputs[len(held) :], None if always else goes_on)
@@ -178,7 +179,7 @@ def _scan(node: Node, body: Any, states: Sequence[Value], inputs: Sequence[Value
         for value, axis, backwards in zip(inputs, axes, directions, strict=True)
     ]
 
-    def step(operation: Any, index: Value, held: list[Value]) -> Turn:
+    def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
         from_behind = known(count - 1 - int(index.array)) if is_short else index  # what is long is flipped as a whole
         elements = [
             Value(ssa=relax["take"](source, (from_behind if backwards else index).ssa, axis=axis))
@@ -227,7 +228,7 @@ def sequence_map(node: Node) -> Outputs:
     return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
 
 
-def mapped_at_run_time(node: Node, body: Any) -> list[Any]:
+def mapped_at_run_time(node: Node, body: Any) -> list[RunTimeSequence]:
     """The body for each item of the sequences; their lengths must be equal."""
     lists = (SequenceValue, RunTimeSequence)
     inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in node.inputs]
@@ -235,7 +236,7 @@ def mapped_at_run_time(node: Node, body: Any) -> list[Any]:
     for length in lengths[1:]:
         require(node, relax["equal"](lengths[0], length), "the sequences have different lengths")
 
-    def step(operation: Any, index: Value, states: list[Any]) -> Turn:
+    def step(operation: Operation, index: Value, states: list[Any]) -> Turn:
         items = [
             joined_item(held, index.ssa) if isinstance(held, RunTimeSequence) else held.inside(operation)
             for held in inputs

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
 from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, info_of, register_onnx, relax
@@ -38,7 +38,7 @@ def qlinear_conv(node: Node) -> Outputs:
     return requantized(node, scaled, 6, 7)
 
 
-def _shifted_weight(node: Node, index: int, zero_point: int) -> Any:
+def _shifted_weight(node: Node, index: int, zero_point: int) -> Value:
     """The weight less its zero point, or less that of each output channel."""
     several = node.has(zero_point) and node.rank(zero_point) > 0
     return shifted(node, index, zero_point, node.rank(index) - 1 if several else 0)
@@ -46,7 +46,7 @@ def _shifted_weight(node: Node, index: int, zero_point: int) -> Any:
 
 def _convolved(
     node: Node, data: Tensor, weight: Tensor, data_index: int, weight_index: int, out_dtype: str | None = None
-) -> Any:
+) -> Value:
     windows = windows_of(node, kernel_of(node, weight_index), data_index)
     # The data may have been shifted, which made it another type.
     dtype = node.value(data_index).dtype if out_dtype is None else info_of(data).dtype

@@ -120,7 +120,7 @@ def _depth(node: Node) -> Any:
 # ---- random numbers, drawn while a model is imported, so that a compiled program is a function of its inputs ----
 
 
-def random_state(node: Node, shape: Sequence[Any] | None) -> tuple[Any, tuple[int, ...]]:
+def random_state(node: Node, shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...]]:
     """A generator for a node's seed, and the shape, whose sizes must be known."""
     import numpy
 

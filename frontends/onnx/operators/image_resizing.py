@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ..prelude import Tensor, along_axis, cast, const, info_of, relax, wide_float
 from ..shapes.sizes import Size, as_tensor, count_up, full, minus, plus, stated, times
@@ -44,7 +45,7 @@ class Settings(NamedTuple):
 class Real:
     """A tensor of f32 with Python's arithmetic."""
 
-    def __init__(self, tensor: Any):
+    def __init__(self, tensor: Value):
         self.tensor = tensor
 
     def _with(self, name: str, other: Any, flipped: bool = False) -> Real:
@@ -84,7 +85,7 @@ class Real:
         return relax["astype"](self.tensor, dtype="i64")
 
 
-def real(value: Any) -> Any:
+def real(value: int | Value) -> Any:
     """A number as a float; anything else as a Real. Sizes are integers, expressions or tensors of integers."""
     if isinstance(value, (int, float)):
         return float(value)
@@ -325,7 +326,7 @@ def _run_time_table(along: Along, settings: Settings, dtype: str) -> Tensor:
     return relax["permute_dims"](cast(table, dtype), axes=[1, 0])
 
 
-def _limited(x: Tensor, along: Along, reach: Any) -> Tensor:
+def _limited(x: Tensor, along: Along, reach: Value) -> Tensor:
     """Further outside all elements that count are the last one there is."""
     last = relax["astype"](as_tensor([minus(along.size, 1)]), dtype="f32")
     return relax["maximum"](relax["minimum"](x, relax["add"](last, reach)), relax["negative"](reach))

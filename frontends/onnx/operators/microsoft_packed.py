@@ -50,7 +50,7 @@ def _unpacked(packed: Tensor, bits: int) -> Any:
     return relax["reshape"](_codes(packed, bits, len(shape)), (*shape[:-1], shape[-1] * 8 // bits))
 
 
-def _first(tensor: Tensor, size: Any, axis: int) -> Tensor:
+def _first(tensor: Tensor, size: int, axis: int) -> Tensor:
     """What lies along an axis before a size; all of it where it is as long."""
     shape = Value(ssa=tensor).shape or ()
     return tensor if shape[axis] == size else relax["strided_slice"](tensor, axes=[axis], begin=[0], end=[size])

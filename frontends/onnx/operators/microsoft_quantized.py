@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.ir import Value
 from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 from .microsoft_as_onnx import as_onnx, as_onnx_of_images
 from .products import as_f32, shifted
@@ -28,7 +29,7 @@ def _quantized(node: Node, real: Tensor, scale: int, dtype: str) -> Tensor:
     return relax["quantize"](real, node.tensor(scale), _zero_point(node, scale + 1, dtype), axis=0, out_dtype=dtype)
 
 
-def _zero_point(node: Node, index: int, dtype: str) -> Any:
+def _zero_point(node: Node, index: int, dtype: str) -> Value:
     if not node.has(index):
         return const(0, dtype)
     if node.value(index).dtype != dtype:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
 from ....emit.reduction import lowest
 from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
@@ -23,7 +24,7 @@ def _pool_windows(node: Node) -> Windows:
     return windows_of(node, kernel)
 
 
-def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: Any) -> Any:
+def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: Any) -> Value:
     settings.setdefault("ceil_mode", bool(node.int("ceil_mode", 0)))
     result = relax[f"nn.{name}_pool{len(windows.kernel)}d"](
         data,

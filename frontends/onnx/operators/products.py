@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....bindings.ir import Value
 from ....bindings.navigation import defining_op
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
@@ -22,7 +23,7 @@ def matmul(node: Node) -> Outputs:
 _LETTERS = "abcdefgh"
 
 
-def _matrix_before_transposition(value: Any) -> Any:
+def _matrix_before_transposition(value: Value) -> Any:
     """What is transposed, where that is how a matrix was made; None where it was not."""
     owner = defining_op(value, "relax.permute_dims")
     if owner is None or value.type.rank != 2 or not (owner.axes is None or [axis % 2 for axis in owner.axes] == [1, 0]):
@@ -49,7 +50,7 @@ def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:
     return relax["einsum"](left, right, subscripts=f"{rows}y,xy->{rows}x")
 
 
-def _scaled(node: Node, tensor: Tensor, name: str, dtype: str) -> Any:
+def _scaled(node: Node, tensor: Tensor, name: str, dtype: str) -> Value:
     factor = node.float(name, 1.0)
     if factor == 1.0:
         return tensor
@@ -92,7 +93,7 @@ def _beside_matrix(node: Node, index: int, side: int) -> int:
     return int(node.has(index) and _is_rows(node, index, side))
 
 
-def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Any:
+def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Value:
     """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0.
 
     Several zero points are for a dimension with so many behind it.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from ....bindings.ir import Operation
 from ..control.flattening import build_any_loop
 from ..control.run_time_items import erased, inserted, item_at, place_of, require
 from ..control.run_time_sequences import (
@@ -221,7 +222,7 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
     return joined
 
 
-def split_at_run_time(node: Node, axis: int, length: Any, squeezed: bool) -> Any:
+def split_at_run_time(node: Node, axis: int, length: Any, squeezed: bool) -> RunTimeSequence:
     """Parts of one length, a size, along an axis: how many only the run tells."""
     value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
     size = sizes.sizes_of(value)[axis]
@@ -230,7 +231,7 @@ def split_at_run_time(node: Node, axis: int, length: Any, squeezed: bool) -> Any
         require(node, is_positive, "the length of the parts must be positive")
     count = sizes.divided(sizes.plus(size, sizes.minus(length, 1)), sizes.larger(length, 1))
 
-    def step(_: Any, index: Value, states: list[Any]) -> Turn:
+    def step(_: Operation, index: Value, states: list[Any]) -> Turn:
         begin = sizes.times(relax["reshape"](index.ssa, (1,)), length)
         part = sizes.sliced(value, {axis: (begin, sizes.smaller(sizes.plus(begin, length), size), 1)})
         if squeezed:

@@ -88,7 +88,7 @@ def _unary(function: Callable[[Any], Any]) -> _Evaluator:
 def _of_ratios(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The function, or that of ratios where the operands are."""
 
-    def apply(left: Any, right: Any) -> Any:
+    def apply(left: Ratio, right: Ratio) -> Ratio | None:
         return getattr(left, name)(right) if isinstance(left, Ratio) else function(left, right)
 
     return apply

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, function_type_of, functions_in, operations_of, symbol_name
 from ....bindings.rewriting import located_error
@@ -55,7 +56,7 @@ class AddEntries(Pass):
             op.attributes[ENTRIES] = ir.ArrayAttr.get([*before, *described])
 
 
-def _refuse_nested(module: Any) -> None:
+def _refuse_nested(module: Operation) -> None:
     """Raises RelaxError for a module in the module: what another code generator was to compile, and has not."""
     for op in operations_of(body_of(module)):
         if op.name == "builtin.module":
@@ -64,18 +65,18 @@ def _refuse_nested(module: Any) -> None:
             raise located_error(f"the nested module{name} {reason}", op.location)
 
 
-def _is_public(function: Any) -> bool:
+def _is_public(function: Operation) -> bool:
     attributes = function.attributes
     return "sym_visibility" not in attributes or string_value(attributes["sym_visibility"]) == "public"
 
 
-def _hide(function: Any) -> None:
+def _hide(function: Operation) -> None:
     """Symbols of the C library are not to be taken for ours, nor ours for theirs."""
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
 
 
-def signature_of(function: Any) -> Signature:
+def signature_of(function: Operation) -> Signature:
     """What callers of a lowered graph function pass and get."""
     attributes = function.attributes
     inputs = [decode(ir.TypeAttr(each).value) for each in attributes[INPUTS]]
@@ -98,14 +99,14 @@ def signature_of(function: Any) -> Signature:
     )
 
 
-def _written(function: Any, passed: Sequence[tuple[str, Passed]]) -> frozenset[str]:
+def _written(function: Operation, passed: Sequence[tuple[str, Passed]]) -> frozenset[str]:
     """The names of what a call may write to: a list where that is one of its tensors."""
     positions = set(function.attributes[WRITTEN]) if WRITTEN in function.attributes else set()
     owners = [name for name, info in passed for _ in single([info])]
     return frozenset(owners[position] for position in positions)
 
 
-def _result_names(function: Any) -> tuple[str, ...]:
+def _result_names(function: Operation) -> tuple[str, ...]:
     """What a model calls the results; nothing where they have no names."""
     if RESULT_NAMES not in function.attributes:
         return ()

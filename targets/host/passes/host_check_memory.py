@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, functions_in, operations_in, users_of
 from ....bindings.rewriting import located_error
@@ -41,7 +42,7 @@ class CheckMemory(Pass):
                 _check(function)
 
 
-def _check(function: Any) -> None:
+def _check(function: Operation) -> None:
     taken = [op for op in operations_in(function) if op.name in ("memref.alloc", "memref.alloca")]
     room = {"memref.alloca": MOST_STACK_BYTES, "memref.alloc": MOST_SMALL_BYTES}
     for op in taken:
@@ -56,12 +57,12 @@ def _check(function: Any) -> None:
         _open(scope)
 
 
-def _can_stay(op: Any) -> bool:
+def _can_stay(op: Operation) -> bool:
     """Whether memory is used where it was made only, so that each round of a loop may have the same."""
     return ARENA not in op.attributes and not leaves(op.results[0])
 
 
-def _static_bytes(op: Any) -> int | None:
+def _static_bytes(op: Operation) -> int | None:
     """What memory takes whose sizes are known; None for other memory. Raises RelaxError where nothing can hold it."""
     type_ = op.results[0].type
     try:
@@ -71,14 +72,14 @@ def _static_bytes(op: Any) -> int | None:
     return least if type_.has_static_shape else None
 
 
-def _known_sizes(type_: Any) -> list[int]:
+def _known_sizes(type_: Type) -> list[int]:
     return [size for size in type_.shape if size != ir.ShapedType.get_dynamic_size()]
 
 
 # ---- on the stack ----
 
 
-def _put_on_stack(op: Any, function: Any) -> None:
+def _put_on_stack(op: Operation, function: Operation) -> None:
     """Once for a call of the function: in a loop, each round would take more."""
     with ir.InsertionPoint.at_block_begin(body_of(function)):
         attributes = {name: op.attributes[name] for name in op.attributes}
@@ -124,7 +125,7 @@ def _put_elsewhere(op: Any) -> Any:
     return made.owner
 
 
-def _require_memory(op: Any) -> None:
+def _require_memory(op: Operation) -> None:
     """Code behind an allocation that raises where there is no room, or sizes make more bytes than can be counted."""
     memref = op.results[0]
     type_ = memref.type
@@ -143,7 +144,7 @@ def _require_memory(op: Any) -> None:
         tir.ops["assert"](there, [shown], kind="MemoryError", message=message)
 
 
-def _with_sizes(there: Number, count: float, dynamic: list[Any]) -> tuple[Number, Number]:
+def _with_sizes(there: Number, count: float, dynamic: list[Value]) -> tuple[Number, Number]:
     """Whether the memory is there and its bytes, which do not wrap around as f64, are no more than any memory has;
     and these bytes. Where a size is 0 or less there is nothing to hold."""
     total = math.prod(map(memrefs.as_float, dynamic), start=constant(count, "f64"))

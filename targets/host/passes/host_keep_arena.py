@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, users_of
 from ....emit.numbers import as_i64, as_index
@@ -36,7 +37,7 @@ class KeepArena(Pass):
                 _keep(support, arena)
 
 
-def _keep(support: Support, alloc: Any) -> None:
+def _keep(support: Support, alloc: Operation) -> None:
     memref = alloc.results[0]
     frees = [user for user in users_of(memref) if user.name == "memref.dealloc"]
     with alloc.location, ir.InsertionPoint(alloc):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....bindings.diagnostics import made_at
+from ....bindings.ir import Attribute, Block, Location, Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import (
     body_of,
@@ -61,12 +62,12 @@ class LowerErrors(Pass):
                 _FailingFunction(program, functions[name]).run()
 
 
-def _knows_place(function: Any) -> bool:
+def _knows_place(function: Operation) -> bool:
     """Whether it is a graph function, or what callers see of one: they say themselves where they are."""
     return INPUTS in function.attributes or is_entry(function)
 
 
-def _failing(functions: dict[str, Any]) -> dict[str, bool]:
+def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is told the place."""
     inside = {name: operations_in(function) for name, function in functions.items()}
     calls = {name: {callee_of(op) for op in inside[name] if op.name == "func.call"} for name in functions}
@@ -76,7 +77,7 @@ def _failing(functions: dict[str, Any]) -> dict[str, bool]:
     return {name: not _knows_place(function) for name, function in functions.items() if name in found}
 
 
-def _can_fail(operations: list[Any]) -> bool:
+def _can_fail(operations: list[Operation]) -> bool:
     return any(op.name in (_ASSERT, _STATUS) for op in operations)
 
 
@@ -101,7 +102,7 @@ class _Held:
 
 
 class _FailingFunction:
-    def __init__(self, program: _Program, function: Any):
+    def __init__(self, program: _Program, function: Operation):
         self._program = program
         self._function = function
         self._is_told = program.failing[symbol_name(function)]
@@ -179,7 +180,7 @@ class _FailingFunction:
                 self._leave_by(self._with_status(op), held)
         return gone
 
-    def _leave_by(self, op: Any, held: _Held | None) -> None:
+    def _leave_by(self, op: Operation, held: _Held | None) -> None:
         """Notes the way out on the operation that can fail, after those that lead there have been made."""
         new, each = [], held
         while each is not None and not each.number:
@@ -191,7 +192,7 @@ class _FailingFunction:
             _give_back_later(each)
         op.attributes[_EXIT] = _number_attribute(held.number if held else 0)
 
-    def _with_status(self, op: Any) -> Any:
+    def _with_status(self, op: Operation) -> Operation:
         """Makes a call return its status, and the operation behind it that looks at that."""
         i32 = ir.IntegerType.get_signless(32)
         with ir.InsertionPoint(op), op.location:
@@ -228,12 +229,12 @@ class _FailingFunction:
                 del releases[exit_].attributes[_EXIT]
                 ir.Operation.create("cf.br", successors=[self._exits[self._next[exit_]]])
 
-    def _succeed(self, op: Any) -> None:
+    def _succeed(self, op: Operation) -> None:
         with ir.InsertionPoint(op), op.location:
             ir.Operation.create("func.return", operands=[constant(0, 32)])
         op.erase()
 
-    def _split(self, block: Any) -> None:
+    def _split(self, block: Block) -> None:
         """Ends the block at what can fail; what comes after moves into a block of its own."""
         rest = None
         for op in operations_of(block):
@@ -244,7 +245,7 @@ class _FailingFunction:
                 with op.location:
                     self._branch(op, rest)
 
-    def _branch(self, op: Any, rest: Any) -> None:
+    def _branch(self, op: Operation, rest: Block) -> None:
         """Goes on where all is well; else sets the error, gives back memory and returns."""
         way_out = self._exits[_exit_of(op)]
         failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
@@ -257,7 +258,7 @@ class _FailingFunction:
                 ir.Operation.create("cf.br", successors=[way_out])
         op.erase()
 
-    def _raise(self, op: Any) -> None:
+    def _raise(self, op: Operation) -> None:
         numbers = list(op.operands)[1:]
         message = cut(op.opview.message).replace("%", "%%").replace("{}", "%lld")
         text = self._program.support.text
@@ -265,7 +266,7 @@ class _FailingFunction:
         self._program.support.call("fail", text(op.opview.kind), text(f"%s: {message}"), self._place(op), *padded)
 
 
-def _require_way_out(op: Any) -> None:
+def _require_way_out(op: Operation) -> None:
     """Raises RelaxError where control flow is left that no branch can leave."""
     around = op.parent.operation
     if around.name != "func.func":
@@ -273,7 +274,7 @@ def _require_way_out(op: Any) -> None:
         raise located_error(f"{what} inside of '{around.name}' has no way out of it", op.location)
 
 
-def _place_text(callee: Any, location: Any) -> str:
+def _place_text(callee: Any, location: Location) -> str:
     what = ""
     if callee is not None:
         operator = callee.attributes.get(OPERATOR)
@@ -281,7 +282,7 @@ def _place_text(callee: Any, location: Any) -> str:
     return cut(made_at(what, location) or "the program")
 
 
-def _is_memory(value: Any) -> bool:
+def _is_memory(value: Value) -> bool:
     return isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)) or str(value.type) == PTR
 
 
@@ -292,16 +293,16 @@ _GIVES_BACK = ("memref.dealloc", "tir.release")
 _LOOPS, _ENDS = ("scf.for", "scf.while"), ("scf.yield", "scf.condition")
 
 
-def _is_owned(value: Any) -> bool:
+def _is_owned(value: Value) -> bool:
     """Whether a value is memory that the function gives back somewhere, or makes for another block to give back."""
     return _is_memory(value) and (_is_given_back(value) or _is_passed_on(value))
 
 
-def _is_given_back(value: Any) -> bool:
+def _is_given_back(value: Value) -> bool:
     return any(user.name in _GIVES_BACK and _EXIT not in user.attributes for user in users_of(value))
 
 
-def _is_passed_on(value: Any) -> bool:
+def _is_passed_on(value: Value) -> bool:
     """Whether memory is made for a loop or for the end of a block, maybe under a type that says less."""
     if defining_op(value, "memref.alloc", "memref.cast") is None:
         return False
@@ -311,7 +312,7 @@ def _is_passed_on(value: Any) -> bool:
     )
 
 
-def _passed_on(op: Any) -> list[Any]:
+def _passed_on(op: Operation) -> list[Any]:
     """The memory that belongs to a loop from here on."""
     if op.name not in _LOOPS:
         return []
@@ -330,7 +331,7 @@ def _with(held: _Held | None, values: Iterable[Any]) -> _Held | None:
     return held
 
 
-def _without(held: _Held | None, value: Any) -> _Held | None:
+def _without(held: _Held | None, value: Value) -> _Held | None:
     """What is held but for one value."""
     newer: list[Any] = []
     each = held
@@ -355,14 +356,14 @@ def _give_back_later(held: _Held) -> None:
         ir.Operation.create(name, operands=[value], attributes={_EXIT: _number_attribute(held.number)})
 
 
-def _number_attribute(number: int) -> Any:
+def _number_attribute(number: int) -> Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
-def _exit_of(op: Any) -> int:
+def _exit_of(op: Operation) -> int:
     return int(op.attributes[_EXIT].value)
 
 
-def _conditional_branch(condition: Any, yes: Any, no: Any) -> None:
+def _conditional_branch(condition: Value, yes: Block, no: Block) -> None:
     attributes = {**segments(1, 0, 0), "branch_weights": ir.DenseI32ArrayAttr.get([2000, 1])}
     ir.Operation.create("cf.cond_br", operands=[condition], successors=[yes, no], attributes=attributes)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import operations_in
 from ....dialects.core.codec import decode
@@ -52,11 +53,11 @@ class _Program(Support):
     """A module, and the functions that it calls. Those that come with it the loader puts into its table of them; the
     others are found by name among those that are registered, when they are first called."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Operation) -> None:
         super().__init__(module)
         self._functions: list[str] = []
 
-    def function(self, name: str) -> list[Any]:
+    def function(self, name: str) -> list[Value]:
         """The place of a function in the table, its name, and the name's length."""
         if name not in self._functions:
             self._functions.append(name)
@@ -70,7 +71,7 @@ class _Program(Support):
             self.module.attributes[CALLS] = ir.ArrayAttr.get(names)
 
 
-def _packed(support: _Program, op: Any) -> list[Any]:
+def _packed(support: _Program, op: Operation) -> list[Value]:
     dtypes = [string_value(each) for each in op.attributes["tir.dtypes"]]
     infos = [_argument_info(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
     results = [decode(ir.TypeAttr(each).value) for each in op.attributes["tir.types"]]
@@ -83,7 +84,7 @@ def _call_packed(support: _Program, op: Any) -> list[Any]:
     return _call(support, op, infos, decode(op.results[0].type) if len(op.results) else None)
 
 
-def _call(support: _Program, op: Any, infos: list[Info], result: Info | None) -> list[Any]:
+def _call(support: _Program, op: Operation, infos: list[Info], result: Info | None) -> list[Value]:
     """Calls a function with the operands, after a text where the operation has one (__relax_call)."""
     name = string_value(op.attributes["func"])
     kinds, words = [], []
@@ -122,7 +123,7 @@ def _without_symbols(info: TensorInfo) -> TensorInfo:
     return info.with_shape([dim if isinstance(dim, int) else None for dim in info.shape or ()])
 
 
-def _argument_info(value: Any, dtype: str) -> Info:
+def _argument_info(value: Value, dtype: str) -> Info:
     type_ = value.type
     if isinstance(type_, ir.MemRefType):
         return TensorInfo((None,) * type_.rank, dtype or str(type_.element_type))
@@ -139,7 +140,7 @@ def _kind(info: Info) -> tuple[int, int, int]:
     return abi.OBJECT, 0, 0
 
 
-def _words(value: Any, info: Info) -> list[Any]:
+def _words(value: Value, info: Info) -> list[Value]:
     if isinstance(info, TensorInfo):
         return [pointer_of(value), *_sizes(value)]
     if not isinstance(info, ScalarInfo):
@@ -153,7 +154,7 @@ def _words(value: Any, info: Info) -> list[Any]:
     return [number(value).of(info.dtype).to("i64").value]
 
 
-def _sizes(memref: Any) -> list[Any]:
+def _sizes(memref: Value) -> list[Value]:
     return [as_i64(memrefs.as_value(memrefs.dim(memref, axis))).value for axis in range(memref.type.rank)]
 
 
@@ -166,7 +167,7 @@ def _scalar(value: Any, type_: Any) -> Any:
     return value if value.type == type_ else convert("arith.trunci", number(value), type_).value
 
 
-def _give_tensor(support: Support, op: Any) -> list[Any]:
+def _give_tensor(support: Support, op: Operation) -> list[Any]:
     source, place = op.operands
     rank, dtype = source.type.rank, op.opview.dtype
     described = constant(rank, 32), constant(abi.dlpack_dtype(dtype), 32), constant(abi.element_bytes(dtype))
@@ -175,7 +176,7 @@ def _give_tensor(support: Support, op: Any) -> list[Any]:
     return []
 
 
-def _give_object(support: Support, op: Any) -> list[Any]:
+def _give_object(support: Support, op: Operation) -> list[Any]:
     support.require("give_object", *op.operands)
     return []
 

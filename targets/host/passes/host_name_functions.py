@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ....passes.core.base import Pass, register_pass
@@ -39,18 +40,18 @@ class NameFunctions(Pass):
                 _refer(inside, names)
 
 
-def _defined(module: Any) -> list[Any]:
+def _defined(module: Operation) -> list[Operation]:
     operations = operations_of(body_of(module))
     return [op for op in operations if _is_defined(op) and not symbol_name(op).startswith(PREFIX) and not is_entry(op)]
 
 
-def _is_defined(op: Any) -> bool:
+def _is_defined(op: Operation) -> bool:
     if op.name == "func.func":
         return len(op.regions[0].blocks) > 0
     return op.name == "memref.global" and "initial_value" in op.attributes
 
 
-def _refer(op: Any, names: dict[str, Any]) -> None:
+def _refer(op: Operation, names: dict[str, Operation]) -> None:
     held = _REFERENCES.get(op.name)
     if held is None or held not in op.attributes:
         return
@@ -59,6 +60,6 @@ def _refer(op: Any, names: dict[str, Any]) -> None:
         op.attributes[held] = ir.FlatSymbolRefAttr.get(PREFIX + name)
 
 
-def name_in_program(op: Any) -> str:
+def name_in_program(op: Operation) -> str:
     """What the program calls a function or global."""
     return symbol_name(op).removeprefix(PREFIX)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ....dialects.core.elements import is_resource
@@ -43,15 +44,15 @@ class PlaceConstants(Pass):
             each.erase()
 
 
-def _is_large(op: Any) -> bool:
+def _is_large(op: Operation) -> bool:
     return "initial_value" in op.attributes and is_resource(op.attributes["initial_value"])
 
 
-def _described(op: Any) -> Any:
+def _described(op: Operation) -> Attribute:
     return ir.DictAttr.get({"name": ir.StringAttr.get(name_in_program(op)), "value": op.attributes["initial_value"]})
 
 
-def _load_address(op: Any, position: int) -> None:
+def _load_address(op: Operation, position: int) -> None:
     with op.location, ir.InsertionPoint(op):
         table = address_of(CONSTANT_TABLE)
         pointer = load(table, 8 * position, table.type)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import callee_of, functions_in, operations_in, symbol_name
 from ....passes.core.base import Pass, register_pass
@@ -60,7 +61,7 @@ class ProfileKernels(Pass):
                 sites.define_table()
 
 
-def profile_of(function: Any) -> dict[str, Any]:
+def profile_of(function: Operation) -> dict[str, Any]:
     """What the manifest says of a function's kernels; nothing where this pass has not run."""
     if PROFILE not in function.attributes:
         return {}
@@ -77,7 +78,7 @@ class _Sites:
         self._sites: dict[str, list[dict[str, Any]]] = {}
         self._callees: dict[str, list[str]] = {}
 
-    def add(self, name: str, function: Any) -> None:
+    def add(self, name: str, function: Operation) -> None:
         """Has the calls in a function timed."""
         self._sites[name], self._callees[name] = [], []
         for op in operations_in(function):
@@ -89,7 +90,7 @@ class _Sites:
             elif op.name == "func.call":
                 self._callees[name].append(callee_of(op))
 
-    def _time(self, op: Any) -> None:
+    def _time(self, op: Operation) -> None:
         with op.location:
             with ir.InsertionPoint(op):
                 start = self._support.call("profile_begin", address_of(_TABLE))
@@ -105,7 +106,7 @@ class _Sites:
             for name in ("__relax_profile_begin", "__relax_profile_end"):
                 functions[name].attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
 
-    def _kernel(self, op: Any) -> str:
+    def _kernel(self, op: Operation) -> str:
         """A kernel by its name in the program; its symbol in the object code is not yet known."""
         if op.name != "func.call":
             return string_value(op.attributes["func"])
@@ -134,12 +135,12 @@ class _Sites:
         return reached
 
 
-def _plain(site: Any) -> dict[str, Any]:
+def _plain(site: Attribute) -> dict[str, Any]:
     """A dictionary attribute as Python's."""
     return {entry.name: _value(entry.attr) for entry in site}
 
 
-def _value(attribute: Any) -> Any:
+def _value(attribute: Attribute) -> Any:
     if isinstance(attribute, ir.ArrayAttr):
         return [string_value(each) for each in attribute]
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else string_value(attribute)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....bindings.conversion import Decline
 from ....bindings.diagnostics import Diagnostic, locate
+from ....bindings.ir import Operation, OpView, Type
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, innermost, operations_of, symbol_name
 from ....emit.numbers import Number, numbers, on_each_element, operation, to_float
@@ -15,7 +16,7 @@ from ....support.errors import RelaxError
 
 
 @register_lower_intrinsic(["tir.call_extern", "tir.call_pure_extern"], "llvm")
-def call_extern(op: Any) -> Any:
+def call_extern(op: OpView) -> Any:
     """A call of a function that the module declares."""
     operation = op.operation
     operands = list(operation.operands)
@@ -30,7 +31,7 @@ def call_extern(op: Any) -> Any:
     return list(call.results)
 
 
-def _declare(operation: Any, name: str, function_type: Any) -> None:
+def _declare(operation: Operation, name: str, function_type: Type) -> None:
     body = body_of(innermost(operation, "builtin.module"))
     known = next((item for item in operations_of(body) if symbol_name(item) == name), None)
     if known is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ....bindings.ir import OpView
 from ....emit.numbers import (
     Number,
     bits_of,
@@ -41,7 +42,7 @@ def expansion(
 
     def register(function: Function) -> Function:
         @functools.wraps(function)
-        def rule(op: Any) -> Any:
+        def rule(op: OpView) -> Number:
             operands = numbers(op)
             dtype = operands[0].dtype
             return to_float(function(*(to_float(operand, compute_in or dtype) for operand in operands)), dtype)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ....bindings.ir import Attribute, Module, Operation
 from ....bindings.mlir import string_value
 from ....dialects.core.codec import decode
 from ....dialects.core.elements import elements_bytes
@@ -23,7 +24,7 @@ from .cross_object import emit_assembly
 from .native_code import native_code
 
 
-def build(module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
+def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
     """Native code of a module in the LLVM dialect, its constants and what is known of its functions.
 
     The module is taken apart.
@@ -59,18 +60,18 @@ def complete(module: Any) -> None:
     define_support(module)
 
 
-def _drop_notes(operation: Any) -> None:
+def _drop_notes(operation: Operation) -> None:
     """Takes away what the stages have left for this step, which is not LLVM's."""
     for name in (ENTRIES, CONSTANTS, CALLS):
         if name in operation.attributes:
             del operation.attributes[name]
 
 
-def _noted(operation: Any, name: str) -> list[Any]:
+def _noted(operation: Operation, name: str) -> list[Attribute]:
     return list(operation.attributes[name]) if name in operation.attributes else []
 
 
-def _constant(described: Any) -> Constant:
+def _constant(described: Attribute) -> Constant:
     value = described["value"]
     info: Any = decode(value.type)
     return Constant(string_value(described["name"]), info.dtype, tuple(info.shape), elements_bytes(value))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ....bindings import execution
+from ....bindings.ir import Module
 from ....bindings.wheel import bindings_identity
 from ....passes.core.facts import note_code
 from ....runtime.cpu import cpu_identity
@@ -35,7 +36,7 @@ _MOST_EARLY = 8
 _MAKERS = (execution, object_file, cross_object, llvm_ir_text, narrow_conversions)
 
 
-def native_code(module: Any, machine: CodeTarget, options: CodeOptions) -> list[bytes]:
+def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> list[bytes]:
     """The object files of a module in the LLVM dialect, which is taken apart. The same module gives the same bytes.
 
     Raises RelaxError where the module cannot be compiled, llvmlite is missing, or a process dies.

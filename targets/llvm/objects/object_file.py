@@ -9,6 +9,7 @@ from typing import Any
 
 from ....bindings.context import new_context
 from ....bindings.execution import compile_module
+from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
@@ -17,7 +18,7 @@ from ...host.support import define_support
 from .code_target import CodeTarget
 
 
-def emit_object(module: Any, opt_level: int = 3) -> bytes:
+def emit_object(module: Module, opt_level: int = 3) -> bytes:
     """The object file of a module, position-independent, with the functions that programs share in it.
 
     The same module gives the same bytes. Other functions that it only declares are found when the object is loaded.
@@ -28,7 +29,7 @@ def emit_object(module: Any, opt_level: int = 3) -> bytes:
     return object_of_checked(module, opt_level)
 
 
-def object_of_checked(module: Any, opt_level: int) -> bytes:
+def object_of_checked(module: Module, opt_level: int) -> bytes:
     """The object file of a module that is known to be compilable."""
     defined = exported_functions(module)
     declared = [symbol_name(function) for function in _functions(module) if not len(function.regions[0].blocks)]
@@ -38,7 +39,7 @@ def object_of_checked(module: Any, opt_level: int) -> bytes:
         return _read(path)
 
 
-def check_compilable(module: Any, opt_level: int) -> None:
+def check_compilable(module: Module, opt_level: int) -> None:
     """Raises RelaxError for what is no native code."""
     check_level(opt_level)
     _check_translatable(module.operation)
@@ -51,7 +52,7 @@ def check_level(opt_level: int) -> None:
         raise RelaxError(f"opt_level {opt_level}: expected 0 to 3")
 
 
-def exported_functions(module: Any) -> list[str]:
+def exported_functions(module: Module) -> list[str]:
     """The names of the functions that can be called from outside. Raises RelaxError where there are none."""
     defined = [symbol_name(function) for function in _functions(module) if _is_exported(function)]
     if not defined:
@@ -59,17 +60,17 @@ def exported_functions(module: Any) -> list[str]:
     return defined
 
 
-def _functions(module: Any) -> list[Any]:
+def _functions(module: Module) -> list[Operation]:
     return [op for op in operations_of(module.body) if op.name == "llvm.func"]
 
 
-def _is_exported(function: Any) -> bool:
+def _is_exported(function: Operation) -> bool:
     attributes = function.attributes
     is_internal = "linkage" in attributes and "internal" in str(attributes["linkage"])
     return len(function.regions[0].blocks) > 0 and not is_internal
 
 
-def _check_translatable(module: Any) -> None:
+def _check_translatable(module: Operation) -> None:
     """The translation to LLVM IR crashes on what it does not know."""
     for op in operations_in(module):
         if not op.name.startswith("llvm.") and op.name != "builtin.module":
@@ -111,6 +112,6 @@ def unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, s
         return emit_cross_object(module, machine, opt_level)
 
 
-def _name_kernel(module: Any, symbol: str) -> None:
+def _name_kernel(module: Module, symbol: str) -> None:
     ir.SymbolTable.replace_all_symbol_uses(KERNEL, symbol, module.operation)
     ir.SymbolTable(module.operation)[KERNEL].attributes["sym_name"] = ir.StringAttr.get(symbol)

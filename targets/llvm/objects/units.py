@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....bindings.diagnostics import origins
+from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
@@ -84,7 +85,7 @@ class _Function:
 
 
 @enters
-def units_of(module: Any, *, split: bool = True) -> list[Unit]:
+def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     """Takes a module of the LLVM dialect apart. Whether it is split follows from the module alone.
 
     Raises RelaxError where something else than the LLVM dialect is in it.
@@ -107,7 +108,7 @@ def units_of(module: Any, *, split: bool = True) -> list[Unit]:
     return [splitter.rest(), *units.values()]
 
 
-def _check(module: Any, operations: Iterable[Any]) -> None:
+def _check(module: Module, operations: Iterable[Operation]) -> None:
     """The translation to LLVM IR crashes on what it does not know; inside of functions _surveyed looks."""
     for op in operations:
         if not op.name.startswith("llvm."):
@@ -115,7 +116,7 @@ def _check(module: Any, operations: Iterable[Any]) -> None:
     verify_ir(module.operation, "the module is invalid: no native code can be made of it")
 
 
-def _surveyed(operation: Any) -> _Function:
+def _surveyed(operation: Operation) -> _Function:
     inside = operations_in(operation)
     is_entangled = any(name in operation.attributes for name in _ENTANGLING)
     function = _Function(operation, 1 + len(inside), is_entangled=is_entangled)
@@ -148,7 +149,7 @@ def _kernels(functions: Sequence[_Function]) -> list[_Function]:
 class _Splitter:
     """Moves kernels out of a module; what remains is the graph's unit."""
 
-    def __init__(self, module: Any, operations: Sequence[Any], functions: Sequence[_Function]) -> None:
+    def __init__(self, module: Module, operations: Sequence[Operation], functions: Sequence[_Function]) -> None:
         self._module = module
         self._functions = functions
         self._symbols = {symbol_name(each): each for each in operations if symbol_name(each)}
@@ -194,7 +195,7 @@ class _Splitter:
             self._symbols[name].erase()
         return Unit("", "", bytecode(self._module))
 
-    def _add_references(self, unit: Any, names: Iterable[str]) -> dict[str, str]:
+    def _add_references(self, unit: Module, names: Iterable[str]) -> dict[str, str]:
         """Puts copies of constants and declarations of all else into a unit; the constants' new names."""
         renamed: dict[str, str] = {}
         with ir.InsertionPoint(unit.body):
@@ -210,7 +211,7 @@ class _Splitter:
                 _declaration(op)
         return renamed
 
-    def _declare(self, function: Any, symbol: str) -> None:
+    def _declare(self, function: Operation, symbol: str) -> None:
         if symbol in self._symbols:
             return
         with ir.InsertionPoint.at_block_begin(self._module.body):
@@ -219,7 +220,7 @@ class _Splitter:
         self._symbols[symbol] = declared
 
 
-def _referred(operation: Any) -> list[str]:
+def _referred(operation: Operation) -> list[str]:
     """What an operation of the module refers to."""
     if operation.name == "llvm.mlir.global" and not _has_body(operation):
         return []
@@ -227,21 +228,21 @@ def _referred(operation: Any) -> list[str]:
     return [str(op.attributes[_REFERENCES[op.name]].value) for op in referring]
 
 
-def _declaration(op: Any) -> Any:
+def _declaration(op: Operation) -> Operation:
     """A declaration of a function or a global, where the insertion point is."""
     attributes = {name: op.attributes[name] for name in op.attributes if name not in _OF_DEFINITIONS}
     attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     return ir.Operation.create(op.name, attributes=attributes, regions=1)
 
 
-def _show(op: Any) -> None:
+def _show(op: Operation) -> None:
     """Makes a function or global visible to the other units of the program, and to nobody else."""
     op.attributes["linkage"] = ir.Attribute.parse(_EXTERNAL, op.context)
     # 1: hidden. Code then needs no detour to reach it.
     op.attributes["visibility_"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 1)
 
 
-def _is_copyable(op: Any) -> bool:
+def _is_copyable(op: Operation) -> bool:
     """Whether nobody can tell a copy of a global from it: it never changes, and refers to nothing."""
     return (
         op.name == "llvm.mlir.global"
@@ -252,12 +253,12 @@ def _is_copyable(op: Any) -> bool:
     )
 
 
-def _is_internal(op: Any) -> bool:
+def _is_internal(op: Operation) -> bool:
     linkage = str(op.attributes["linkage"]) if "linkage" in op.attributes else ""
     return "internal" in linkage or "private" in linkage
 
 
-def _has_body(op: Any) -> bool:
+def _has_body(op: Operation) -> bool:
     return len(op.regions[0].blocks) > 0
 
 
@@ -267,7 +268,7 @@ def _place(location: Any) -> str:
     return ", ".join(names[:_SHOWN_ORIGINS]) + more
 
 
-def bytecode(module: Any) -> bytes:
+def bytecode(module: Module) -> bytes:
     stream = io.BytesIO()
     module.operation.write_bytecode(stream, _BYTECODE_VERSION)
     return stream.getvalue()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import (
     body_of,
@@ -59,28 +60,28 @@ class PassPointers(Pass):
                 _convert_function(function)
 
 
-def _can_change(function: Any) -> bool:
+def _can_change(function: Operation) -> bool:
     """Whether all callers of a function are known, and there is something to change."""
     if not is_private(function) or not len(function.regions[0].blocks) or "arg_attrs" in function.attributes:
         return False
     return any(_is_row_major(argument.type) for argument in body_of(function).arguments)
 
 
-def _otherwise_referred(operations: list[Any]) -> Iterator[str]:
+def _otherwise_referred(operations: list[Operation]) -> Iterator[str]:
     """The functions that something else than a call of MLIR's refers to."""
     for each in operations:
         if each.name != "func.call" and each.name.partition(".")[0] not in _WITHOUT_FUNCTIONS:
             yield from references_of(each)
 
 
-def _is_row_major(type_: Any) -> bool:
+def _is_row_major(type_: Type) -> bool:
     """Whether a pointer and sizes are all of a memref."""
     if not isinstance(type_, ir.MemRefType) or type_.memory_space is not None:
         return False
     return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank, type_.context))
 
 
-def _unknown_axes(type_: Any) -> list[int]:
+def _unknown_axes(type_: Type) -> list[int]:
     return [axis for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
 
 
@@ -90,11 +91,11 @@ def _unknown_axes(type_: Any) -> list[int]:
 class _Caller:
     """A function with calls, and the pointers of its memrefs, each of which it takes once."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Operation) -> None:
         self._function = function
         self._pointers: dict[Any, Any] = {}
 
-    def convert(self, call: Any) -> None:
+    def convert(self, call: Operation) -> None:
         passed: list[Any] = []
         with call.location, ir.InsertionPoint(call):
             for value in call.operands:
@@ -109,11 +110,11 @@ class _Caller:
             old.replace_all_uses_with(result)
         call.erase()
 
-    def _passed(self, memref: Any) -> list[Any]:
+    def _passed(self, memref: Value) -> list[Value]:
         sizes = [as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in _unknown_axes(memref.type)]
         return [self._pointer(memref), *sizes]
 
-    def _pointer(self, memref: Any) -> Any:
+    def _pointer(self, memref: Value) -> Value:
         """Where a memref begins, next to what makes it: every use of the memref can have it."""
         constant = defining_op(memref, "memref.get_global")
         key = memref if constant is None else constant.operation.attributes["name"]
@@ -121,7 +122,7 @@ class _Caller:
             self._pointers[key] = self._new_pointer(memref)
         return self._pointers[key]
 
-    def _new_pointer(self, memref: Any) -> Any:
+    def _new_pointer(self, memref: Value) -> Value:
         if isinstance(memref.owner, ir.Block):
             with self._function.location, ir.InsertionPoint.at_block_begin(memref.owner):
                 return pointer_of(memref)
@@ -140,7 +141,7 @@ class _Caller:
             return view_of(base, as_i64(op.operands[1]))
 
 
-def _erase_unused(makers: list[Any]) -> None:
+def _erase_unused(makers: list[Operation]) -> None:
     """Erases the memrefs that were only there to be passed; those that are made of others stand behind these."""
     for each in reversed(makers):
         if next(iter(each.results[0].uses), None) is None:
@@ -150,7 +151,7 @@ def _erase_unused(makers: list[Any]) -> None:
 # ---- callees ----
 
 
-def _convert_function(function: Any) -> None:
+def _convert_function(function: Operation) -> None:
     """Makes the memrefs that a function takes of the pointers and sizes that it will get."""
     block = body_of(function)
     i64, pointer = ir.IntegerType.get_signless(64), ir.Type.parse(PTR)
@@ -167,7 +168,7 @@ def _convert_function(function: Any) -> None:
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
-def _memref(parts: list[Any], type_: Any) -> Any:
+def _memref(parts: list[Value], type_: Type) -> Value:
     pointer, *unknown = parts
     axes = _unknown_axes(type_)
     sizes = [unknown[axes.index(axis)] if axis in axes else type_.shape[axis] for axis in range(type_.rank)]

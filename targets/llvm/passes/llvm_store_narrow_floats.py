@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....emit.numbers import element_type, with_element
@@ -40,7 +41,7 @@ class StoreNarrowFloats(Pass):
                 _convert_function(function.operation)
 
 
-def _convert_function(function: Any) -> None:
+def _convert_function(function: Operation) -> None:
     inside = operations_in(function)
     if any(each.name in _SOURCES and _is_bf16(each.results[0].type) for each in inside):
         _retype(function, inside)
@@ -50,7 +51,7 @@ def _convert_function(function: Any) -> None:
                 _move_integers(each)
 
 
-def _retype(function: Any, inside: list[Any]) -> None:
+def _retype(function: Operation, inside: list[Operation]) -> None:
     """Values of bf16 become integers, but for those that the function and its calls, constants and sums have."""
     entry, *blocks = function.regions[0].blocks
     others = [each for each in inside if each.name not in _RETYPED]
@@ -79,7 +80,7 @@ def _spread_integers(values: Any) -> None:
             value.replace_all_uses_except(integers, integers.owner.operation)
 
 
-def _move_integers(op: Any) -> None:
+def _move_integers(op: Operation) -> None:
     types = [value.type for value in (*op.operands, *op.results)]
     if not any(isinstance(type_, ir.VectorType) and _is_narrow(type_) for type_ in types):
         return
@@ -94,20 +95,20 @@ def _move_integers(op: Any) -> None:
     op.erase()
 
 
-def _is_bf16(type_: Any) -> bool:
+def _is_bf16(type_: Type) -> bool:
     return isinstance(element_type(type_), ir.BF16Type)
 
 
-def _is_narrow(type_: Any) -> bool:
+def _is_narrow(type_: Type) -> bool:
     return isinstance(element_type(type_), (ir.BF16Type, ir.F16Type))
 
 
-def _integers(type_: Any) -> Any:
+def _integers(type_: Type) -> Type:
     """The type with integers in place of narrow floats."""
     return with_element(type_, ir.IntegerType.get_signless(16, type_.context)) if _is_narrow(type_) else type_
 
 
-def _bitcast(value: Any, type_: Any) -> Any:
+def _bitcast(value: Value, type_: Type) -> Value:
     if value.type == type_:
         return value
     return ir.Operation.create("llvm.bitcast", results=[type_], operands=[value]).result
