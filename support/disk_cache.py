@@ -224,7 +224,7 @@ class DiskCache:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Removes what was used longest ago until an eighth is free."""
+        """Removes what was used longest ago until a tenth is free."""
         with contextlib.suppress(FileNotFoundError):
             os.truncate(os.path.join(self._root, "written"), 0)
         entries = sorted(self._entries(with_unfinished=True))

@@ -40,7 +40,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if example_counts.DRAW:
         again = f"make test DRAW={example_counts.DRAW} draws it again, make test-all runs all"
-        terminalreporter.write_line(f"an eighth of tests with many examples and of slow ones was drawn: {again}")
+        terminalreporter.write_line(f"a tenth of tests with many examples and of slow ones was drawn: {again}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much runs of tests with many examples, or sets of arguments: all of it, or with RELAX_MLIR_DRAW an eighth.
+"""How much runs of tests with many examples, or sets of arguments: all of it, or with RELAX_MLIR_DRAW a tenth.
 
 `make test` sets it to another number each time, which tells what is drawn; `make test-all` and pytest alone do not.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import settings
 
 DRAW = os.environ.get("RELAX_MLIR_DRAW", "")
-_SHARE = 8
+_SHARE = 10
 
 
 def some(count: int) -> int:
@@ -47,7 +47,7 @@ def drawn(names: Iterable[str]) -> set[str]:
 
 
 def _drawn(test: str, sets: list[str]) -> list[str]:
-    """A share of the sets, and of tests with few of them every third one."""
+    """A share of the sets, and of tests with few of them every fourth one."""
     chance = random.Random(f"{DRAW} {test}")
-    share = max(len(sets) / _SHARE, 1 / 3) if DRAW else len(sets)
+    share = max(len(sets) / _SHARE, 1 / 4) if DRAW else len(sets)
     return chance.sample(sets, int(share + chance.random()))
