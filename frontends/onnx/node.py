@@ -151,7 +151,7 @@ class Node:
     def has_attribute(self, name: str) -> bool:
         return name in self._attributes
 
-    def int(self, name: str, default: int | None = None) -> Any:
+    def int(self, name: str, default: builtins.int | None = None) -> Any:
         return self._get(name, _INT, "an integer", default, lambda held: int(held.i))
 
     def float(self, name: str, default: Any = None) -> Any:
