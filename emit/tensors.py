@@ -28,7 +28,7 @@ def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:
     all_sizes[axis : axis + 1] = sizes
     shape, dynamic = static_and_dynamic(all_sizes)
     attributes = {
-        "reassociation": _groups(tensor.type.rank, axis, len(sizes)),
+        "reassociation": dims_joined(tensor.type.rank, axis, len(sizes)),
         "static_output_shape": ir.DenseI64ArrayAttr.get(shape),
     }
     result = ir.RankedTensorType.get(shape, tensor.type.element_type)
@@ -54,7 +54,7 @@ def merge(tensor: Value, axis: int, count: int) -> Value:
     dynamic = ir.ShapedType.get_dynamic_size()
     size = dynamic if dynamic in merged else prod(merged)
     result = ir.RankedTensorType.get([*shape[:axis], size, *shape[axis + count :]], tensor.type.element_type)
-    groups = _groups(len(shape) - count + 1, axis, count)
+    groups = dims_joined(len(shape) - count + 1, axis, count)
     return result_of("tensor.collapse_shape", [tensor], result, reassociation=groups)
 
 
@@ -74,7 +74,7 @@ def split_all(tensor: Value, parts: Sequence[Sequence[Size]]) -> Value:
     return tensor
 
 
-def _groups(rank: int, axis: int, count: int) -> Attribute:
+def dims_joined(rank: int, axis: int, count: int) -> Attribute:
     """For each of `rank` dimensions those that it stands for, where the one at `axis` stands for `count`."""
     i64 = ir.IntegerType.get_signless(64)
     groups = [range(i, i + 1) if i < axis else range(i + count - 1, i + count) for i in range(rank)]

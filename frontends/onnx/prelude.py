@@ -17,7 +17,7 @@ from .values import Outputs, Tensor, Value, known
 
 __all__ = [
     "Node", "Outputs", "Tensor", "Value", "along_axis", "cast", "const", "from_front", "info_of", "joined", "known",
-    "like", "part",     "register_onnx", "register_rows", "relax", "wide_float", "with_first_at",
+    "like", "part", "register_onnx", "register_rows", "relax", "wide_float", "with_first_at",
 ]  # fmt: skip
 
 #: relax's operators by name: `relax["nn.relu"](x)`.

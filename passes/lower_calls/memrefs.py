@@ -20,7 +20,7 @@ from ...emit.kernels import parameter_info
 from ...emit.linalg import segments, static_and_dynamic
 from ...emit.numbers import Number, as_i64, as_index, constant, convert, minimum, result_of
 from ...emit.structured import DYNAMIC
-from ...emit.tensors import place
+from ...emit.tensors import dims_joined, place
 from ...support.errors import RelaxError
 
 #: Every buffer begins at a multiple of this, in bytes: a cache line, and the widest vector.
@@ -117,8 +117,7 @@ def _flat(memref: Value) -> Value:
     type_ = memref.type
     count = math.prod(type_.shape) if type_.has_static_shape else ir.ShapedType.get_dynamic_size()
     flat = ir.MemRefType.get([count], type_.element_type, memory_space=type_.memory_space)
-    axes = ir.ArrayAttr.get([ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis) for axis in range(type_.rank)])
-    return result_of("memref.collapse_shape", [memref], flat, reassociation=ir.ArrayAttr.get([axes]))
+    return result_of("memref.collapse_shape", [memref], flat, reassociation=dims_joined(1, 0, type_.rank))
 
 
 def copied(memref: Value) -> Value:
