@@ -20,6 +20,7 @@ from ...dialects.relax.function_attributes import (
     Group,
     encode_groups,
 )
+from ...emit.kernels import FreshSymbols
 from ...support.errors import RelaxError
 from .control.flattening import all_tensors, form_of
 from .importer import GraphImporter
@@ -51,7 +52,8 @@ def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], 
         block = function.regions[0].blocks.append(*types)
         try:
             with ir.InsertionPoint(block):
-                outputs = _add_body(model, inputs, list(block.arguments), problems)
+                importer = GraphImporter(model, problems, FreshSymbols(module))
+                outputs = _add_body(importer, inputs, list(block.arguments))
                 forms = [form_of(each) for each in outputs]
                 results = [value.ssa for value in all_tensors(forms, outputs)]
                 ir.Operation.create("func.return", operands=results)
@@ -78,9 +80,8 @@ def _erase_unused_transpositions(block: Block) -> None:
             operation.erase()
 
 
-def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems: Problems) -> list[Any]:
-    graph = model.proto.graph
-    importer = GraphImporter(model, problems)
+def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Any]) -> list[Any]:
+    graph = importer.model.proto.graph
     rest = iter(arguments)
     for each in inputs:
         values = [Value(ssa=next(rest)) for _ in each.infos]
@@ -88,7 +89,7 @@ def _add_body(model: Model, inputs: list[Passed], arguments: list[Any], problems
         importer.define(each.name, SequenceValue(values, each.dtype) if each.kind == LIST else single)
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
-    if problems.found:
+    if importer.problems.found:
         return []
     outputs = [importer.output(output.name) for output in graph.output]
     for output, held in zip(graph.output, outputs, strict=True):

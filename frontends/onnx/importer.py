@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
+from ...emit.kernels import FreshSymbols
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .control.scf_branches import convert_each
@@ -20,6 +21,7 @@ from .order import in_order
 from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, problem_of, shown, shown_node, unknown
 from .registry import find_converter
 from .shapes.evaluators import evaluate_known
+from .shapes.sizes import named
 from .tensors import array_of, is_absurd
 from .values import OneOf, Value, as_values
 
@@ -41,11 +43,17 @@ class GraphImporter:
     """Builds the nodes of a graph where the caller's insertion point is."""
 
     def __init__(
-        self, model: Model, problems: Problems, outer: GraphImporter | None = None, region_of: Operation | None = None
+        self,
+        model: Model,
+        problems: Problems,
+        symbols: FreshSymbols,
+        outer: GraphImporter | None = None,
+        region_of: Operation | None = None,
     ):
         """`outer` knows the names of the graph around; `region_of` is the operation whose region is built, if any."""
         self.model = model
         self.problems = problems
+        self.symbols = symbols
         self._outer = outer
         self._region_of = region_of
         self._values: dict[str, Any] = {}
@@ -133,7 +141,7 @@ class GraphImporter:
     def _convert(self, node: Node) -> list[Any]:
         try:
             check_node(node)
-            outputs = self.convert(node)
+            outputs = [named(each, self.symbols) for each in self.convert(node)]
             _check_sizes(outputs)
             return outputs
         except Unsupported as problem:
@@ -168,7 +176,7 @@ class GraphImporter:
         """The outputs of a node with a tensor that is one of several."""
 
         def convert(inputs: list[Any], operation: Operation) -> list[Any]:
-            inner = GraphImporter(self.model, self.problems, self, operation)
+            inner = GraphImporter(self.model, self.problems, self.symbols, self, operation)
             held = [each if each is None else each.inside(operation) for each in inputs]
             outputs = inner.convert(inner.node_of(node.proto, held))
             if any(output is None for output in outputs):
@@ -192,7 +200,7 @@ class GraphImporter:
             raise Unsupported("the function calls itself")
         if len(self._calls) == _DEEPEST_CALLS:
             raise Unsupported(f"functions call functions, more than {_DEEPEST_CALLS} deep")
-        inner = GraphImporter(self.model, self.problems)
+        inner = GraphImporter(self.model, self.problems, self.symbols)
         inner.opsets = {**self.opsets, **versions_of(function.opset_import)}
         inner._calls = (*self._calls, call)
         inner.within = node.name
@@ -210,9 +218,10 @@ def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Operatio
 
     `region_of` is the operation whose region that is; without one it is the block of the node. Raises Incomplete.
     """
-    importer = GraphImporter(node.graph.model, node.graph.problems, node.graph, region_of)
+    outer = node.graph
+    importer = GraphImporter(outer.model, outer.problems, outer.symbols, outer, region_of)
     for held, value in zip(graph.input, inputs, strict=False):
-        importer.define(held.name, value)
+        importer.define(held.name, named(value, outer.symbols))
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
     outputs = [importer.output(output.name) for output in graph.output]

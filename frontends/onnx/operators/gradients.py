@@ -80,7 +80,7 @@ def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:
     for given in (name, *values):
         if given not in makers and not node.graph.knows(given):
             raise node.fail(f"the graph has no tensor '{shown(given)}'{suggest(given, makers)}")
-    importer = GraphImporter(node.graph.model, problems := Problems(), node.graph)
+    importer = GraphImporter(node.graph.model, problems := Problems(), node.graph.symbols, node.graph)
     for given, value in values.items():
         importer.define(given, value)
     importer.add_nodes(_part(node, name, values, makers))

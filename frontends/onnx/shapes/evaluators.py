@@ -19,7 +19,7 @@ from ....dialects.relax.infer.sizes import at_least, exceeds
 from ..node import Unsupported
 from ..prelude import Node, Value, known
 from . import movement_evaluators as movement
-from .known_elements import NotExact, NotKnown, Ratio, by_numpy, elements, has_elements, objects, result, sizes_in_part
+from .known_elements import NotExact, NotKnown, Ratio, by_numpy, elements, has_elements, objects, result
 
 _Evaluator = Callable[[Node], "Value | list[Value]"]
 
@@ -42,8 +42,6 @@ def evaluate_known(node: Node) -> list[Value] | None:
 
 def _are_known(node: Node) -> bool:
     looked_at = node.inputs[: _FROM_TYPES.get(node.op, len(node.inputs))]
-    if node.op in _PICKS and sizes_in_part(looked_at[0]) is not None:
-        looked_at = looked_at[1:]
     return all(value is None or has_elements(value) for value in looked_at)
 
 
@@ -219,8 +217,6 @@ def _reduced(function: Callable[[Sequence[Any]], Any]) -> _Evaluator:
     return evaluate
 
 
-# Of a shape that is known in part they may take that part.
-_PICKS = frozenset(("Gather", "Slice"))
 # How many inputs have to be known where it is not all of them: of the others the types are looked at.
 _FROM_TYPES = {"Shape": 0, "Size": 0, "CastLike": 1}
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ....bindings.navigation import defining_op
-from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int
 from ....dialects.core.symbols import SymExpr, ceildiv
 from ....emit.reduction import highest, lowest
@@ -51,20 +49,9 @@ def elements(node: Node, index: int) -> Any:
         return value.ratios
     if value.array is not None and value.array.dtype.kind == "f":
         return _ratios_of(value.array)
-    if value.elements is not None:
-        return value.elements
-    sizes = sizes_in_part(value)
-    if sizes is None:
+    if value.elements is None:
         raise NotKnown
-    return sizes
-
-
-def sizes_in_part(value: Any) -> Any:
-    """The elements of a tensor's shape of which some are known, the others as None; None for other tensors."""
-    told = defining_op(value.ssa, "relax.shape_to_tensor") if isinstance(value, Value) and value.is_in_graph else None
-    shape_of = told and defining_op(told.operation.operands[0], "relax.shape_of")
-    info = decode(shape_of.operation.operands[0].type) if shape_of else None
-    return objects(info.shape) if isinstance(info, TensorInfo) and info.shape is not None else None
+    return value.elements
 
 
 def _ratios_of(array: Any) -> Any:

@@ -12,8 +12,9 @@ from functools import reduce
 from typing import Any
 
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.symbols import SymExpr, dim_max, dim_min
+from ....dialects.core.symbols import SymExpr, dim_max, dim_min, sym
 from ....dialects.relax.infer.slices import OPEN, slice_length
+from ....emit.kernels import FreshSymbols
 from ..prelude import Node, Tensor, Value, along_axis, cast, const, info_of, joined, known, relax
 from .known_elements import objects
 
@@ -136,6 +137,18 @@ def stated(result: Any, sizes: Sequence[Size]) -> Any:
     if info.shape is not None and list(info.shape) == merged:
         return result
     return relax["match_cast"](result, ty=TensorInfo(tuple(merged), info.dtype))
+
+
+def named(value: Any, symbols: FreshSymbols) -> Any:
+    """A tensor with a new symbol for each size that only the run tells.
+
+    So its Shape is known, and what a model computes of that: no tensors of sizes are in the graph, and what is made of
+    them has sizes that are expressions.
+    """
+    if not isinstance(value, Value) or not value.is_in_graph or None not in (value.shape or ()):
+        return value
+    sizes = [sym(symbols.next()) if size is None else size for size in value.shape or ()]
+    return Value(ssa=stated(value.ssa, sizes))
 
 
 def reshaped(x: Any, sizes: Sequence[Size]) -> Tensor:

@@ -195,19 +195,45 @@ def test_cached_attention_as_exported() -> None:
         compared(random.random((batch, new, 6), "float32"), random.random((batch, past, 6), "float32"))
 
 
+_FOUND = [_node("NonZero", "x", "places"), _node("Shape", "places", "shape")]
+
+
 @pytest.mark.parametrize(
     ("pick", "constants"),
     [
-        (_node("Gather", "shape place", "s"), {"place": _I64([0])}),
-        (_node("Slice", "shape start end", "s"), {"start": _I64([-2]), "end": _I64([1])}),
+        (_node("Gather", "shape place", "s"), {"place": _I64([1])}),
+        (_node("Slice", "shape start end", "s"), {"start": _I64([-1]), "end": _I64([2])}),
+        (_node("Mul", "shape alone", "s"), {"alone": _I64([0, 2])}),
     ],
 )
-def test_a_size_that_is_known_beside_one_that_is_not(pick: Any, constants: dict[str, Any]) -> None:
-    """NonZero gives a row for each of three dimensions, and a number of columns that only the run tells."""
-    found = [_node("NonZero", "x", "places"), _node("Shape", "places", "shape")]
-    assert _shape_of_result([*found, pick], constants) == (3,)
-    others = {name: value + 1 if name != "end" else _I64([2]) for name, value in constants.items()}
-    assert _shape_of_result([*found, pick], others) == (None,)
+def test_a_size_that_only_the_run_tells_gets_a_name(pick: Any, constants: dict[str, Any]) -> None:
+    """NonZero gives as many columns as elements are not zero."""
+    names = {name for size in _shape_of_result([*_FOUND, pick], constants) for name in getattr(size, "variables", ())}
+    assert len(names) == 1, "the number of columns is not known by one name"
+
+
+def test_shapes_of_such_sizes_are_not_computed_as_tensors() -> None:
+    """An exporter's flattening of what NonZero found, and an Expand to it, each with the -1 that the run tells."""
+    nodes = [
+        *_FOUND, _node("Gather", "shape one", "count"), _node("Concat", "count minus", "rows", axis=0),
+        _node("Transpose", "places", "points", perm=[1, 0]), _node("Reshape", "points rows", "flat"),
+        _node("Shape", "flat", "wanted"), _node("Expand", "zero wanted", "y"),
+    ]  # fmt: skip
+    constants = {"one": _I64([1]), "minus": _I64([-1]), "zero": _I64([[0]])}
+    model = _model(nodes, constants)
+    text = str(rx.from_onnx(model))
+    assert not [op for op in ("shape_of", "shape_to_tensor", "tensor_to_shape") if f"relax.{op}" in text], text
+    compared = Compared(model)
+    compared((numpy.arange(24, dtype="float32") % 5).reshape(2, 3, 4))
+    compared(numpy.eye(3, dtype="float32").reshape(1, 3, 3))
+
+
+def test_a_name_of_the_model_is_not_taken() -> None:
+    """An input's size is called as new names are."""
+    nodes = [*_FOUND, _node("Gather", "shape one", "s")]
+    model = _model([*nodes, _node("ConstantOfShape", "s", "y")], {"one": _I64([1])}, dims=("size_0", 3, "size_1"))
+    compared = Compared(model)
+    compared((numpy.arange(24, dtype="float32") % 5).reshape(2, 3, 4))
 
 
 @pytest.mark.parametrize("op", ("Div", "Mod"))
