@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .errors import RelaxError
@@ -23,8 +24,18 @@ def place_of(function: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     if code is None:
         return getattr(function, "__module__", "?")
-    path = Path(code.co_filename)
-    return f"{path.parent.name}/{path.name}:{code.co_firstlineno}"
+    return _shown_place(code.co_filename, code.co_firstlineno)
+
+
+def place_of_caller(depth: int) -> str:
+    """The same of the line that is running now: of who called the function that asks (1), of its caller (2)."""
+    frame = sys._getframe(depth + 1)
+    return _shown_place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _shown_place(file: str, line: int) -> str:
+    folder, name = os.path.split(file)
+    return f"{os.path.basename(folder)}/{name}:{line}"
 
 
 class Registry(Generic[Entry]):

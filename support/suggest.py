@@ -14,8 +14,9 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     for candidate in candidates:
         by_spelling.setdefault(_spelling(candidate), candidate)
     spelling = _spelling(word)
-    # A word cut short: "nearest" means nearest_neighbor, not linear.
+    # A word cut short: "nearest" means nearest_neighbor, not linear; "conv2d" means relax.nn.conv2d.
     longer = [candidate for candidate in by_spelling if len(spelling) >= 4 and candidate.startswith(spelling)]
+    longer = longer or [candidate for candidate in by_spelling if candidate.endswith(f".{spelling}")]
     if longer:
         return by_spelling[min(longer, key=len)]
     matches = difflib.get_close_matches(spelling, by_spelling, n=1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What --help, --version and --print-completion print.
 
-The last is a script for a shell, made from the table of options. It asks for the names of passes when they are needed,
-so that plug-ins' are among them.
+The last is a script for a shell, made from the table of options. It asks for the names of passes and operators when
+they are needed, so that plug-ins' are among them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from typing import TextIO
 from .. import __version__
 from .command_line import Arguments, Option, help_text, spelling, write_text
 
-_LISTED = "{tool} --list-passes 2>/dev/null | sed -n 's/^  \\([^ ][^ ]*\\).*/\\1/p'"
-#: Options whose values are names of passes, separated by commas.
 _PASS = "pass"
+#: What lists the names that options have as values, by what the table of options calls these.
+_LISTED = {
+    _PASS: "{tool} --list-passes 2>/dev/null | sed -n 's/^  \\([^ ][^ ]*\\).*/\\1/p'",
+    "operator": "{tool} --list-ops 2>/dev/null | sed 's/ .*//'",
+}
 
 
 def information(
@@ -81,10 +84,11 @@ def _bash(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
         for name, option in options.items()
         if _words(option)
     ]
-    naming = [spelling(name) for name, option in options.items() if option.value == _PASS]
-    if naming:
-        cases.append(f'        {"|".join(naming)}) words="$({_LISTED.format(tool=tool)})" ;;')
-    flags = '$(for each in $({listed}); do echo "--$each"; done)'.replace("{listed}", _LISTED.format(tool=tool))
+    for value, listed in _LISTED.items():
+        naming = [spelling(name) for name, option in options.items() if option.value == value]
+        if naming:
+            cases.append(f'        {"|".join(naming)}) words="$({listed.format(tool=tool)})" ;;')
+    flags = f'$(for each in $({_LISTED[_PASS].format(tool=tool)}); do echo "--$each"; done)'
     return f"""{function}() {{
     local current="${{COMP_WORDS[COMP_CWORD]}}" option="" words="" before="${{COMP_WORDS[COMP_CWORD-1]}}"
     if [[ "$current" == "=" ]]; then
@@ -118,18 +122,18 @@ def _quoted(text: str) -> str:
 
 def _zsh(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
     function = "_" + tool.replace("-", "_")
-    passes = f"{function}_passes"
-    specifications = [each for name, option in options.items() for each in _zsh_specifications(name, option, passes)]
+    specifications = [each for name, option in options.items() for each in _zsh_specifications(name, option, function)]
     lines = [f"        '{each}'" for each in specifications]
-    listed = _LISTED.format(tool=tool)
+    listing = {value: listed.format(tool=tool) for value, listed in _LISTED.items()}
+    functions = [f'{function}_{value}() {{ compadd -- ${{(f)"$({listed})"}} }}' for value, listed in listing.items()]
     adding_passes = f"""    local -a passes
     if [[ "$PREFIX" == -* ]]; then
-        passes=(${{(f)"$({listed})"}})
+        passes=(${{(f)"$({listing[_PASS]})"}})
         compadd -- --$^passes
     fi
 """
     return f"""#compdef {tool}
-{passes}() {{ compadd -- ${{(f)"$({listed})"}} }}
+{chr(10).join(functions)}
 {function}() {{
 {adding_passes if has_passes else ""}    _arguments \\
 {(" " + chr(92) + chr(10)).join(lines)}
@@ -138,7 +142,7 @@ compdef {function} {tool}
 """
 
 
-def _zsh_specifications(name: str, option: Option, passes: str) -> list[str]:
+def _zsh_specifications(name: str, option: Option, function: str) -> list[str]:
     text = _quoted(option.help)
     if option.kind == "level":
         return [f"-{name}{level}[{text}]" for level in range(4)]
@@ -148,8 +152,8 @@ def _zsh_specifications(name: str, option: Option, passes: str) -> list[str]:
     action = "_files"
     if _words(option):
         action = f"({' '.join(_words(option))})"
-    elif option.value == _PASS:
-        action = passes
+    elif option.value in _LISTED:
+        action = f"{function}_{option.value}"
     separator = "" if len(name) == 1 else "=-"
     value = f":{_quoted(option.value)}:{action}"
     return [f"{several}{spelling(name)}{separator}[{text}]{value}"]
@@ -160,9 +164,15 @@ def _fish(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
     for name, option in options.items():
         kind = f"-s {name}" if len(name) == 1 else f"-l {name}"
         takes = "" if option.kind == "flag" else f" -x -a '{' '.join(_words(option))}'" if _words(option) else " -r"
+        if option.value in _LISTED:
+            takes = f" -x -a '({_fish_listed(tool, option.value)})'"
         lines.append(f"complete -c {tool} {kind}{takes} -d '{_quoted(option.help)}'")
     if has_passes:
-        listed = _LISTED.format(tool=tool).replace("\\", "\\\\").replace("'", "\\'")
-        passes = f"(for each in ({listed}); echo --$each; end)"
+        passes = f"(for each in ({_fish_listed(tool, _PASS)}); echo --$each; end)"
         lines.append(f"complete -c {tool} -n 'string match -q -- \"-*\" (commandline -ct)' -a '{passes}'")
     return "\n".join(lines) + "\n"
+
+
+def _fish_listed(tool: str, value: str) -> str:
+    """What lists names, between single quotes."""
+    return _LISTED[value].format(tool=tool).replace("\\", "\\\\").replace("'", "\\'")

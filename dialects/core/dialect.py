@@ -23,6 +23,7 @@ from ...bindings.irdl import (
 from ...bindings.mlir import ir, load_irdl, register_dialect_classes, register_type_caster
 from ...support.callbacks import callback, fragile
 from ...support.errors import RelaxError
+from ...support.registry import place_of_caller
 from ...support.suggest import suggest
 from .attributes import AttrKind
 from .opdef import OPERAND_KINDS, OpDef, OperandDef, OpRow
@@ -131,6 +132,7 @@ class Dialect:
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
         variadic = any(text.startswith("*") for text in f"{operands} {row.get('results', '')}".split())
         definition = (VariadicOperator if variadic else Operator)(self, name, operands, family=_caller_family(), **row)
+        definition.place = place_of_caller(1)
         self.ops[name] = definition
         self._spelled[irdl_name(name)] = name
         return definition

@@ -161,6 +161,8 @@ class OpDef:
     view = inplace = shaped_by = ""
     destinations = short = own = False
     doc = ""
+    #: Where its row stands.
+    place = ""
 
     def __init__(self, dialect: Any, name: str, operands: str = "", *, family: str = "", **row: Unpack[OpRow]):
         self.dialect = dialect

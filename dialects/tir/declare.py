@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from ...support.errors import RelaxError
+from ...support.registry import place_of_caller
 from ...support.suggest import suggest
 from ..core.attributes import AttrKind
 from ..core.dialect import Dialect, OpNamespace
@@ -58,6 +59,7 @@ def declare_intrinsic(
         doc=doc,
     )
     definition.family = str(sys._getframe(1).f_globals.get("__name__", ""))
+    definition.place = place_of_caller(1)
     return definition
 
 

@@ -28,7 +28,7 @@ from ...emit.structured import StructuredOp
 from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget, Machine
 from ...targets.core.code import find_backend
-from ...targets.core.registry import find_target, load_schedules, schedules_chain
+from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
 from .plan import Plan
 
 ScheduleFunction = Callable[..., Any]
@@ -129,6 +129,12 @@ def register_plan(target: str = "default") -> Callable[[PlanFunction], PlanFunct
     return _PLAN_RULES.registering(
         lambda function, place: [PlanRule(target, function.__name__.removeprefix("plan_"), function, place)]
     )
+
+
+def all_plan_rules() -> list[PlanRule]:
+    """Every rule, sorted by target and name."""
+    load_schedules(all_targets())
+    return _PLAN_RULES.all()
 
 
 def plan_rules(target: str) -> list[PlanRule]:

@@ -219,8 +219,12 @@ def _information(arguments: Arguments) -> str | None:
     ):
         if arguments[option] is not None:
             return table(arguments[option] or None)
-    if arguments["show-dialects"] or arguments["list-ops"] or arguments["dump-irdl"] is not None:
+    if any(arguments[name] not in (None, False) for name in ("show-dialects", "list-ops", "explain-op", "dump-irdl")):
         load_plugins("dialect")
+        if arguments["explain-op"] is not None:
+            from .explanation import explanation
+
+            return explanation(arguments["explain-op"])
         if arguments["dump-irdl"] is not None:
             return listing.irdl_text(arguments["dump-irdl"])
         return listing.dialects_text() if arguments["show-dialects"] else listing.ops_text()

@@ -56,6 +56,7 @@ OPTIONS: dict[str, Option] = {
     "list-passes": Option("flag", _LIST, "list all passes with a line on each: this project's, installed plug-ins', upstream's", default=False),
     "show-dialects": Option("flag", _LIST, "list the dialects that the input may use", default=False),
     "list-ops": Option("flag", _LIST, "list the operators of the dialects written in Python, with a line on each", default=False),
+    "explain-op": Option("text", _LIST, "tell all that is known of an operator, of a dialect written in Python or of ONNX: arguments, what passes know of it, where its inference, gradient and rules are written", "operator"),
     "list-legalizations": Option("text", _LIST, "list which operator has a rule that lowers it, for which target, written where; with a target, the rule that it tries first", "target", bare=""),
     "list-intrinsics": Option("text", _LIST, "the same for scalar functions inside of kernels, as tir.exp", "target", bare=""),
     "dump-irdl": Option("text", _LIST, "print a dialect written in Python as IRDL, for --irdl-file of mlir-opt", "dialect"),

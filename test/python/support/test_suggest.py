@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.upstream_passes import upstream_passes
 from relax_mlir.support.suggest import nearest, suggest
 
-WORDS = ["relax-canonicalize", "relax-inline", "symbol-dce"]
+WORDS = ["relax-canonicalize", "relax-inline", "symbol-dce", "relax.nn.conv2d"]
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,9 @@ WORDS = ["relax-canonicalize", "relax-inline", "symbol-dce"]
         ("relax_inline", "relax-inline"),
         ("RELAX-INLINE", "relax-inline"),
         ("symbol-dcee", "symbol-dce"),
+        ("conv2d", "relax.nn.conv2d"),
+        ("nn.conv2d", "relax.nn.conv2d"),
+        ("v2d", None),
         ("qqq", None),
         ("", None),
     ],

@@ -82,6 +82,10 @@ def test_bash_knows_every_option(tool: str, environment: dict[str, str]) -> None
 def test_bash_completes_passes_and_values(environment: dict[str, str], tmp_path: Path) -> None:
     assert in_bash(environment, "relax-opt", "--relax-can") == ["--relax-canonicalize"]
     assert in_bash(environment, "relax-opt", "--mlir-print-ir-after", "=", "one-shot") == ["one-shot-bufferize"]
+    assert in_bash(environment, "relax-opt", "--explain-op", "=", "relax.nn.conv2") == [
+        "relax.nn.conv2d",
+        "relax.nn.conv2d_transpose",
+    ]
     assert in_bash(environment, "relax-opt", "--verify-diagnostics", "=") == ["all", "only-expected"]
     assert in_bash(environment, "relax-compile", "--emit", "=", "a") == ["asm", "artifact"]
     (tmp_path / "model.onnx").touch()
@@ -93,6 +97,7 @@ def test_bash_completes_passes_and_values(environment: dict[str, str], tmp_path:
 def test_fish_completes_options_passes_and_values(environment: dict[str, str]) -> None:
     assert in_fish(environment, "relax-opt --mlir-print-ir-tr") == ["--mlir-print-ir-tree-dir"]
     assert "--relax-canonicalize" in in_fish(environment, "relax-opt --relax-can")
+    assert "--explain-op=tir.exp" in in_fish(environment, "relax-opt --explain-op=tir.ex")
     assert "--emit=artifact" in in_fish(environment, "relax-compile --emit=")
 
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""relax-opt --explain-op: every operator can be explained, and every place that it names is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from own_rules import without_new_gradients
+from relax_mlir.dialects import relax, tir  # noqa: F401  # declares what is explained
+from relax_mlir.dialects.core.dialect import all_ops, find_op
+from relax_mlir.passes.gradient.registry import all_gradients
+from relax_mlir.passes.legalize.rules import all_rules
+from relax_mlir.support.registry import place_of_caller
+from relax_mlir.tools.opt.explanation import explanation
+
+import relax_mlir as rx
+
+ROOT = Path(__file__).resolve().parents[3]
+PLACE = re.compile(r"([\w-]+/\w+\.py):(\d+)$", re.MULTILINE)
+
+
+def test_every_operator_is_explained_with_places_that_are_there() -> None:
+    lines = {
+        f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8").count("\n") + 1
+        for folder in ("dialects", "passes", "targets", "frontends")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    for definition in all_ops():
+        if definition.dialect.name not in ("relax", "tir"):
+            continue
+        text = explanation(definition.full_name)
+        assert text.startswith(f"{definition.full_name}(") and definition.doc in text
+        places = PLACE.findall(text)
+        assert definition.place in [f"{file}:{line}" for file, line in places]
+        assert all(int(line) <= lines[file] for file, line in places), text
+
+
+def test_all_rules_and_gradients_are_told() -> None:
+    for each in all_rules():
+        assert each.place in explanation(each.op)
+    for gradient in all_gradients():
+        assert re.search(rf"^  gradient .* {gradient.place}$", explanation(gradient.op), re.MULTILINE)
+
+
+def test_an_operator_of_another_package() -> None:
+    dialect = rx.Dialect("explained", doc="Of this test.")
+    dialect.op("renamed", "x:any", infer=lambda call: call.x, view="x", doc="The same."), (row := place_of_caller(0))
+    tir.declare_intrinsic("twice", "x", dialect=dialect, doc="2 * x."), (intrinsic := place_of_caller(0))
+    with without_new_gradients():
+
+        @rx.register_gradient("explained.renamed")
+        def passed_on(call):
+            return call.gradient
+
+        text = explanation("explained.renamed")
+    assert "this project's own" not in text and "view: its result is the memory of 'x'" in text
+    assert re.search(rf"^  row +{row}$", text, re.MULTILINE)
+    assert re.search(r"^  gradient +passed_on +tools/test_explanation\.py:\d+$", text, re.MULTILINE)
+    assert re.search(r"^  as it is +llvm +a view$", text, re.MULTILINE)
+    assert find_op("explained.twice").place == intrinsic and "this project's own" in explanation("explained.twice")
+
+
+def test_an_operator_of_a_plug_in() -> None:
+    command = [sys.executable, "-m", "relax_mlir.tools.relax_opt", "--load-plugin=examples/mynpu/mynpu/target.py"]
+    done = subprocess.run(
+        [*command, "--explain-op=relax.nn.softmax"], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    rules = re.findall(r"legalization +(\w+) +(\w+/\w+\.py):\d+", done.stdout)
+    assert rules == [("default", "default/legalize_softmax.py"), ("mynpu", "mynpu/rules.py")]

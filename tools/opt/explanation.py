@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What relax-opt --explain-op tells: an operator's row, and where all that is registered for it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...dialects.core.dialect import all_ops
+from ...dialects.core.documentation import docstring
+from ...dialects.core.operator import Operator
+from ...frontends.onnx.registry import Converter, all_converters
+from ...passes.gradient.registry import find_gradient
+from ...passes.intrinsics.registry import all_intrinsic_rules
+from ...passes.legalize.rules import all_rules
+from ...passes.relax_canonicalize import Canonicalize
+from ...passes.schedule.registry import all_plan_rules
+from ...support.errors import RelaxError
+from ...support.registry import place_of, table
+from ...support.suggest import suggest
+from ...targets.core.registry import all_targets, legal_operators
+
+#: Columns of a row, and what it means that they are there.
+_FACTS = {
+    "own": "this project's own or another package's: Relax has no operator of this name",
+    "explicit": "result types are not inferred, '{}' states them",
+    "value_dependent": "result types depend on the values of scalar operands",
+    "role": "role {}: no target needs a rule for it",
+    "view": "view: its result is the memory of '{}'",
+    "writes": "writes to the memory of {}",
+    "inplace": "in place: '{}' says for each result which operand it is written over",
+    "destinations": "writes its results into memory that it is given",
+    "shaped_by": "its result has the shape that '{}' is",
+    "short": "short: a few instructions, fusion puts several of them in a row",
+}
+_EFFECTS = {
+    True: "pure: it may be merged with its like, moved, and removed where nobody uses its results",
+    False: "effects: it stays where it is, as often as it stands there",
+}
+#: Functions of a row, and what they are for.
+_FUNCTIONS = {"infer": "inference", "verify": "verification", "prepare": "arguments", "redirect": "redirection"}
+
+
+def explanation(name: str) -> str:
+    """All that is known of an operator of a dialect written in Python, or of ONNX. Raises RelaxError for others."""
+    rows = {row.full_name: row for row in all_ops()}
+    if name in rows:
+        return _explained(rows[name])
+    converters = _converters()
+    if name in converters:
+        shown = [(f"since version {each.since}", each.function.__name__, each.place) for each in converters[name]]
+        return f"{name}, an operator of ONNX\n\nConverted by\n{_indented(table(*shown))}\n"
+    raise RelaxError(f"unknown operator '{name}'{suggest(name, rows) or suggest(name, converters)}")
+
+
+def _converters() -> dict[str, list[Converter]]:
+    """ONNX's operators as --list-onnx-operators names them, each with its converters, the oldest first."""
+    found: dict[str, list[Converter]] = {}
+    for each in all_converters():
+        found.setdefault(f"{each.domain}.{each.name}".lstrip("."), []).append(each)
+    return found
+
+
+def _explained(row: Operator) -> str:
+    facts = [_EFFECTS[row.pure], *_facts(row)]
+    where = table(*_places(row))
+    return f"{docstring(row)}\n\nIts row says\n{_indented(*facts)}\n\nWhere it is written\n{_indented(where)}\n"
+
+
+def _indented(*texts: str) -> str:
+    return "\n".join(f"  {line}" for text in texts for line in text.splitlines())
+
+
+def _facts(row: Operator) -> Iterator[str]:
+    for column, meaning in _FACTS.items():
+        value = getattr(row, column)
+        if value:
+            yield meaning.format(", ".join(map(repr, value)) if isinstance(value, tuple) else value)
+
+
+def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
+    """What there is, whose or which it is, and its place."""
+    name = row.full_name
+    yield "row", "", row.place
+    for column, what in _FUNCTIONS.items():
+        if (function := getattr(row, column)) is not None:
+            yield what, function.__name__, place_of(function)
+    if (gradient := find_gradient(name)) is not None:
+        yield "gradient", gradient.function.__name__, gradient.place
+    for pattern in Canonicalize().patterns():
+        if name in pattern.op_names:
+            yield "canonicalization", pattern.label, place_of(pattern.function)
+    yield from _rules(row)
+
+
+def _rules(row: Operator) -> Iterator[tuple[str, str, str]]:
+    """How targets compute it."""
+    name = row.full_name
+    for target in all_targets():
+        if name in legal_operators(target.name):
+            yield "as it is", target.name, "a view" if row.is_plain_view else "legal="
+    rules = [rule for rule in all_rules() if rule.op == name]
+    for rule in rules:
+        yield "legalization", rule.target, rule.place
+    for intrinsic in all_intrinsic_rules():
+        if intrinsic.op == name:
+            words = [intrinsic.target, intrinsic.kind, "fast-math" * intrinsic.fast_math, *intrinsic.dtypes]
+            yield "intrinsic", " ".join(filter(None, words)), intrinsic.place
+    for plan in all_plan_rules() if rules else ():
+        yield "plans of its loops", f"{plan.target} {plan.name}", plan.place
