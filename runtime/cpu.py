@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""This machine's CPU: what tells it apart, and what it can do in LLVM's names: what code asks for must be among it."""
+"""This machine's CPU: what tells it apart, what it can do in LLVM's names (code asks for some of it), caches, cores."""
 
 from __future__ import annotations
 
+import os
 import platform
 from functools import lru_cache
+from glob import glob
+
+from ..support.byte_sizes import byte_size
 
 # The flags in /proc/cpuinfo that LLVM calls otherwise; the others that matter have one name.
 _LLVM_NAMES = {
@@ -52,10 +56,14 @@ def cpu_identity() -> str:
 
 
 def _cpuinfo() -> str:
-    """Empty where the system does not tell."""
+    return _told("/proc/cpuinfo")
+
+
+def _told(path: str) -> str:
+    """What a file of the system says; empty where there is none."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            return file.read()
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read().strip()
     except OSError:
         return ""
 
@@ -76,6 +84,30 @@ def _riscv_extensions(isa: str) -> set[str]:
     letters, *longer = isa.strip().split("_")
     found = {*letters.removeprefix("rv64"), *longer}
     return found.union(*(_RISCV_HELD.get(name, ()) for name in found))
+
+
+@lru_cache(maxsize=1)
+def host_caches() -> tuple[int, ...]:
+    """Bytes of the data caches that the first core reaches, innermost first. Empty where the system does not tell."""
+    return caches_of("/sys/devices/system/cpu/cpu0/cache")
+
+
+def caches_of(folder: str) -> tuple[int, ...]:
+    """The data caches that Linux describes in a folder, up to the first level that it says nothing of."""
+    levels: dict[str, int] = {}
+    for place in glob(f"{folder}/index*"):
+        size = byte_size(_told(f"{place}/size"))
+        if size and _told(f"{place}/type") in ("Data", "Unified"):
+            levels[_told(f"{place}/level")] = size
+    missing = next(level for level in range(1, len(levels) + 2) if str(level) not in levels)
+    return tuple(levels[str(level)] for level in range(1, missing))
+
+
+@lru_cache(maxsize=1)
+def host_cores() -> int:
+    """How many cores there are, each counted once however many threads it runs; at least 1."""
+    siblings = glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list")
+    return len({_told(path) for path in siblings}) or os.cpu_count() or 1
 
 
 def host_triple() -> str:

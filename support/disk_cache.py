@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
+from .byte_sizes import byte_size
 from .errors import RelaxError
 from .files import replacing
 
@@ -33,7 +34,6 @@ _BLOCK = 4096
 _NEW = ".new-"
 # What a process that died has left behind is surely no longer written to.
 _ABANDONED_S = 3600
-_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class Entry(NamedTuple):
@@ -58,10 +58,10 @@ def default_limit() -> int:
     text = os.environ.get(LIMIT_VARIABLE, "").strip()
     if not text:
         return DEFAULT_LIMIT
-    digits, unit = (text[:-1], _UNITS.get(text[-1].lower(), 0)) if text[-1].isalpha() else (text, 1)
-    if not (unit and digits.isascii() and digits.isdecimal()):
+    limit = byte_size(text)
+    if limit is None:
         raise RelaxError(f"{LIMIT_VARIABLE}={text}: expected a size like 500M or 4G")
-    return int(digits) * unit
+    return limit
 
 
 class _Opened(NamedTuple):

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from .code import CodeOptions
 
 
+#: What is assumed of a processor whose caches nobody tells: hardly any that computes has less.
+ORDINARY_CACHES = (32 << 10, 512 << 10)
+
+
 @dataclass(frozen=True)
 class Machine:
-    """A processor: what it is, and how long and how many its vector registers are."""
+    """A processor: what it is, how long and how many its vector registers are, its caches and cores."""
 
     #: By LLVM's name: x86_64.
     architecture: str
@@ -28,10 +32,18 @@ class Machine:
     features: frozenset[str]
     vector_bytes: int
     registers: int
+    #: Bytes of the data caches that a core reaches, innermost first: its own, then those that it shares.
+    caches: tuple[int, ...] = ORDINARY_CACHES
+    cores: int = 1
 
     def lanes(self, bits: int) -> int:
         """Numbers of so many bits in a register."""
         return max(self.vector_bytes * 8 // bits, 1)
+
+    @property
+    def own_cache(self) -> int:
+        """Bytes of the largest cache that a core has to itself: as a rule the second. 0 without caches."""
+        return self.caches[:2][-1] if self.caches else 0
 
 
 @dataclass(frozen=True)

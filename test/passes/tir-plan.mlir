@@ -1,6 +1,7 @@
 // How loops are to run is chosen and written down; nothing else changes.
 
-// RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=64} --split-input-file | FileCheck %s
+// RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K}' --split-input-file | FileCheck %s
+// RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,128K}' --split-input-file | FileCheck %s --check-prefix=SMALL
 // RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=32} --split-input-file | FileCheck %s --check-prefix=SHORT
 // RUN: relax-opt %s --tir-plan=target=llvm{triple=aarch64-linux-gnu} --split-input-file | FileCheck %s --check-prefix=ARM
 // RUN: relax-opt %s --tir-plan=target=default --split-input-file | FileCheck %s --check-prefix=DEFAULT
@@ -58,6 +59,9 @@ func.func @matmul(%a: tensor<60x32xf32>, %b: tensor<32x128xf32>, %out: tensor<60
 // CHECK-LABEL: func.func @long(
 // CHECK: linalg.generic {{.*}} {tir.plan = "order (0 1); vector 0 x 16; tile 0: 4; rule elementwise"}
 // CHECK: linalg.generic {{.*}} {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; tile 1: 4, 0: 6; blocks 2: 512; panel 1 along 2: 512; rule matmul"}
+// A panel has room in half of a core's own cache: here 256 steps and more are cut.
+// SMALL: func.func @long(
+// SMALL: tile 1: 4, 0: 6; blocks 2: 128; panel 1 along 2: 128; rule matmul"}
 func.func @long(%a: tensor<60x4000xf32>, %b: tensor<4000x128xf32>, %out: tensor<60x128xf32>) -> tensor<60x128xf32>
     attributes {tir.prim_func, tir.op_pattern = "out_ewise_fusable"} {
   %zero = arith.constant 0.0 : f32

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from ...bindings.wheel import bindings_identity
-from ...runtime.cpu import cpu_identity
+from ...runtime.cpu import cpu_identity, host_caches
 from ...support.plugins import plugin_module
 
 _PACKAGE = __name__.partition(".")[0]
@@ -25,9 +25,10 @@ _MOST_FILES = 2000
 
 
 def compiler_fingerprint() -> str:
-    """A hash that changes with the compiler, the packages that it uses and the CPU."""
+    """A hash that changes with the compiler, the packages that it uses, the CPU and its caches."""
     hashed = hashlib.blake2b(digest_size=20)
-    for line in (sys.version, bindings_identity(), cpu_identity(), *_own_files(), *_other_packages()):
+    machine = (bindings_identity(), cpu_identity(), host_caches())
+    for line in (sys.version, *machine, *_own_files(), *_other_packages()):
         hashed.update(f"{line}\n".encode("utf-8", "surrogateescape"))
     return hashed.hexdigest()
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from ....runtime.cpu import KNOWN_FEATURES, host_features, host_triple
+from ....runtime.cpu import KNOWN_FEATURES, host_caches, host_cores, host_features, host_triple
+from ....support.byte_sizes import byte_size
 from ....support.errors import RelaxError
 from ....support.suggest import suggest
-from ...core.backend import ChosenTarget, Machine
+from ...core.backend import ORDINARY_CACHES, ChosenTarget, Machine
 from ...core.registry import TargetOption
 from .cpus import GENERIC, Architecture, architectures
 
@@ -18,6 +19,8 @@ OPTIONS = (
     TargetOption("features", "what it has beside or lacks, by LLVM's names: +avx512vnni,-avx512bf16"),
     TargetOption("triple", "architecture and system: x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
     TargetOption("vector-bytes", "the vectors that loops are made of, in bytes; else the longest that the CPU has"),
+    TargetOption("caches", "a core's data caches, innermost first: 32K,1M; else this machine's, of others 32K,512K"),
+    TargetOption("cores", "how many cores there are; else this machine's, 1 of others"),
 )
 _ENVIRONMENTS = ("gnu", "musl")
 
@@ -34,6 +37,9 @@ class CodeTarget:
     enabled: frozenset[str]
     #: 0: as long as the CPU has them.
     vector_bytes: int
+    #: Bytes, innermost first.
+    caches: tuple[int, ...] = ORDINARY_CACHES
+    cores: int = 1
 
     @property
     def is_host(self) -> bool:
@@ -59,13 +65,14 @@ def code_target(chosen: ChosenTarget) -> CodeTarget:
 
 def _code_target(chosen: ChosenTarget) -> CodeTarget:
     triple, cpu, features = (chosen.option(name) for name in ("triple", "cpu", "features"))
-    vector_bytes = _vector_bytes(chosen.option("vector-bytes"))
-    if not (triple or cpu or features):
-        return CodeTarget(host_triple(), "", "", host_features(), vector_bytes)
-    full = _triple(triple) if triple else host_triple()
-    architecture = _architecture(full.partition("-")[0])
     # Without a word on the CPU it is this one where the machine is, else the plainest.
     is_this = not triple and not cpu
+    vector_bytes = _vector_bytes(chosen.option("vector-bytes"))
+    caches, cores = _caches(chosen.option("caches"), is_this), _cores(chosen.option("cores"), is_this)
+    if is_this and not features:
+        return CodeTarget(host_triple(), "", "", host_features(), vector_bytes, caches, cores)
+    full = _triple(triple) if triple else host_triple()
+    architecture = _architecture(full.partition("-")[0])
     has = _host_features(architecture) if is_this else architecture.features_of(cpu or GENERIC)
     enabled = _changed(architecture, has, features)
     name = architecture.generic if cpu in ("", GENERIC) else cpu
@@ -75,7 +82,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
         enabled = architecture.without(enabled, "zvl256b")
     removed, added = sorted(named - enabled), sorted(enabled - named)
     text = ",".join([*(f"-{each}" for each in removed), *(f"+{each}" for each in added)])
-    return CodeTarget(full, name, text, enabled, vector_bytes)
+    return CodeTarget(full, name, text, enabled, vector_bytes, caches, cores)
 
 
 def _triple(text: str) -> str:
@@ -127,11 +134,29 @@ def _vector_bytes(text: str) -> int:
     return int(text or 0)
 
 
+def _caches(text: str, is_this: bool) -> tuple[int, ...]:
+    if not text:
+        return (host_caches() if is_this else ()) or ORDINARY_CACHES
+    sizes = [byte_size(each.strip()) for each in text.split(",")]
+    if not all(sizes):
+        raise RelaxError(f"caches={text}: expected sizes like 32K,1M, the innermost first")
+    return tuple(size for size in sizes if size)
+
+
+def _cores(text: str, is_this: bool) -> int:
+    if not text:
+        return host_cores() if is_this else 1
+    if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 9):
+        raise RelaxError(f"cores={text}: expected how many there are, at least 1")
+    return int(text)
+
+
 def machine(target: ChosenTarget) -> Machine:
     """The machine by the target's options; without any it is this one."""
     code = code_target(target)
     vector_bytes = code.vector_bytes or _longest_vector(code.architecture, code.enabled)
-    return Machine(code.architecture, code.enabled, vector_bytes, _registers(code.architecture, vector_bytes))
+    registers = _registers(code.architecture, vector_bytes)
+    return Machine(code.architecture, code.enabled, vector_bytes, registers, code.caches, code.cores)
 
 
 def _longest_vector(architecture: str, features: Set[str]) -> int:

@@ -108,7 +108,7 @@ def unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, s
             return object_of_checked(module, opt_level)
         from .cross_object import emit_cross_object  # which checks modules by the functions here
 
-        machine = CodeTarget(**target, enabled=frozenset(), vector_bytes=0)
+        machine = CodeTarget(target["triple"], target["cpu"], target["feature_text"], frozenset(), vector_bytes=0)
         return emit_cross_object(module, machine, opt_level)
 
 

@@ -18,8 +18,8 @@ _COLUMNS = 4  # vectors
 _STEPS_OF_ONE_ROW = 8
 #: So many rows and less do not make up for a copy of the other matrix.
 _FEW_ROWS = 16
-#: Steps of a reduction in one go, so that a panel of four vectors stays in a core's own cache.
-_LONGEST_PANEL, _PANEL = 1024, 512
+#: Steps of a reduction in one go: a shorter panel is overhead mostly, a longer one makes up for nothing more.
+_SHORTEST_PANEL, _LONGEST_PANEL = 64, 1024
 
 
 def check_contraction(op: StructuredOp) -> None:
@@ -61,13 +61,13 @@ def _across(op: StructuredOp, vector: int, machine: Machine) -> Plan:
     # The columns' part of the second matrix serves all rows before the next columns' turn.
     outer = [dim for dim in outer_loops(op) if dim not in (vector, rows)]
     order = (*outer, vector, rows, *reduction_order(op))
-    panel = _panel(op, vector, rows, lanes * columns)
+    panel = _panel(op, vector, rows, lanes * columns, machine)
     is_cut = panel is not None and op.sizes[panel.dim] != panel.length
     blocks = ((panel.dim, panel.length),) if panel is not None and is_cut else ()
     return Plan(order, len(op.reductions), vector, lanes, tile, blocks, panel=panel)
 
 
-def _panel(op: StructuredOp, vector: int, rows: int, width: int) -> Panel | None:
+def _panel(op: StructuredOp, vector: int, rows: int, width: int, machine: Machine) -> Panel | None:
     """Columns of a wide matrix lie too far apart for the cache: where many rows use them they are copied first."""
     reductions = [dim for dim in op.reductions if op.sizes[dim] != 1]
     with_vectors = [operand for operand in range(op.input_count) if op.uses(operand, vector)]
@@ -78,7 +78,14 @@ def _panel(op: StructuredOp, vector: int, rows: int, width: int) -> Panel | None
     is_worth_it = is_over(op.sizes[rows], _FEW_ROWS) and is_over(op.sizes[vector], width) and is_over(steps, 0)
     if not is_worth_it or not op.uses(with_vectors[0], dim):
         return None
-    return Panel(with_vectors[0], dim, steps if steps is not None and steps <= _LONGEST_PANEL else _PANEL)
+    longest = _longest_panel(machine)
+    return Panel(with_vectors[0], dim, steps if steps is not None and steps <= longest else longest // 2)
+
+
+def _longest_panel(machine: Machine) -> int:
+    """Steps, so that a panel takes half of a core's own cache at most: the rest is for what passes by."""
+    fitting = machine.own_cache // 2 // (_COLUMNS * machine.vector_bytes)
+    return min(max(fitting, _SHORTEST_PANEL), _LONGEST_PANEL)
 
 
 def _one_row(op: StructuredOp, vector: int, lanes: int, columns: int) -> Plan:

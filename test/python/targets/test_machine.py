@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from compiling import module_with
-from relax_mlir.targets.core.backend import Machine
+from relax_mlir.runtime.cpu import caches_of, host_caches, host_cores
+from relax_mlir.targets.core.backend import ORDINARY_CACHES, Machine
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.objects import code_target
 
@@ -38,6 +40,7 @@ def be(host: str, monkeypatch: Any) -> None:
     architecture = host.partition(" ")[0]
     monkeypatch.setattr(code_target, "host_triple", lambda: f"{architecture}-unknown-linux-gnu")
     monkeypatch.setattr(code_target, "host_features", lambda: frozenset(HOSTS[host]))
+    monkeypatch.setattr(code_target, "host_caches", tuple)  # it does not tell
 
 
 def machine(target: str) -> Machine:
@@ -88,3 +91,90 @@ def test_features_are_those_of_the_cpu(monkeypatch: Any) -> None:
 def test_a_target_without_code_is_no_machine() -> None:
     with pytest.raises(rx.RelaxError, match="target 'default' has no code generator"):
         machine("default")
+
+
+def described(folder: Path, *caches: tuple[str, str, str]) -> tuple[int, ...]:
+    """What is read where Linux describes these caches: level, type, size; an empty text is a file that is not there."""
+    for index, texts in enumerate(caches):
+        place = folder / f"index{index}"
+        place.mkdir(parents=True)
+        for name, text in zip(("level", "type", "size"), texts, strict=True):
+            if text:
+                (place / name).write_text(f"{text}\n")
+    return caches_of(str(folder))
+
+
+L1, L1I, L2, L3 = (
+    ("1", "Data", "48K"),
+    ("1", "Instruction", "32K"),
+    ("2", "Unified", "2048K"),
+    ("3", "Unified", "64M"),
+)
+KIB = 1024
+
+
+@pytest.mark.parametrize(
+    ("caches", "expected"),
+    [
+        ((L1, L1I, L2, L3), (48 * KIB, 2048 * KIB, 65536 * KIB)),
+        ((L3, L2, L1), (48 * KIB, 2048 * KIB, 65536 * KIB)),
+        ((L1,), (48 * KIB,)),
+        ((L1, L3), (48 * KIB,)),  # what is behind a level that nobody tells is not the second
+        ((L2, L3), ()),
+        ((L1I,), ()),
+        ((("1", "Data", ""), L2), ()),  # an old kernel on Arm
+        ((("", "Data", "32K"), ("1", "", "32K"), ("1", "Data", "a lot"), ("1", "Data", "0K")), ()),
+        ((), ()),
+    ],
+)
+def test_caches_as_linux_tells_them(caches: Any, expected: Any, tmp_path: Path) -> None:
+    assert described(tmp_path / "cache", *caches) == expected
+
+
+def test_this_machine_has_what_the_system_tells(monkeypatch: Any) -> None:
+    here = machine("llvm")
+    assert (here.caches, here.cores) == (host_caches() or ORDINARY_CACHES, host_cores())
+    assert here.cores >= 1 and all(size > 0 for size in here.caches)
+    assert machine("llvm{vector-bytes=16}").caches == here.caches
+    monkeypatch.setattr(code_target, "host_caches", tuple)
+    assert machine("llvm").caches == ORDINARY_CACHES
+
+
+def test_caches_and_cores_of_other_machines_do_not_depend_on_this_one(monkeypatch: Any) -> None:
+    monkeypatch.setattr(code_target, "host_caches", lambda: (1,))
+    monkeypatch.setattr(code_target, "host_cores", lambda: 77)
+    for target in CROSS.values():
+        assert (machine(target).caches, machine(target).cores) == (ORDINARY_CACHES, 1)
+    told = machine("llvm{cpu=haswell triple=x86_64-linux-gnu caches=48k,2M,36M cores=8}")
+    assert (told.caches, told.cores, told.own_cache) == ((48 * KIB, 2048 * KIB, 36864 * KIB), 8, 2048 * KIB)
+    assert (machine("llvm").caches, machine("llvm").cores) == ((1,), 77)
+    assert (machine("llvm{caches=64K cores=3}").caches, machine("llvm{caches=64K cores=3}").cores) == ((64 * KIB,), 3)
+
+
+@pytest.mark.parametrize("caches", ["x", "32K,", "0", "32K,-1", "1X", "32 K"])
+def test_caches_that_are_none(caches: str) -> None:
+    with pytest.raises(rx.RelaxError, match=r"caches=.*: expected sizes like 32K,1M, the innermost first"):
+        rx.stages(f"llvm{{caches='{caches}'}}")
+
+
+@pytest.mark.parametrize("cores", ["0", "-1", "many", "9999999999"])
+def test_cores_that_are_none(cores: str) -> None:
+    with pytest.raises(rx.RelaxError, match=r"cores=.*: expected how many there are, at least 1"):
+        rx.stages(f"llvm{{cores={cores}}}")
+
+
+def panels(*options: str) -> list[str]:
+    module = module_with([rx.tensor((60, 4000)), rx.tensor((4000, 300))], relax.matmul)
+    target = f"llvm{{triple=x86_64-linux-gnu {' '.join(options)}}}"
+    text = str(rx.lower(module, target, pipeline=rx.stages(target).until("plan")))
+    return [line.partition("; panel 1 along 2: ")[2].partition(";")[0] for line in text.splitlines() if "panel" in line]
+
+
+def test_panels_have_room_in_a_cores_own_cache() -> None:
+    assert panels("cpu=haswell") == panels("cpu=skylake-avx512") == panels("cpu=generic") == ["512"]
+    assert panels("cpu=skylake-avx512", "caches=48K,2M,64M") == ["512"]
+    assert panels("cpu=haswell", "caches=32K,256K") == ["512"]
+    assert panels("cpu=skylake-avx512", "caches=32K,256K") == ["256"]
+    assert panels("cpu=skylake-avx512", "caches=32K") == ["32"]
+    assert panels("cpu=skylake-avx512", "caches=1") == ["32"]  # shorter ones are overhead
+    assert Machine("npu", frozenset(), 16, 8, ()).own_cache == 0

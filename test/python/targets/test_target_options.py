@@ -152,7 +152,8 @@ def test_every_cpu_has_the_baseline(architecture: str) -> None:
 
 def test_children_take_their_parents_options() -> None:
     rx.register_target(rx.Target("options-child", parents=("llvm",)))
-    assert [option.name for option in options_of("options-child")] == ["cpu", "features", "triple", "vector-bytes"]
+    names = ["cpu", "features", "triple", "vector-bytes", "caches", "cores"]
+    assert [option.name for option in options_of("options-child")] == names
     stages = rx.stages("options-child{vector-bytes=16}")
     assert stages["plan"].passes == ("tir-plan{target=@target{vector-bytes=16}}",)
     assert parse_target("options-child{cpu=generic}") == ChosenTarget("options-child", (("cpu", "generic"),))

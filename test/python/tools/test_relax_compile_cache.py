@@ -285,7 +285,7 @@ def test_the_compiler_itself_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert folders == set(PACKAGE_DIR.values())  # not what lies beside them, which changes while tests run
     for name in ("units.py", "upstream_passes.json", "relax_compile.py", "artifact.py", "compiling.py"):
         assert any(f"/{name} " in line for line in files), name
-    for name in ("cpu_identity", "bindings_identity"):
+    for name in ("cpu_identity", "host_caches", "bindings_identity"):
         with monkeypatch.context() as patched:
             patched.setattr(fingerprint, name, lambda: "another one")
             assert fingerprint.compiler_fingerprint() != before
