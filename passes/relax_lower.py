@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..support.errors import RelaxError
 from ..targets.core.code import stages_of
 from ..targets.core.registry import parse_target
 from .core.base import Pass, register_pass
@@ -28,15 +27,7 @@ class Lower(Pass):
         self._stages()
 
     def _stages(self) -> Stages:
-        stages = stages_of(self.target)
-        if self.stop:
-            stages = stages.until(self.stop)
-        if self.start:
-            place = stages_of(self.target).names.index(stages_of(self.target)[self.start].name)
-            stages = replace(stages, stages=stages.stages[place:])
-        if not stages.stages:
-            raise RelaxError(f"pass '{self.name}': stage '{self.start}' comes after stage '{self.stop}'")
-        return stages
+        return stages_of(self.target).between(self.start, self.stop)
 
     def run(self, op: Any) -> None:
         name = parse_target(self.target).name

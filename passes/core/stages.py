@@ -123,6 +123,14 @@ class Stages:
         for stage in self:
             stage.run(module, target, instruments)
 
+    def between(self, start: str = "", stop: str = "") -> Stages:
+        """The stages from one up to another: from the first, up to the last where it is not named."""
+        begin = self._place(start) if start else 0
+        end = self._place(stop) + 1 if stop else len(self.stages)
+        if start and stop and begin >= end:
+            raise RelaxError(f"target '{self.target}': stage '{start}' comes after stage '{stop}'")
+        return replace(self, stages=self.stages[begin:end])
+
     def until(self, name: str) -> Stages:
         """The stages up to this one."""
         return replace(self, stages=self.stages[: self._place(name) + 1])

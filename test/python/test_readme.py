@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What README.md shows is run: commands give the output shown, Python runs, files are those in examples/."""
+"""What README.md shows is run: commands give the output shown (those in docs/ too), Python runs, files are those in
+examples/.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,15 @@ BLOCKS = [(match[1], match[2], README.count("\n", 0, match.start()) + 1) for mat
 
 def blocks(language: str) -> list[object]:
     return [pytest.param(text, id=f"line{line}") for lang, text, line in BLOCKS if lang == language]
+
+
+def consoles_in_docs() -> list[object]:
+    """The commands of each page that shows any, in their order: later ones use what earlier ones write."""
+    texts = {
+        page.name: FENCE.findall(page.read_text(encoding="utf-8")) for page in sorted((ROOT / "docs").glob("*.md"))
+    }
+    shown = {name: "".join(text for language, text in found if language == "console") for name, found in texts.items()}
+    return [pytest.param(text, id=name) for name, text in shown.items() if text]
 
 
 def shell_commands(text: str) -> list[tuple[str, str]]:
@@ -43,7 +54,7 @@ def matches(shown: str, actual: str) -> bool:
     return re.fullmatch(pattern, actual.strip(), re.DOTALL) is not None
 
 
-@pytest.mark.parametrize("text", blocks("console"))
+@pytest.mark.parametrize("text", [*blocks("console"), *consoles_in_docs()])
 def test_commands_print_what_is_shown(text: str) -> None:
     for command, shown in shell_commands(text):
         actual = run_in_shell(command, ROOT)

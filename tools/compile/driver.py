@@ -24,7 +24,7 @@ from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import tell_long_stages
 from ..information import tells
 from ..report.page import Reporting
-from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS
+from .options import HELP_HEAD, MODULE_SUFFIXES, ONNX_SUFFIXES, OPTIONS, STAGE
 from .program_cache import CachedProgram
 from .progress import KernelProgress, Progress
 
@@ -104,7 +104,7 @@ class Compilation:
         )
         # Made before anything is read: a misspelt target is told at once.
         self.target = parse_target(arguments["target"])
-        self.stages: Stages = _stages_for(self.emit, arguments["target"])
+        self.stages: Stages = _stages_for(self.emit, arguments)
         self._shapes = parse_shapes(arguments["shape"], unknown=True)
         self._reporting = Reporting(arguments)
         self._saved = 0
@@ -131,9 +131,10 @@ class Compilation:
             self._save_ir(stage.name, module)
         if self.emit == "llvm":
             find_backend(self.target.name).complete(module.owner, self.target)
-        if self.emit in ("relax", "tir", "llvm"):
+        if self.emit in ("relax", "tir", "llvm", STAGE):
             module.verify()  # nothing else does behind the last stage
-            self._write(lambda: str(module).rstrip("\n") + "\n")
+            # What goes on keeps where it comes from: programs name a model's nodes.
+            self._write(lambda: module.print(debug_info=self.emit == STAGE).rstrip("\n") + "\n")
             return None
         return self._write_code(module)
 
@@ -232,14 +233,14 @@ def problems_of(source: str, shapes: Any) -> Any:
     return problems
 
 
-def _stages_for(emit: str, target: str) -> Stages:
-    """The stages that lead to what is asked for."""
-    chosen = stages(target)
+def _stages_for(emit: str, arguments: Arguments) -> Stages:
+    """The stages that lead to what is asked for, from what is given."""
+    chosen = stages(arguments["target"])
     if emit == "relax":
         return replace(chosen, stages=())
-    if emit == "obj" and _CONSTANTS in chosen.names:
-        return chosen.drop(_CONSTANTS)  # an object file has no other place for them
-    return chosen.until("fuse") if emit == "tir" else chosen
+    chosen = chosen.between(arguments["start"] or "", "fuse" if emit == "tir" else arguments["stop"] or "")
+    # An object file has no other place for them.
+    return chosen.drop(_CONSTANTS) if emit == "obj" and _CONSTANTS in chosen.names else chosen
 
 
 def _size_of(source: str) -> int:

@@ -14,12 +14,16 @@ _GENERAL, _MODEL, _SPEED, _WATCH = "Output", "Model", "Speed", "Watching"
 
 #: What --emit can make: text that may go to standard output, and bytes that need a file, with what its name ends with.
 TEXTS, FILES = ("relax", "tir", "llvm", "asm"), {"obj": ".o", "artifact": ".rxa"}
+#: What --stop makes of --emit.
+STAGE = "stage"
 #: What the names of files end with.
 ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc")
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write; without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
     "emit": Option("text", _GENERAL, "what to make: the imported module (relax), what becomes kernels, after the stage fuse (tir), the LLVM dialect (llvm), assembly (asm, needs llvmlite), an object file (obj), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES)), "artifact", (*TEXTS, *FILES)),
+    "stop": Option("text", _GENERAL, "write the module as it is after this stage, as text that can be looked at, edited, kept, and goes on with --start", "stage"),
+    "start": Option("text", _GENERAL, "go on from this stage, with a module that --stop has written after the one before", "stage"),
     "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
     "O": Option("level", _GENERAL, "how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
     "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a size that only the run tells; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
@@ -69,6 +73,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise RelaxError("option --cache-dir expects a folder")
     if arguments["O"] > 3:
         raise RelaxError(f"option -O expects 0 to 3, got {arguments['O']}")
+    _check_stages(arguments)
     is_file = arguments["emit"] in FILES and not arguments["check"]
     if is_file and (arguments["o"] == "-" or (arguments["o"] is None and arguments.files[0] == "-")):
         raise RelaxError(f"--emit={arguments['emit']} needs a file to write: -o <file>")
@@ -83,6 +88,22 @@ def parse(argv: Sequence[str]) -> Arguments:
     return arguments
 
 
+def _check_stages(arguments: Arguments) -> None:
+    emit = arguments["emit"]
+    if arguments["stop"] is not None:
+        if emit != OPTIONS["emit"].default:
+            raise RelaxError(f"--stop writes the module after a stage, --emit={emit} something else: give one of them")
+        arguments.values["emit"] = STAGE
+    if arguments["start"] is None:
+        return
+    if emit == "relax":
+        raise RelaxError("--emit=relax is the module before all stages: there is none to start from")
+    if arguments.files[0].lower().endswith(ONNX_SUFFIXES):
+        raise RelaxError(
+            f"--start is for modules that --stop has written: {arguments.files[0]} begins at the beginning"
+        )
+
+
 def _check_report(arguments: Arguments, is_file: bool) -> None:
     path = arguments["report"]
     if path is None:
@@ -91,8 +112,10 @@ def _check_report(arguments: Arguments, is_file: bool) -> None:
                 raise RelaxError(f"--{name} is for {what}: --report=<file.html> makes one")
         return
     if not is_file:
-        asked = "--check" if arguments["check"] else f"--emit={arguments['emit']}"
+        asked = "--check" if arguments["check"] else "--stop" if arguments["stop"] else f"--emit={arguments['emit']}"
         raise RelaxError(f"--report shows a whole compilation, and {asked} ends before there is code")
+    if arguments["start"] is not None:
+        raise RelaxError("--report shows a whole compilation, and --start begins within one")
     if path in ("", "-"):
         raise RelaxError("--report needs a file to write: --report=<file.html>")
     if os.path.realpath(path) == os.path.realpath(arguments["o"]):
