@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import platform
 from functools import lru_cache
-from glob import glob
 
 from ..support.byte_sizes import byte_size
 
@@ -95,10 +94,12 @@ def host_caches() -> tuple[int, ...]:
 def caches_of(folder: str) -> tuple[int, ...]:
     """The data caches that Linux describes in a folder, up to the first level that it says nothing of."""
     levels: dict[str, int] = {}
-    for place in glob(f"{folder}/index*"):
-        size = byte_size(_told(f"{place}/size"))
-        if size and _told(f"{place}/type") in ("Data", "Unified"):
-            levels[_told(f"{place}/level")] = size
+    index = 0
+    while level := _told(f"{folder}/index{index}/level"):
+        size = byte_size(_told(f"{folder}/index{index}/size"))
+        if size and _told(f"{folder}/index{index}/type") in ("Data", "Unified"):
+            levels[level] = size
+        index += 1
     missing = next(level for level in range(1, len(levels) + 2) if str(level) not in levels)
     return tuple(levels[str(level)] for level in range(1, missing))
 
@@ -106,8 +107,9 @@ def caches_of(folder: str) -> tuple[int, ...]:
 @lru_cache(maxsize=1)
 def host_cores() -> int:
     """How many cores there are, each counted once however many threads it runs; at least 1."""
-    siblings = glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list")
-    return len({_told(path) for path in siblings}) or os.cpu_count() or 1
+    cpus = os.cpu_count() or 1
+    told = [_told(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)]
+    return len(set(told)) if all(told) else cpus
 
 
 def host_triple() -> str:
