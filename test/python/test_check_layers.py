@@ -58,6 +58,7 @@ def test_good_tree_passes(tree: Path) -> None:
     assert check(tree) == (0, [])
 
 
+@pytest.mark.slow
 def test_this_repository_passes() -> None:
     assert check(REPOSITORY) == (0, [])
 
