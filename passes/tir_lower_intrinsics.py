@@ -16,7 +16,8 @@ from ..dialects.tir.prim_func import TARGET
 from ..emit.numbers import Number, element_type, to_float, with_element
 from ..emit.small_floats import SMALL_FLOATS
 from ..targets.core.registry import find_target, legal_operators
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op, is_intrinsic
 
 _NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))

@@ -24,7 +24,8 @@ from ....bindings.navigation import (
     symbol_name,
 )
 from ....emit.numbers import as_i64
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ....passes.inline.call_graph import references_of
 from ....passes.lower_calls import memrefs
 from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of

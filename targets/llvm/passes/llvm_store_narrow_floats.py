@@ -15,7 +15,8 @@ from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
 from ....emit.numbers import element_type, with_element
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 
 _MOVING = frozenset(
     f"llvm.{name}"
