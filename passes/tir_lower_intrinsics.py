@@ -13,7 +13,9 @@ from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, text_in
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
-from ..emit.numbers import Number, element_type, to_float, with_element
+from ..emit.arithmetic import element_type, with_element
+from ..emit.conversions import to_float
+from ..emit.numbers import Number
 from ..emit.small_floats import SMALL_FLOATS
 from ..targets.core.registry import find_target, legal_operators
 from .core.base import Pass

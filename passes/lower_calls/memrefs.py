@@ -16,9 +16,10 @@ from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
 from ...emit import linalg, loops
+from ...emit.arithmetic import convert, result_of
 from ...emit.kernels import parameter_info
 from ...emit.linalg import segments, static_and_dynamic
-from ...emit.numbers import Number, as_i64, as_index, constant, convert, minimum, result_of
+from ...emit.numbers import Number, as_i64, as_index, constant, minimum
 from ...emit.structured import DYNAMIC
 from ...emit.tensors import dims_joined, place
 from ...support.errors import RelaxError
