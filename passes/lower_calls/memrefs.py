@@ -101,7 +101,7 @@ def deallocate(memref: Value) -> None:
 
 def copy(source: Value, target: Value) -> None:
     """As a loop nest, which every target can lower; memref.copy calls a library of MLIR's where strides are unusual."""
-    if target.type.rank > 1 and _is_dense(source.type) and _is_dense(target.type):
+    if target.type.rank > 1 and is_dense(source.type) and is_dense(target.type):
         # LLVM's time grows with the cube of a nest's depth, and one loop is faster too.
         source, target = _flat(source), _flat(target)
     rank = target.type.rank
@@ -109,7 +109,8 @@ def copy(source: Value, target: Value) -> None:
     linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
 
 
-def _is_dense(type_: Type) -> bool:
+def is_dense(type_: Type) -> bool:
+    """Whether the elements lie row by row, from the first on."""
     return bool(type_.affine_map == linalg.identity(type_.rank))
 
 
