@@ -13,7 +13,7 @@ SAMPLE := 40
 SEED := 1
 FILES :=
 
-# Of tests with many examples, and of slow ones, `make test` runs a tenth: which, this number tells.
+# Of tests with many examples and of slow or costly ones `make test` runs a part: which, this number tells.
 DRAW := $(shell date +%s)
 
 # The models of bench/models and the environments that they need.
@@ -49,7 +49,7 @@ test: env ## set everything up and run the tests
 	exit $$status
 
 test-all: DRAW :=
-test-all: test ## the same with all examples and all slow tests: `make test` draws a tenth of these
+test-all: test ## the same with all examples and all tests: `make test` draws a part of the slow and costly ones
 
 test-processes: env ## the lit tests again, each command a process of its own
 	@$(LIT) --param processes=1 test

@@ -16,9 +16,10 @@ from ..dialects.core.infos import TensorInfo, is_bool
 from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax.infer.broadcast import broadcast_dim
 from . import linalg, loops
+from .arithmetic import element
 from .broadcast import AT_ZERO, MAYBE, broadcast_generic, deciding, require_broadcastable
 from .conversions import accumulator
-from .numbers import Number, as_index, element
+from .numbers import Number, as_index
 
 
 class Factor(NamedTuple):

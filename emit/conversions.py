@@ -14,8 +14,8 @@ from collections.abc import Iterable
 
 from ..bindings.rewriting import Decline
 from ..dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
-from .numbers import Number, as_i64, as_index, convert, element, select, to_float
-from .small_floats import convert_by_bits, is_small_float
+from .arithmetic import X, convert, element, select
+from .small_floats import convert_by_bits, is_by_bits, is_small_float, machine_float
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
 # Where an integer too large for 24 bits is not too large for the type.
@@ -36,17 +36,24 @@ def accumulator(result: str, operands: Iterable[str] = ()) -> str:
     return max(["f32", *floats], key=bit_width)
 
 
-def widened(x: Number) -> Number:
+def to_float(x: X, dtype: str) -> X:
+    """The nearest number of another floating-point type."""
+    if x.dtype == dtype:
+        return x
+    return convert_by_bits(x, dtype) if is_by_bits(x.dtype, dtype) else machine_float(x, dtype)
+
+
+def widened(x: X) -> X:
     """A scalar as what is computed with: f32 for narrower floats."""
     return to_float(x, accumulator(x.dtype)) if x.is_float else x
 
 
-def rounded(x: Number, dtype: str) -> Number:
+def rounded(x: X, dtype: str) -> X:
     """A float in an element type, from f64 to narrow ones through f32: processors lack that step."""
     return to_float(to_float(x, accumulator(dtype)), dtype) if x.is_float else x
 
 
-def converted(x: Number, target: str, saturate: bool) -> Number:
+def converted(x: X, target: str, saturate: bool) -> X:
     """See Number.to."""
     source = x.dtype
     _check(source)
@@ -54,7 +61,7 @@ def converted(x: Number, target: str, saturate: bool) -> Number:
     if source == target:
         return x
     if is_bool(target):
-        return to_float(x, "f32") != 0.0 if is_small_float(source) else x != 0
+        return (to_float(x, "f32") if is_small_float(source) else x).compare("!=", 0)
     if is_float(source) and is_float(target):
         return _to_float(x, target, saturate)
     if is_float(source):
@@ -69,11 +76,11 @@ def _check(dtype: str) -> None:
         raise Decline(f"{dtype} is not converted; possible are f16, bf16, f32, f64 and the f8, f6 and f4 types")
 
 
-def _to_float(x: Number, target: str, saturate: bool) -> Number:
+def _to_float(x: X, target: str, saturate: bool) -> X:
     return convert_by_bits(x, target, saturate=saturate) if is_small_float(target) else to_float(x, target)
 
 
-def float_to_int(x: Number, target: str) -> Number:
+def float_to_int(x: X, target: str) -> X:
     """An f32 or f64 as an integer, towards zero and within its limits; NaN as 0."""
     width, unsigned = bit_width(target), is_unsigned(target)
     low, high = limits(target)
@@ -87,12 +94,12 @@ def float_to_int(x: Number, target: str) -> Number:
     name = "arith.fptoui" if unsigned else "arith.fptosi"
     whole = convert(name, select(is_within, x, x.constant(0.0)), element(f"i{width}"))
     whole = select(x < low, low, select(x >= high + 1, -1 if unsigned else high, whole))
-    return as_index(whole) if target == "index" else whole.of(target)
+    return convert("arith.index_cast", whole, element("index")) if target == "index" else whole.of(target)
 
 
-def _int_to_float(x: Number, target: str, saturate: bool) -> Number:
+def _int_to_float(x: X, target: str, saturate: bool) -> X:
     unsigned, width = x.is_unsigned, x.bits
-    x = as_i64(x) if x.dtype == "index" else x
+    x = convert("arith.index_cast", x, element("i64")) if x.dtype == "index" else x
     wide = "f64" if target == "f64" else "f32"
     # Other types are so small that an integer which f32 rounds is out of their range.
     if target in _WIDE_RANGE and width > 24:
@@ -102,7 +109,7 @@ def _int_to_float(x: Number, target: str, saturate: bool) -> Number:
     return _to_float(as_float, target, saturate)
 
 
-def _rounded_to_odd(x: Number, unsigned: bool) -> Number:
+def _rounded_to_odd(x: X, unsigned: bool) -> X:
     """An i64 that f64 has exactly and that rounds further as this one does: a last bit says that others have gone."""
     limit = 1 << 53
     is_exact = x.unsigned("<", limit) if unsigned else (x + limit).unsigned("<", 2 * limit)
@@ -110,7 +117,7 @@ def _rounded_to_odd(x: Number, unsigned: bool) -> Number:
     return select(is_exact, x, select(kept == x, x, kept | 2048))
 
 
-def _int_to_int(x: Number, target: str) -> Number:
+def _int_to_int(x: X, target: str) -> X:
     unsigned, width = x.is_unsigned, bit_width(target)
     if "index" in (x.dtype, target):
         return convert("arith.index_castui" if unsigned else "arith.index_cast", x, element(target))
@@ -119,6 +126,6 @@ def _int_to_int(x: Number, target: str) -> Number:
     return convert("arith.extui" if unsigned else "arith.extsi", x, element(f"i{width}"))
 
 
-def _with_width(x: Number, width: int) -> Number:
+def _with_width(x: X, width: int) -> X:
     """The low bits of an integer."""
     return x if x.bits == width else convert("arith.trunci", x, element(f"i{width}"))

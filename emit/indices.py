@@ -6,20 +6,8 @@ from __future__ import annotations
 from ..bindings.ir import Value
 from ..bindings.mlir import ir
 from . import linalg, loops
-from .numbers import (
-    Number,
-    Size,
-    as_i64,
-    as_index,
-    convert,
-    divide,
-    element,
-    intrinsic,
-    maximum,
-    minimum,
-    number,
-    select,
-)
+from .arithmetic import convert, element
+from .numbers import Number, Size, as_i64, as_index, divide, intrinsic, maximum, minimum, number, select
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 

@@ -145,6 +145,8 @@ class FreshSymbols:
         self._module = module
         self._used: set[str] | None = None
         self._count = 0
+        #: Those that were given, in their order.
+        self.given: list[str] = []
 
     def next(self) -> str:
         if self._used is None:
@@ -152,6 +154,7 @@ class FreshSymbols:
         while (name := f"size_{self._count}") in self._used:
             self._count += 1
         self._count += 1
+        self.given.append(name)
         return name
 
 

@@ -11,7 +11,8 @@ from ..bindings.mlir import ir
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
 from . import numbers
-from .numbers import Number, Size, operation, result_of
+from .arithmetic import result_of
+from .numbers import Number, Size, operation
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 #: A scalar body: `body(*inputs, *outputs)`, all Numbers, gives the scalars to yield.

@@ -20,9 +20,10 @@ from typing import Any
 from ..bindings.ir import Value
 from ..dialects.core.infos import is_float
 from . import linalg
+from .arithmetic import convert, element
 from .broadcast import broadcast_generic
-from .conversions import accumulator, limits, rounded, widened
-from .numbers import Number, as_i64, constant, convert, element, to_float
+from .conversions import accumulator, limits, rounded, to_float, widened
+from .numbers import Number, as_i64, constant
 
 #: The longest sum of f32 that is added up in f32, and the longest of narrower floats.
 LONGEST_NARROW_SUM = 128

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from ..bindings.ir import Type
 from ..bindings.mlir import ir
 from ..dialects.core.infos import bit_width
-from .numbers import Number, bits_of, convert, element, from_bits, select, to_float
+from .arithmetic import X, bits_of, convert, element, from_bits, select
 
 #: Which codes are special: `ieee` has infinities and NaNs, `fn` a NaN of all ones, `fnuz` a NaN in the place of -0,
 #: `finite` neither, `scale` (f8E8M0FNU) has a NaN of all ones but no sign, no zero and no mantissa.
@@ -110,16 +110,38 @@ def is_by_bits(source: str, target: str) -> bool:
     return source in SMALL_FLOATS or target in SMALL_FLOATS or (source == "f64" and target in _HALF_FLOATS)
 
 
-def convert_by_bits(x: Number, target: str, *, saturate: bool = False) -> Number:
+def convert_by_bits(x: X, target: str, *, saturate: bool = False) -> X:
     """A number of a small type as any other, or the other way round, or an f64 as f16 or bf16."""
     if x.dtype in SMALL_FLOATS:
         x = widen_code(bits_of(x), x.dtype, "f64" if target == "f64" else "f32")
     if not is_by_bits(x.dtype, target):
-        return to_float(x, target)
+        return machine_float(x, target)
     return from_bits(narrow_to_code(x, target, saturate=saturate), element(target))
 
 
-def widen_code(code: Number, dtype: str, target: str) -> Number:
+def machine_float(x: X, target: str) -> X:
+    """Between the types of processors, but from f64 to f16 and bf16."""
+    if x.dtype == target:
+        return x
+    if (x.dtype, target) == ("f32", "bf16"):
+        return _rounded_to_bf16(x)
+    result = element(target)
+    if result.width == x.bits:
+        return machine_float(convert("arith.extf", x, element("f32")), target)
+    return convert("arith.extf" if result.width > x.bits else "arith.truncf", x, result)
+
+
+def _rounded_to_bf16(x: X) -> X:
+    """By bits: some processors' own instruction makes zeros of subnormal numbers."""
+    bits = bits_of(x)
+    is_odd = bits.shift_right_unsigned(16) & 1
+    rounded = bits + (is_odd + 0x7FFF)
+    # A NaN stays one, although its last bits go.
+    kept = select(x != x, bits | 0x400000, rounded).shift_right_unsigned(16)
+    return from_bits(convert("arith.trunci", kept, ir.IntegerType.get_signless(16)), element("bf16"))
+
+
+def widen_code(code: X, dtype: str, target: str) -> X:
     """The number, as an f32 or f64, that the low bits of an integer are in a small type."""
     layout, wide = SMALL_FLOATS[dtype], _WIDE_FLOATS[target]
     code = convert("arith.extui", code, element(f"i{wide.width}"))
@@ -127,10 +149,10 @@ def widen_code(code: Number, dtype: str, target: str) -> Number:
     return from_bits(bits, wide.element)
 
 
-def narrow_to_code(x: Number, target: str, *, saturate: bool = False) -> Number:
+def narrow_to_code(x: X, target: str, *, saturate: bool = False) -> X:
     """The bits, in an integer of their number, of a float rounded to a small type; of an f64 to f16 and bf16 too."""
     layout = SMALL_FLOATS.get(target) or _HALF_FLOATS[target]
-    x = x if x.dtype in _WIDE_FLOATS else to_float(x, "f32")
+    x = x if x.dtype in _WIDE_FLOATS else machine_float(x, "f32")
     wide = _WIDE_FLOATS[x.dtype]
     overflow = layout.largest if saturate else layout.overflow
     code = _narrowed_scale(x, wide, overflow) if layout.kind == "scale" else _narrowed(x, layout, wide, overflow)
@@ -156,7 +178,7 @@ def _value(code: int, layout: FloatFormat) -> float:
     return math.ldexp(mantissa + (1 << layout.mantissa), exponent - layout.bias - layout.mantissa)
 
 
-def _widened(code: Number, layout: FloatFormat, wide: FloatFormat) -> Number:
+def _widened(code: X, layout: FloatFormat, wide: FloatFormat) -> X:
     """The bits of the wide number."""
     magnitude = code & layout.magnitude
     moved = magnitude << (wide.mantissa - layout.mantissa)
@@ -168,13 +190,13 @@ def _widened(code: Number, layout: FloatFormat, wide: FloatFormat) -> Number:
     if layout.kind == "ieee":
         bits = select(magnitude >= layout.infinity, moved | wide.infinity, bits)
     if layout.kind == "fn":
-        bits = select(magnitude == layout.nan, wide.nan, bits)
+        bits = select(magnitude.compare("==", layout.nan), wide.nan, bits)
     if layout.kind == "fnuz":
-        bits = select(code == layout.nan, wide.nan, bits)
+        bits = select(code.compare("==", layout.nan), wide.nan, bits)
     return bits | (code & layout.sign) << (wide.width - 1 - layout.exponent - layout.mantissa)
 
 
-def _narrowed(x: Number, layout: FloatFormat, wide: FloatFormat, overflow: int) -> Number:
+def _narrowed(x: X, layout: FloatFormat, wide: FloatFormat, overflow: int) -> X:
     """The code of the nearest number."""
     bits = bits_of(x)
     magnitude = bits & ((1 << (wide.width - 1)) - 1)
@@ -192,7 +214,7 @@ def _narrowed(x: Number, layout: FloatFormat, wide: FloatFormat, overflow: int) 
         code = select(magnitude > wide.infinity, layout.nan, code)
     sign = bits.shift_right_unsigned(wide.width - 1 - layout.exponent - layout.mantissa) & layout.sign
     if layout.kind == "fnuz":
-        return select(code == 0, code, code | sign)
+        return select(code.compare("==", 0), code, code | sign)
     return code ^ sign
 
 
@@ -201,16 +223,16 @@ def _step_counter(layout: FloatFormat, wide: FloatFormat) -> int:
     return wide.power(1 - layout.bias - layout.mantissa + wide.mantissa)
 
 
-def _widened_scale(code: Number, wide: FloatFormat) -> Number:
+def _widened_scale(code: X, wide: FloatFormat) -> X:
     if wide.bias > 127:
         bits = (code + (wide.bias - 127)) << wide.mantissa
     else:
         # 2**-127 is a subnormal f32.
-        bits = select(code == 0, 1 << (wide.mantissa - 1), code << wide.mantissa)
-    return select(code == 255, wide.nan, bits)
+        bits = select(code.compare("==", 0), 1 << (wide.mantissa - 1), code << wide.mantissa)
+    return select(code.compare("==", 255), wide.nan, bits)
 
 
-def _narrowed_scale(x: Number, wide: FloatFormat, overflow: int) -> Number:
+def _narrowed_scale(x: X, wide: FloatFormat, overflow: int) -> X:
     bits = bits_of(x)
     rounding = (1 << (wide.mantissa - 1)) - ((wide.bias - 127) << wide.mantissa)
     normal = (bits + rounding).shift_right_unsigned(wide.mantissa)

@@ -13,8 +13,9 @@ from typing import Any
 from ..bindings.ir import Attribute, Value
 from ..bindings.mlir import ir
 from . import linalg
+from .arithmetic import result_of
 from .linalg import is_nothing, segments, static_and_dynamic
-from .numbers import Size, result_of
+from .numbers import Size
 
 
 def split(tensor: Value, axis: int, sizes: Sequence[Size]) -> Value:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from ..bindings.patterns import Pattern, apply_greedy
 from ..support.errors import RelaxError
 from .canonicalize import attributes, casts, folding, identities, reshaping, shape_values, slicing
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 
 
 @register_pass

@@ -18,8 +18,9 @@ from ..support.errors import RelaxError
 from .canonicalize.constants import elements_of, make_elements
 from .canonicalize.folding import BY_NUMPY, Evaluator, tensor_operands
 from .canonicalize.support import result_type
-from .core.base import Pass, register_pass
+from .core.base import Pass
 from .core.options import PYTHON_ONLY
+from .core.registry import register_pass
 
 _MEBIBYTE = 1 << 20
 

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from ..bindings.ir import Block, Operation
 from ..bindings.navigation import blocks_of, functions_in, operations_in
 from ..support.errors import RelaxError
-from .core.base import Pass, register_pass
+from .core.base import Pass
 from .core.journal import Journal
+from .core.registry import register_pass
 from .fuse.block import BlockGroups, Limits
 from .fuse.functions import FusedFunctions, note_kernels, note_not_fused
 from .inline.call_graph import UNITS

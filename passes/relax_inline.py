@@ -10,7 +10,8 @@ from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, has_body, is_private, operations_in, symbol_name
 from ..bindings.rewriting import located_error
 from ..dialects.core.substitute import symbols_in
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 from .inline.call_graph import UNITS, CallGraph, remove_dead
 from .inline.splice import inline_call
 

@@ -15,9 +15,10 @@ from ..dialects.core.dialect import all_ops, find_op, registered_dialects
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.errors import RelaxError
 from ..targets.core.registry import find_target, legal_operators
-from .core.base import Pass, register_pass
+from .core.base import Pass
 from .core.journal import Journal
 from .core.options import PYTHON_ONLY
+from .core.registry import register_pass
 from .legalize.builder import PrimFuncs, RuleBuilder
 from .legalize.known_sizes import with_known_sizes
 from .legalize.notes import LegalizationNotes

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from ..targets.core.code import stages_of
 from ..targets.core.registry import parse_target
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 from .core.stages import Stages
 
 

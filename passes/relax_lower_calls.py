@@ -10,7 +10,8 @@ from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, has_body
 from ..bindings.pass_manager import run_upstream
 from ..dialects.tir.prim_func import is_prim_func
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 from .lower_calls.constants import add_globals
 from .lower_calls.function import INPUTS, FunctionLowering
 from .lower_calls.operations import lower_operation

@@ -10,7 +10,8 @@ from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import structured_ops
 from ..targets.core.code import find_backend
 from ..targets.core.registry import parse_target
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 from .schedule.applying import apply_plans
 from .schedule.plan import PLAN, UNPLANNED
 

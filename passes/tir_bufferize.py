@@ -26,7 +26,8 @@ from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import DYNAMIC
 from .bufferize.lifetimes import end_allocations
 from .bufferize.pieces import materialize, to_tensor, write_pieces
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 from .lower_calls.memrefs import copy
 
 _SIMPLIFY = ["func.func(canonicalize,cse,canonicalize)"]

@@ -13,10 +13,13 @@ from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, text_in
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
-from ..emit.numbers import Number, element_type, to_float, with_element
+from ..emit.arithmetic import element_type, with_element
+from ..emit.conversions import to_float
+from ..emit.numbers import Number
 from ..emit.small_floats import SMALL_FLOATS
 from ..targets.core.registry import find_target, legal_operators
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 from .intrinsics.registry import IntrinsicRule, intrinsic_rules_by_op, is_intrinsic
 
 _NARROW = frozenset(("f16", "bf16", *SMALL_FLOATS))

@@ -14,9 +14,10 @@ from ..bindings.rewriting import Decline, located_error
 from ..dialects.tir.prim_func import SCHEDULE, TARGET, OpPattern, op_pattern, prim_funcs_in
 from ..support.callbacks import enters
 from ..targets.core.registry import parse_target
-from .core.base import Pass, register_pass
+from .core.base import Pass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
+from .core.registry import register_pass
 from .schedule.registry import ScheduleContext, schedules_for
 
 

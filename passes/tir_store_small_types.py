@@ -17,9 +17,12 @@ from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_of
 from ..bindings.rewriting import located_error
 from ..dialects.core.elements import elements_bytes, resource_attribute
-from ..emit.numbers import Number, convert, to_float, with_element
+from ..emit.arithmetic import convert, with_element
+from ..emit.conversions import to_float
+from ..emit.numbers import Number
 from ..emit.small_floats import constant_code, is_small_float, narrow_to_code, widen_code
-from .core.base import Pass, register_pass
+from .core.base import Pass
+from .core.registry import register_pass
 
 # Operations of these dialects move elements, but for those that are refused.
 _MOVING_DIALECTS = frozenset("affine bufferization builtin cf func memref scf tensor ub vector".split())

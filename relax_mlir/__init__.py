@@ -33,7 +33,8 @@ _DEFINED_IN = {
     "frontends.onnx.registry": "register_onnx",
     "dialects.script": "print_script",
     # Passes: writing them, running them, watching them.
-    "passes.core.base": "Pass all_passes find_pass register_pass",
+    "passes.core.base": "Pass",
+    "passes.core.registry": "all_passes find_pass register_pass",
     "passes.core.instruments": "Callback Instrument PrintIR Timing",
     "passes.core.journal": "Journal",
     "passes.core.pipeline": "Pipeline",

@@ -87,7 +87,7 @@ class Executable:
 
         One profile of a program at a time. Calls from other threads meanwhile are not in it.
         """
-        from .profile import profile_calls
+        from .profiling import profile_calls
 
         function, entry = self[name], self._entries[name]
         if not self._profiling.acquire(blocking=False):

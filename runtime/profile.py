@@ -1,25 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the time of a call goes: the compiled code has a clock at each place where a graph calls a kernel."""
+"""Where the time of a call went: the numbers, and as tables for people."""
 
 from __future__ import annotations
 
-import ctypes
-import math
-import statistics
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from .errors import ArtifactError
-
-#: The code's function that switches its clocks on (1) and off (0) and gives the address of what they measure: i64
-#: numbers, nanoseconds of all kernels, then for each place calls and nanoseconds.
-SWITCH = "__relax_profile"
-
-Switch = Callable[[int], int]
-Run = TypeVar("Run")
+_GAP = "  "
+_LEAST_TEXT = 16  # columns for a kernel's name and for its nodes, however narrow the terminal
+_BETWEEN = "between kernels: checks, sizes, memory, the call itself"
 
 
 @dataclass(frozen=True)
@@ -101,171 +91,80 @@ class Profile:
         return {**asdict(self), "operators": [asdict(each) for each in self.by_operator()]}
 
     def __str__(self) -> str:
-        from .profile_text import profile_text
-
         return profile_text(self) + "".join(f"note: {note}\n" for note in self.notes)
 
 
-def profile_calls(
-    entry: Mapping[str, Any],
-    call: Callable[[], object],
-    find: Callable[[str], Any],
-    *,
-    repeat: int = 20,
-    warmup: int = 3,
-) -> Profile:
-    """Calls a function of a program again and again, by turns with the clocks off and on.
-
-    `entry` is what the manifest says of it, `find` gives a function of the code by its name. Raises ArtifactError
-    where the program was compiled without clocks; what the call raises comes as it is, and the clocks are off then.
-    """
-    if repeat < 1 or warmup < 0:
-        raise ValueError(f"repeat={repeat}, warmup={warmup}: at least one call must be timed")
-    sites = _sites(entry)
-    switch: Switch = find(SWITCH) if sites else _no_clocks
-    plain, timed, counts = [], [], []
-    for _ in range(warmup):
-        call()
-    for _ in range(repeat):
-        plain.append(_seconds(call))
-        with _clocks(switch, sites) as read:
-            timed.append(_seconds(call))
-            counts.append(read())
-    return _summary(entry["name"], sites, plain, timed, counts)
+def profile_text(profile: Profile, width: int | None = None) -> str:
+    """The kernels by their time, the sums by operator, and what profiling costs; shortened where `width` is given."""
+    unit, factor = ("ms", 1e3) if profile.profiled_seconds >= 1e-3 else ("us", 1e6)
+    called = [each for each in profile.kernels if each.calls]
+    numbers = [_numbers(each.share, each.seconds * factor, str(each.calls)) for each in called]
+    numbers.append(_numbers(profile.between_share, profile.between_seconds * factor, ""))
+    numbers.append(_numbers(1.0, profile.profiled_seconds * factor, str(sum(each.calls for each in called))))
+    room = _room(width, ["share", unit, "calls"], numbers)
+    names = [each.kernel for each in called]
+    longest = max(map(len, [*names, "kernel"]))
+    kept = longest if room is None else min(longest, max(_LEAST_TEXT, room // 2))
+    left = None if room is None else max(_LEAST_TEXT, room - kept - len(_GAP))
+    texts = [f"{_cut_end(each.kernel, kept).ljust(kept)}{_GAP}{_nodes(each, left)}" for each in called]
+    texts += [_BETWEEN if room is None else _cut_end(_BETWEEN, room), "total"]
+    lines = _table(["share", unit, "calls"], numbers, f"{'kernel'.ljust(kept)}{_GAP}nodes", texts)
+    lines += _idle(len(profile.kernels) - len(called))
+    return "\n".join([*lines, "", *_operators(profile, unit, factor), "", _cost(profile, unit, factor), ""])
 
 
-def _sites(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The places where kernels are called, each with what is known of its kernel."""
-    if "profile" not in entry:
-        raise ArtifactError(
-            f"'{entry['name']}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
-            "older release or without the pass host-profile-kernels; compile it again"
-        )
-    try:
-        profile = entry["profile"]
-        return [{**site, **profile["kernels"][site["kernel"]]} for site in profile["sites"]]
-    except (IndexError, KeyError, TypeError):
-        raise ArtifactError(f"damaged: what its manifest says of the kernels of '{entry['name']}'") from None
+def _operators(profile: Profile, unit: str, factor: float) -> list[str]:
+    times = [each for each in profile.by_operator() if each.calls]
+    numbers = [_numbers(each.share, each.seconds * factor, str(each.kernels)) for each in times]
+    names = [each.operator.removeprefix("relax.") for each in times]
+    return _table(["share", unit, "kernels"], numbers, "operator", names)
 
 
-def _no_clocks(on: int) -> int:
-    """Of a program that calls no kernel."""
-    return 0
+def _cost(profile: Profile, unit: str, factor: float) -> str:
+    profiled, plain = profile.profiled_seconds, profile.unprofiled_seconds
+    more = (profiled / plain - 1) * 100 if plain else 0.0
+    calls = "one call each" if profile.repeat == 1 else f"the middle half of {profile.repeat} calls each"
+    times = f"{profiled * factor:.3f} {unit} profiled, {plain * factor:.3f} {unit} else ({more:+.1f} %)"
+    return f"a call takes {times}: {calls}"
 
 
-@contextmanager
-def _clocks(switch: Switch, sites: list[dict[str, Any]]) -> Iterator[Callable[[], list[tuple[int, int]]]]:
-    """The clocks are on inside. What comes tells calls and nanoseconds of each site."""
-    places = [site["place"] for site in sites]
-    words = 1 + 2 * (1 + max(places)) if places else 0
-    try:
-        address = switch(1)
-        if words:
-            ctypes.memset(address, 0, 8 * words)
-
-        def read() -> list[tuple[int, int]]:
-            table = list((ctypes.c_int64 * words).from_address(address)) if words else []
-            return [(table[1 + 2 * place], table[2 + 2 * place]) for place in places]
-
-        yield read
-    finally:
-        switch(0)
+def _idle(count: int) -> list[str]:
+    """Of a branch that was not taken, for instance."""
+    return [f"not called: {count} more kernel{'s' if count > 1 else ''}"] if count else []
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    result = call()
-    end = time.perf_counter()
-    del result  # its memory goes before the next call, and in nobody's time
-    return end - start
+def _numbers(share: float, time: float, count: str) -> list[str]:
+    return [f"{share * 100:.1f} %", f"{time:.3f}", count]
 
 
-def _summary(
-    name: str, sites: list[dict[str, Any]], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
-) -> Profile:
-    runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
-    seconds = [_mean([run[index][1] * 1e-9 for _, run in runs]) for index in range(len(sites))]
-    calls = [sorted(run[index][0] for _, run in runs)[len(runs) // 2] for index in range(len(sites))]
-    whole = _mean([total for total, _ in runs])
-    between = max(whole - sum(seconds), 0.0)  # rounding
-    shares = [each / whole for each in (*seconds, between)]
-    spreads = [[run[index][1] * 1e-9 for run in counts] for index in range(len(sites))]
-    kernels = [_kernel_time(*each) for each in zip(sites, calls, seconds, shares, spreads, strict=False)]
-    kernels.sort(key=lambda each: -each.seconds)
-    unprofiled = _mean(_middle(plain, key=lambda each: each))
-    called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
-    notes = notes_on_calls(plain, clock_cost())
-    notes += note_on_kernels(whole, unprofiled, sum(each.calls for each in kernels), called)
-    return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled, tuple(notes))
+def _room(width: int | None, head: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
+    """The columns that are left beside the numbers."""
+    return None if width is None else max(width - sum(_widths(head, rows)) - len(_GAP) * len(head), 2 * _LEAST_TEXT)
 
 
-def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:
-    """Without the fastest and the slowest quarter. Unlike medians of parts, means of these add up to the whole's."""
-    left_out = len(runs) // 4
-    return sorted(runs, key=key)[left_out : len(runs) - left_out]
+def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
 
-def _mean(numbers: list[float]) -> float:
-    return sum(numbers) / len(numbers)
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str, texts: Sequence[str]) -> list[str]:
+    """Numbers below each other, each row with a text behind them."""
+    widths = _widths(head, rows)
+    lines = []
+    for cells, text in zip([head, *rows], [title, *texts], strict=True):
+        numbers = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+        lines.append(_GAP.join([*numbers, text]).rstrip())
+    return lines
 
 
-def _kernel_time(site: Mapping[str, Any], calls: int, seconds: float, share: float, every: list[float]) -> KernelTime:
-    texts = {key: tuple(site.get(key, ())) for key in ("nodes", "node_operators", "operators", "inputs", "outputs")}
-    moved = site.get("bytes")
-    return KernelTime(
-        kernel=site["name"],
-        main_operator=site["main"],
-        bytes=moved,
-        calls=calls,
-        seconds=seconds,
-        share=share,
-        fastest_seconds=min(every),
-        slowest_seconds=max(every),
-        **texts,
-    )
+def _nodes(kernel: KernelTime, most: int | None) -> str:
+    """All nodes; where there is no room the end of the first, which tells more than its beginning, and a count."""
+    whole = ", ".join(kernel.nodes)
+    if most is None or len(whole) <= most:
+        return whole
+    more = f" +{len(kernel.nodes) - 1}" if len(kernel.nodes) > 1 else ""
+    first, room = kernel.nodes[0], most - len(more)
+    return (first if len(first) <= room else f"...{first[3 - room :]}") + more
 
 
-# Fewer times than these say nothing of how they scatter.
-_FEWEST = 10
-# The 90th percentile is so many times the median on a machine that does nothing else, at most.
-_QUIET = 1.5
-# What takes less than so many times of what reading the clock does.
-_COARSE = 5
-
-
-def percentile(ordered: Sequence[float], share: int) -> float:
-    """The smallest time that at least `share` percent of the calls did not exceed."""
-    return ordered[max(math.ceil(len(ordered) * share / 100) - 1, 0)]
-
-
-def clock_cost() -> float:
-    """Seconds that are measured where nothing is done."""
-    found = []
-    for _ in range(50):
-        start = time.perf_counter()
-        found.append(time.perf_counter() - start)
-    return statistics.median(found)
-
-
-def notes_on_calls(seconds: Sequence[float], clock: float) -> list[str]:
-    """Why the times of whole calls are not to be trusted as they stand; nothing where they are. `clock`: its cost."""
-    ordered = sorted(seconds)
-    middle, high = percentile(ordered, 50), percentile(ordered, 90)
-    notes = []
-    if len(ordered) >= _FEWEST and high > _QUIET * middle:
-        what = "something else runs on this machine, or its clock rate changes: the minimum says more than the median"
-        notes.append(f"the times scatter, one call in ten takes {high / middle:.1f} times the median or more: {what}")
-    if middle < _COARSE * clock:
-        reading = f"reading the clock takes {clock * 1e9:.0f} ns of the {middle * 1e9:.0f} ns"
-        notes.append(f"a call is too short for these times: {reading}")
-    return notes
-
-
-def note_on_kernels(profiled: float, unprofiled: float, calls: int, kernels: Sequence[tuple[str, float]]) -> list[str]:
-    """Kernels that take less than their own clocks. `kernels`: names, and seconds of one call of each."""
-    cost = (profiled - unprofiled) / calls if calls else 0.0
-    below = [name for name, seconds in kernels if seconds < cost]
-    if not below:
-        return []
-    listed = ", ".join(below[:3]) + (f" and {len(below) - 3} more" if len(below) > 3 else "")
-    return [f"the clocks take {cost * 1e9:.0f} ns at each kernel, more than what they measure of {listed}"]
+def _cut_end(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

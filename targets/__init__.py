@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..passes.core.base import add_pass_folder
+from ..passes.core.registry import add_pass_folder
 from .core.registry import Target, add_target_source
 
 _FOLDER = Path(__file__).parent

@@ -12,8 +12,8 @@ from typing import Any
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
+from ...emit.arithmetic import result_of
 from ...emit.linalg import segments
-from ...emit.numbers import result_of
 from ...emit.structured import DYNAMIC
 from ..lower_calls import memrefs
 

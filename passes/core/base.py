@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a pass is, a frozen dataclass whose fields are its options, and one method; and every pass by name.
+"""What a pass is, a frozen dataclass whose fields are its options, and one method; and how it runs.
 
 @register_pass
 @dataclass(frozen=True)
@@ -10,23 +10,28 @@ class MyPass(Pass):
     threshold: int = 4                      # my-pass{threshold=8}
 
     def run(self, op: Any) -> None: ...
-
-This project's passes are found by file name and imported when they are used.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
-from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 from ...bindings.context import load_dialects
-from ...bindings.ir import Context
+from ...bindings.diagnostics import errors_as_relax_error, failure
+from ...bindings.handles import erasing
+from ...bindings.ir import Context, Operation
+from ...bindings.mlir import ir
+from ...dialects.context import load_registered
+from ...dialects.verification import verify_ir
+from ...support.callbacks import enters
 from ...support.errors import RelaxError
-from ...support.plugins import load_plugins
-from ...support.registry import Registry
 from .options import format_options
+
+#: The operation that passes and pipelines run on where nothing else is said.
+USUAL_ANCHOR = "builtin.module"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Pass:
     #: The name in pipelines: relax-... on the graph, tir-... on tensor programs, your own prefix elsewhere.
     name: ClassVar[str] = ""
     #: The operation the pass runs on ("builtin.module", "func.func"); "any" for every one.
-    anchor: ClassVar[str] = "builtin.module"
+    anchor: ClassVar[str] = USUAL_ANCHOR
     #: Upstream dialects whose operations the pass creates; they are loaded before it runs.
     dependent_dialects: ClassVar[tuple[str, ...]] = ()
 
@@ -44,11 +49,12 @@ class Pass:
         """Transforms the operation in place. Raise RelaxError to fail; what is left half done is thrown away."""
         raise RelaxError(f"pass '{self.name}' has no run method")
 
+    @enters
     def __call__(self, target: Any) -> Any:
         """Runs the pass alone, on a Module or an operation; returns what it was given."""
-        from .pipeline import Pipeline
-
-        Pipeline([self]).run(target)
+        check_anchor(self, USUAL_ANCHOR)
+        with changing(target, USUAL_ANCHOR, f"pass {self.name}") as operation:
+            run_pass(self, operation)
         return target
 
     def text(self) -> str:
@@ -59,62 +65,33 @@ class Pass:
         load_dialects(context, self.dependent_dialects)
 
 
-_PASSES = Registry[type[Pass]](
-    lambda cls: (cls.name,),
-    lambda cls, taken: f"pass '{cls.name}' is registered twice: by {taken.__module__} and by {cls.__module__}",
-    place=lambda cls: f"{cls.__module__}.{cls.__qualname__}",
-)
-#: Folders of this project that hold one pass a file, named after the pass, and the packages that they are.
-_FOLDERS: list[tuple[Path, str, tuple[str, ...]]] = [
-    (Path(__file__).parent.parent, __name__.rsplit(".", 2)[0], ("relax_", "tir_"))
-]
-
-PassClass = TypeVar("PassClass", bound=type[Pass])
+def check_anchor(pass_: Pass, anchor: str) -> None:
+    """Raises RelaxError for a pass that does not run on what a pipeline, or a group in it, runs on."""
+    if pass_.anchor not in ("any", anchor) and anchor != "any":
+        wanted = pass_.anchor
+        raise RelaxError(f"pass '{pass_.name}' runs on {wanted}, not on {anchor}: write {wanted}({pass_.text()})")
 
 
-def register_pass(cls: PassClass) -> PassClass:
-    """Makes a pass known by its name; use it as a decorator. Refuses a name that is taken."""
-    name = cls.name
-    if not name or not all(char.isalnum() or char in "-_." for char in name):
-        raise RelaxError(f"{cls.__name__}.name = '{name}' is no pass name: letters, digits, '-', '_' and '.' only")
-    own_module = own_pass_files().get(name, cls.__module__)
-    if own_module != cls.__module__:
-        raise RelaxError(f"pass '{name}' is registered twice: by {own_module} and by {cls.__module__}")
-    if not (cls.__doc__ or "").strip():
-        raise RelaxError(f"pass '{name}' has no doc string: its first line is what --help prints")
-    _PASSES.add([cls])
-    return cls
+@contextmanager
+def changing(target: Any, anchor: str, by: str) -> Iterator[Operation]:
+    """The operation of a Module, or the one given, made ready for passes; handles of what these erase say by whom."""
+    # A module's own, which does not count as handed out.
+    operation = getattr(target, "_owner", target).operation.operation
+    if anchor not in ("any", operation.name):
+        raise RelaxError(f"the pipeline runs on {anchor}, but it was given a {operation.name}")
+    # The passes may have come with a plug-in, after the module.
+    load_registered(operation.context)
+    with operation.context, ir.Location.unknown(), erasing(operation, by):
+        yield operation
 
 
-def add_pass_folder(folder: Path, package: str, prefix: str) -> None:
-    """Passes of a target stand in its own folder; their names begin with its prefix."""
-    _FOLDERS.append((folder, package, (prefix,)))
-
-
-def own_pass_files() -> dict[str, str]:
-    """The passes of this project: name -> module. One pass a file, named after the pass."""
-    return {
-        path.stem.replace("_", "-"): f"{package}.{path.stem}"
-        for folder, package, prefixes in _FOLDERS
-        for prefix in prefixes
-        for path in sorted(folder.glob(f"{prefix}*.py"))
-    }
-
-
-def find_pass(name: str) -> type[Pass] | None:
-    """The pass of this name; plug-ins that announce it are imported. None when nobody has it."""
-    if not _PASSES.tried(name):
-        module = own_pass_files().get(name)
-        if module:
-            importlib.import_module(module)
-        elif load_plugins("pass", name) and not _PASSES.tried(name):
-            raise RelaxError(f"a plug-in announces the pass '{name}', but does not register it")
-    return next(iter(_PASSES.tried(name)), None)
-
-
-def all_passes() -> dict[str, type[Pass]]:
-    """Every registered pass, this project's and plug-ins' included, sorted by name."""
-    for module in own_pass_files().values():
-        importlib.import_module(module)
-    load_plugins("pass")
-    return {cls.name: cls for cls in _PASSES.all()}
+def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
+    """One pass on what `changing` gives, or on what is inside. Raises RelaxError with every diagnostic."""
+    pass_.prepare(operation.context)
+    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found:
+        pass_.run(operation)
+    # An error that a pass reported without raising is still an error.
+    if any(diagnostic.severity == "error" for diagnostic in found):
+        raise failure(f"pass {pass_.name} failed", found)
+    if verify:
+        verify_ir(operation, f"pass {pass_.name} produced invalid IR")

@@ -9,22 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
 from ...bindings.context import load_dialects, new_context
-from ...bindings.diagnostics import errors_as_relax_error, failure
-from ...bindings.handles import erasing
 from ...bindings.ir import Module, Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, operations_of
 from ...bindings.pass_manager import UnknownPass, check_upstream, run_upstream
 from ...bindings.upstream_passes import upstream_passes
-from ...dialects.context import load_registered
-from ...dialects.verification import verify_functions, verify_ir
+from ...dialects.verification import verify_functions
 from ...support.callbacks import enters
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .base import Pass, all_passes, find_pass
+from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
 from .instruments import Instrument
 from .options import make_pass, quoted, split_options
 from .pipeline_text import Element, parse_pipeline
+from .registry import all_passes, find_pass
 
 
 class Upstream(NamedTuple):
@@ -58,7 +56,7 @@ class Pipeline:
         self,
         passes: str | Pass | Iterable[Pass | str],
         *,
-        anchor: str = "builtin.module",
+        anchor: str = USUAL_ANCHOR,
         instruments: Sequence[Instrument] = (),
         verify_each: bool = True,
     ):
@@ -79,7 +77,8 @@ class Pipeline:
             if isinstance(item, str):
                 yield from self._resolve_all(self._without_anchor(parse_pipeline(item)), self.anchor)
             elif isinstance(item, Pass):
-                yield self._checked_anchor(item, self.anchor)
+                check_anchor(item, self.anchor)
+                yield item
             else:
                 raise RelaxError(f"a pipeline holds passes and pipeline texts, not {type(item).__name__}")
 
@@ -104,7 +103,9 @@ class Pipeline:
             return Group(element.name, tuple(split_options(element.options)), steps)
         own = find_own_or_none(element.name)
         if own is not None:
-            return self._checked_anchor(make_pass(own, split_options(element.options)), anchor)
+            made = make_pass(own, split_options(element.options))
+            check_anchor(made, anchor)
+            return made
         self._check_upstream(element, anchor)
         return Upstream(str(element))
 
@@ -126,26 +127,13 @@ class Pipeline:
             candidates = [*upstream_passes(), *all_passes()]
             raise RelaxError(error.message + suggest(element.name, candidates)) from None
 
-    @staticmethod
-    def _checked_anchor(pass_: Pass, anchor: str) -> Pass:
-        if pass_.anchor not in ("any", anchor) and anchor != "any":
-            wanted = pass_.anchor
-            raise RelaxError(f"pass '{pass_.name}' runs on {wanted}, not on {anchor}: write {wanted}({pass_.text()})")
-        return pass_
-
     @enters
     def run(self, target: Any) -> Module:
         """Runs on a Module or an operation, which is changed in place and returned.
 
         Raises RelaxError for the first pass that fails; what it leaves half done should be thrown away.
         """
-        # A module's own, which does not count as handed out.
-        operation = getattr(target, "_owner", target).operation.operation
-        if self.anchor not in ("any", operation.name):
-            raise RelaxError(f"the pipeline runs on {self.anchor}, but it was given a {operation.name}")
-        # The passes may have come with a plug-in, after the module.
-        load_registered(operation.context)
-        with operation.context, ir.Location.unknown(), erasing(operation, self._names()):
+        with changing(target, self.anchor, self._names()) as operation:
             self._run_steps(operation, self.steps)
         return target
 
@@ -161,7 +149,8 @@ class Pipeline:
                 for child in _selected_children(operation, step):
                     self._run_steps(child, step.steps)
             elif isinstance(step, Pass):
-                self._watched(step.name, operation, lambda step=step: self._run_own(step, operation))
+                run = functools.partial(run_pass, step, operation, verify=self.verify_each)
+                self._watched(step.name, operation, run)
             elif isinstance(step, Upstream) and self.instruments:
                 self._watched(step.name, operation, lambda step=step: self._run_upstream(operation, [step.text]))
             else:
@@ -178,16 +167,6 @@ class Pipeline:
         # Upstream's passes know nothing of PrimFuncs; the rest they have verified themselves.
         if self.verify_each and operation.name == "builtin.module":
             verify_functions(operation, f"pass {', '.join(texts)} produced invalid IR")
-
-    def _run_own(self, pass_: Pass, operation: Operation) -> None:
-        pass_.prepare(operation.context)
-        with errors_as_relax_error(operation.context, f"pass {pass_.name} failed") as found:
-            pass_.run(operation)
-        # An error that a pass reported without raising is still an error.
-        if any(diagnostic.severity == "error" for diagnostic in found):
-            raise failure(f"pass {pass_.name} failed", found)
-        if self.verify_each:
-            verify_ir(operation, f"pass {pass_.name} produced invalid IR")
 
     def _watched(self, name: str, operation: Operation, run: Any) -> None:
         for instrument in self.instruments:

@@ -16,9 +16,10 @@ from ...dialects.core.infos import Info, TensorInfo, describe
 from ...dialects.core.symbols import equal
 from ...dialects.tir import dialect as tir
 from ...emit import linalg, loops
+from ...emit.arithmetic import convert, result_of
 from ...emit.kernels import parameter_info
 from ...emit.linalg import segments, static_and_dynamic
-from ...emit.numbers import Number, as_i64, as_index, constant, convert, minimum, result_of
+from ...emit.numbers import Number, as_i64, as_index, constant, minimum
 from ...emit.structured import DYNAMIC
 from ...emit.tensors import dims_joined, place
 from ...support.errors import RelaxError
@@ -100,7 +101,7 @@ def deallocate(memref: Value) -> None:
 
 def copy(source: Value, target: Value) -> None:
     """As a loop nest, which every target can lower; memref.copy calls a library of MLIR's where strides are unusual."""
-    if target.type.rank > 1 and _is_dense(source.type) and _is_dense(target.type):
+    if target.type.rank > 1 and is_dense(source.type) and is_dense(target.type):
         # LLVM's time grows with the cube of a nest's depth, and one loop is faster too.
         source, target = _flat(source), _flat(target)
     rank = target.type.rank
@@ -108,7 +109,8 @@ def copy(source: Value, target: Value) -> None:
     linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
 
 
-def _is_dense(type_: Type) -> bool:
+def is_dense(type_: Type) -> bool:
+    """Whether the elements lie row by row, from the first on."""
     return bool(type_.affine_map == linalg.identity(type_.rank))
 
 

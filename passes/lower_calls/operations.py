@@ -18,7 +18,8 @@ from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bo
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
-from ...emit.numbers import as_i64, as_index, number, result_of
+from ...emit.arithmetic import result_of
+from ...emit.numbers import as_i64, as_index, number
 from ...emit.structured import DYNAMIC
 from . import memrefs, scalars
 from .constants import GLOBAL

@@ -8,7 +8,8 @@ from typing import Any
 from ...bindings.ir import Context, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, bit_width, is_float
-from ...emit.numbers import number, to_float
+from ...emit.conversions import to_float
+from ...emit.numbers import number
 
 
 def passed_type(info: ScalarInfo, context: Context) -> Type:

@@ -12,7 +12,8 @@ from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import last_of, made_by, use_count
 from ...bindings.rewriting import Decline
-from ...emit.numbers import constant, result_of
+from ...emit.arithmetic import result_of
+from ...emit.numbers import constant
 from ...emit.structured import StructuredOp
 
 #: By operation: the kind of vector.reduction, and the number that changes nothing, given the width in bits.

@@ -14,7 +14,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import constant_of, made_by, operations_in, use_count
 from ...bindings.rewriting import Decline
 from ...emit import linalg
-from ...emit.numbers import result_of
+from ...emit.arithmetic import result_of
 from ...emit.structured import DYNAMIC, Linear, StructuredOp
 
 #: What no type can have as a size.

@@ -9,7 +9,8 @@ from typing import Any
 from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...emit import linalg
-from ...emit.numbers import as_index, constant, result_of
+from ...emit.arithmetic import result_of
+from ...emit.numbers import as_index, constant
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from .vector_body import from_elements, is_vector, lane_of
 

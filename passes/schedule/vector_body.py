@@ -14,7 +14,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import operations_of, users_of
 from ...bindings.rewriting import Decline
 from ...emit import linalg
-from ...emit.numbers import result_of
+from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
 
 _MOVES = frozenset({"linalg.index", "linalg.yield", "tensor.extract", "tensor.dim"})

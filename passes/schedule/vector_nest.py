@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg, loops
-from ...emit.numbers import result_of
+from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
 from .combiner import Combiner
 from .epilogue import Epilogue

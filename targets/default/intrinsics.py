@@ -10,7 +10,8 @@ from typing import Any
 
 from ...bindings.ir import OpView
 from ...bindings.mlir import ir
-from ...emit.numbers import Number, convert, fma, intrinsic, numbers, operation, select, unary
+from ...emit.arithmetic import convert
+from ...emit.numbers import Number, fma, intrinsic, numbers, operation, select, unary
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 # What rounds more than once is done in f32 at least.

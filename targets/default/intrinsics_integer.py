@@ -9,9 +9,10 @@ from typing import Any
 
 from ...bindings.conversion import Decline
 from ...bindings.mlir import ir
+from ...emit.arithmetic import convert, with_element
 from ...emit.interpolation import limited
 from ...emit.loops import repeat_while
-from ...emit.numbers import Number, convert, numbers, on_each_element, operation, select, unary, with_element
+from ...emit.numbers import Number, numbers, on_each_element, operation, select, unary
 from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 _CAST = "builtin.unrealized_conversion_cast"

@@ -7,7 +7,9 @@ import math
 from typing import Any
 
 from ...bindings.mlir import ir
-from ...emit.numbers import Number, bits_of, convert, from_bits, numbers, operation, select, to_float, unary
+from ...emit.arithmetic import bits_of, convert, from_bits
+from ...emit.conversions import to_float
+from ...emit.numbers import Number, numbers, operation, select, unary
 from ...emit.small_floats import MACHINE_FLOATS
 from ...passes.intrinsics.registry import register_legalize_intrinsic
 from .intrinsics import WIDE, formula

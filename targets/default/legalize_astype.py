@@ -8,7 +8,7 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_bool, signless
 from ...dialects.relax import dialect as relax
-from ...emit.numbers import convert, element
+from ...emit.arithmetic import convert, element
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 

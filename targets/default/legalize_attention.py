@@ -18,10 +18,11 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import dim_mod, equal
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
+from ...emit.arithmetic import element
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.conversions import accumulator
-from ...emit.numbers import Number, Size, as_index, constant, element, intrinsic, maximum, select
+from ...emit.numbers import Number, Size, as_index, constant, intrinsic, maximum, select
 from ...emit.reduction import Reduction
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.known_sizes import by_name

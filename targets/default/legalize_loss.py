@@ -11,9 +11,10 @@ from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_unsigned
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
+from ...emit.arithmetic import element
 from ...emit.conversions import rounded
 from ...emit.indices import as_position
-from ...emit.numbers import Number, as_index, element, select
+from ...emit.numbers import Number, as_index, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 

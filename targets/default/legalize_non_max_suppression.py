@@ -12,6 +12,7 @@ from typing import Any
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
+from ...emit.arithmetic import element
 from ...emit.boxes import any_of, load_box, load_wide, overlap
 from ...emit.conversions import accumulator
 from ...emit.loops import (
@@ -27,7 +28,7 @@ from ...emit.loops import (
     store,
     when,
 )
-from ...emit.numbers import Number, constant, element, intrinsic, maximum, minimum, select
+from ...emit.numbers import Number, constant, intrinsic, maximum, minimum, select
 from ...emit.sorting import Records, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize

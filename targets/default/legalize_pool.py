@@ -21,8 +21,9 @@ from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.relax.infer.windows import each_dimension, padding_of
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
+from ...emit.arithmetic import element
 from ...emit.conversions import rounded
-from ...emit.numbers import Number, constant, divide, element, maximum, minimum, select
+from ...emit.numbers import Number, constant, divide, maximum, minimum, select
 from ...emit.reduction import lowest
 from ...emit.small_floats import is_small_float
 from ...emit.windows import Window, padded

@@ -12,21 +12,10 @@ from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
-from ...emit.conversions import accumulator, rounded, widened
+from ...emit.arithmetic import bits_of, element, from_bits
+from ...emit.conversions import accumulator, rounded, to_float, widened
 from ...emit.loops import for_range, load, nest, size, store
-from ...emit.numbers import (
-    Number,
-    bits_of,
-    constant,
-    divide,
-    element,
-    from_bits,
-    intrinsic,
-    maximum,
-    minimum,
-    select,
-    to_float,
-)
+from ...emit.numbers import Number, constant, divide, intrinsic, maximum, minimum, select
 from ...emit.reduction import Reduction, highest, lowest
 from ...passes.legalize.builder import Body, RuleBuilder
 from ...passes.legalize.rules import register_legalize

@@ -16,6 +16,8 @@ from ...dialects.core.infos import bit_width, is_float
 from ...dialects.relax.infer.layouts import parse_layout
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
+from ...emit.arithmetic import element
+from ...emit.conversions import to_float
 from ...emit.interpolation import (
     Tap,
     cubic_weights,
@@ -26,7 +28,7 @@ from ...emit.interpolation import (
     require_elements,
     weighted,
 )
-from ...emit.numbers import Number, as_index, constant, element, intrinsic, select, to_float
+from ...emit.numbers import Number, as_index, constant, intrinsic, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.layouts import blocked_dimensions, in_plain_layout, require_blocks
 from ...passes.legalize.rules import register_legalize

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
+from ...emit.arithmetic import element
 from ...emit.boxes import load_wide
 from ...emit.conversions import accumulator
 from ...emit.loops import for_range, load, nest, require, require_same, scratch, size, sizes, store, when
-from ...emit.numbers import Number, as_index, constant, element, intrinsic, maximum, minimum, select
+from ...emit.numbers import Number, as_index, constant, intrinsic, maximum, minimum, select
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize
 

@@ -15,8 +15,9 @@ from ...bindings.mlir import ir
 from ...bindings.rewriting import Decline
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
+from ...emit.arithmetic import element
 from ...emit.loops import and_then, for_range, load, nest, repeat_while, scratches, size, store, when
-from ...emit.numbers import Number, element, maximum
+from ...emit.numbers import Number, maximum
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.builder import RuleBuilder
 from ...passes.legalize.rules import register_legalize

@@ -10,8 +10,9 @@ from ...bindings.mlir import ir
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, is_bool, is_float
 from ...dialects.core.symbols import SymExpr
 from ...dialects.tir import dialect as tir
+from ...emit.arithmetic import convert, from_bits
 from ...emit.conversions import limits
-from ...emit.numbers import Number, as_i64, as_index, convert, from_bits, number, select
+from ...emit.numbers import Number, as_i64, as_index, number, select
 from ...passes.lower_calls.memrefs import Extent, as_value
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted

@@ -129,6 +129,12 @@ def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     return is_same and any(stride > 1 + length for length, stride in zip(taps, strides, strict=False))
 
 
+def _joins_nothing_of_another_shape(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    """Off the axis, all sizes have to be the same."""
+    rests = {numpy.delete(each.shape, attributes["axis"]).tobytes() for each in arrays}
+    return len(rests) > 1 and any(not each.size for each in arrays)
+
+
 def _is_by_empty_vector(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     return bool(arrays[1].shape == (0,))
 
@@ -163,6 +169,7 @@ UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("AveragePool LpPool", _strides_over, "onnxruntime pads by less than nothing where strides skip elements"),
     ("Gemm", _is_empty, "onnxruntime adds C without beta to a product of nothing"),
     ("MatMul", _is_by_empty_vector, "onnxruntime writes only the first element of a product with an empty vector"),
+    ("Concat", _joins_nothing_of_another_shape, "onnxruntime does not look at the sizes of empty tensors"),
     ("Slice", _ends_at_the_largest, "onnxruntime takes the largest integer for the end of the way, also backwards"),
     ("Clip", _has_open_end, "onnxruntime limits infinity to the largest number where the bound is left out"),
     ("Gelu", _has_infinity, "the limit is 0, while the standard's steps multiply infinity by 0"),

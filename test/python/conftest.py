@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import signal
@@ -23,12 +24,19 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 settings.register_profile("relax_mlir", max_examples=example_counts.some(100), deadline=None)
 settings.load_profile("relax_mlir")
 
-# Where nearly every test compiles a program.
-_COMPILING = [Path(__file__).parent / folder for folder in ("targets", "frontends", "passes")]
+# Where nearly every test compiles a program or starts a process, and the share of those that run.
+_COMPILING = {"targets": 1 / 4, "frontends": 1 / 4, "passes": 1 / 4}
+_COSTLY = {**_COMPILING, "tools": 1 / 3, "": 1 / 3}
 
 
 def _is_compiling(item: pytest.Item) -> bool:
-    return any(folder in item.path.parents for folder in _COMPILING)
+    return _room(item.path) in _COMPILING
+
+
+@functools.cache
+def _room(path: Path) -> str:
+    """The folder of this one in which a file lies; "" for the file of this one."""
+    return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -40,14 +48,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if example_counts.DRAW:
         again = f"make test DRAW={example_counts.DRAW} draws it again, make test-all runs all"
-        terminalreporter.write_line(f"a tenth of tests with many examples and of slow ones was drawn: {again}")
+        terminalreporter.write_line(f"a part of the slow and costly tests was drawn: {again}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is not drawn."""
-    compiling = [item.nodeid for item in items if _is_compiling(item)]
     slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
-    left_out = {*compiling, *slow} - example_counts.drawn(each for each in compiling if each not in slow)
+    costly = {item.nodeid: _COSTLY[_room(item.path)] for item in items if _room(item.path) in _COSTLY}
+    left_out = {*costly, *slow} - example_counts.drawn({test: costly[test] for test in costly if test not in slow})
     left_out -= {test for test in slow if example_counts.is_drawn(test)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]

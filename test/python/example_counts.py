@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much runs of tests with many examples, or sets of arguments: all of it, or with RELAX_MLIR_DRAW a tenth.
+"""How much runs of tests with many examples, sets of arguments or costs: all of it, or with RELAX_MLIR_DRAW a part.
 
 `make test` sets it to another number each time, which tells what is drawn; `make test-all` and pytest alone do not.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import settings
@@ -38,16 +38,15 @@ def is_optimized(test: str) -> bool:
     return not DRAW or random.Random(f"{DRAW} {test} optimized").random() < 1 / _SHARE
 
 
-def drawn(names: Iterable[str]) -> set[str]:
-    """The names of tests to run: of a test with many sets of arguments some."""
+def drawn(shares: Mapping[str, float]) -> set[str]:
+    """The names of tests to run: of a test with many sets of arguments some, of others the share that is told."""
     tests: dict[str, list[str]] = {}
-    for name in names:
+    for name in shares:
         tests.setdefault(name.partition("[")[0], []).append(name)
-    return {name for test, sets in tests.items() for name in _drawn(test, sets)}
+    return {name for test, sets in tests.items() for name in _drawn(test, sets, shares[sets[0]])}
 
 
-def _drawn(test: str, sets: list[str]) -> list[str]:
-    """A share of the sets, and of tests with few of them every fourth one."""
+def _drawn(test: str, sets: list[str], least: float) -> list[str]:
     chance = random.Random(f"{DRAW} {test}")
-    share = max(len(sets) / _SHARE, 1 / 4) if DRAW else len(sets)
+    share = max(len(sets) / _SHARE, least) if DRAW else len(sets)
     return chance.sample(sets, int(share + chance.random()))

@@ -58,6 +58,7 @@ def test_good_tree_passes(tree: Path) -> None:
     assert check(tree) == (0, [])
 
 
+@pytest.mark.slow
 def test_this_repository_passes() -> None:
     assert check(REPOSITORY) == (0, [])
 
@@ -214,14 +215,28 @@ def test_files_that_import_one_another(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "back",
+    "late",
     [
         "def late():\n    from .a import x",
+        "class C:\n    async def late(self):\n        if self:\n            from . import a",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    pass\nelse:\n    from .a import x",
+    ],
+)
+def test_circle_that_a_function_closes(tree: Path, late: str) -> None:
+    write(tree, "passes/fuse/a.py", "from .b import x\n")
+    write(tree, "passes/fuse/b.py", late + "\n")
+    text = "files import one another: passes/fuse/a.py -> passes/fuse/b.py -> passes/fuse/a.py"
+    assert check(tree) == (1, [f"passes/fuse/a.py:2:1: error: {text}"])
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import x",
         "from .a_helper import x",
     ],
 )
-def test_what_is_imported_later_or_for_types_closes_no_circle(tree: Path, back: str) -> None:
+def test_what_is_imported_for_types_closes_no_circle(tree: Path, back: str) -> None:
     write(tree, "passes/fuse/a.py", "from .b import x\n")
     write(tree, "passes/fuse/b.py", back + "\n")
     write(tree, "passes/fuse/a_helper.py", "")

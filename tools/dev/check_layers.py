@@ -217,7 +217,11 @@ def _folder_of(inner: tuple[str, ...]) -> str:
 
 
 def _check_circles(sources: list[Source]) -> Iterator[Violation]:
-    """Files that import one another when they are imported themselves: such a circle is one file, or cut wrongly."""
+    """Files that import one another, inside of functions too: such a circle is one file, or cut wrongly.
+
+    `if TYPE_CHECKING:` closes none: a name that stands in annotations alone says what is passed through, and the file
+    works without it.
+    """
     by_module = {_module_of(source): source for source in sources}
     imports = {source.file: dict(_imported_files(source, by_module)) for source in sources}
     while True:
@@ -240,8 +244,10 @@ def _module_of(source: Source) -> tuple[str, ...]:
 
 
 def _imported_files(source: Source, by_module: dict[tuple[str, ...], Source]) -> Iterator[tuple[Path, ast.ImportFrom]]:
-    for node in _import_time_nodes(source.tree.body):
-        if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(source.package):
+    for_types = [node for node in source.nodes if isinstance(node, ast.If) and _is_type_checking(node.test)]
+    never_run = {inner for node in for_types for statement in node.body for inner in ast.walk(statement)}
+    for node in source.nodes:
+        if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(source.package) and node not in never_run:
             base = source.package[1 : len(source.package) - node.level + 1]
             module = (*base, *(node.module.split(".") if node.module else ()))
             for alias in node.names:
@@ -315,7 +321,7 @@ def _is_sys_modules(node: ast.expr) -> bool:
 
 
 def _is_type_checking(node: ast.expr) -> bool:
-    return ast.unparse(node) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return _last_name(node) == "TYPE_CHECKING"
 
 
 def _top(name: str) -> str:

@@ -13,7 +13,7 @@ from ...bindings.diagnostics import Diagnostic, render, reporting, with_file_nam
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects import relax, tir  # noqa: F401  # importing a dialect registers it
 from ...dialects.parsing import BYTECODE_MAGIC, decode_source
-from ...passes.core.base import all_passes, find_pass
+from ...passes.core.registry import all_passes, find_pass
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.plugins import load_plugin, load_plugins

@@ -14,8 +14,8 @@ from ...bindings.ir import Context, Operation
 from ...bindings.mlir import print_asm
 from ...bindings.pass_manager import required_anchor
 from ...dialects.parsing import decode_source, define_dialects, parse_module
-from ...passes.core.base import find_pass
 from ...passes.core.pipeline_text import outermost_anchor
+from ...passes.core.registry import find_pass
 from ...support.errors import RelaxError
 from ...support.files import write_whole
 from ..command_line import Arguments

@@ -13,8 +13,8 @@ from ...bindings.mlir import ROOT, ir
 from ...bindings.upstream_passes import upstream_passes
 from ...dialects.context import create_context
 from ...dialects.core.dialect import registered_dialects
-from ...passes.core.base import all_passes
 from ...passes.core.options import describe_type, format_value, option_fields
+from ...passes.core.registry import all_passes
 from ...passes.intrinsics.registry import intrinsics_table
 from ...passes.legalize.rules import all_rules
 from ...support.errors import RelaxError

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
-from ...runtime.profile import clock_cost, notes_on_calls, percentile
+from ...runtime.noise import clock_cost, notes_on_calls, percentile
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ..command_line import Arguments, parse_shapes, terminal_width, write_text
@@ -77,7 +77,7 @@ class Driver:
             (outputs.write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
 
     def _profile(self, executable: Executable, name: str, inputs: Mapping[str, Any], arguments: Arguments) -> None:
-        from ...runtime.profile_text import profile_text  # seldom needed
+        from ...runtime.profile import profile_text  # seldom needed
 
         announce(f"profiling {name}")
         with _failures_of(name):

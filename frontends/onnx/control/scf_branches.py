@@ -7,7 +7,7 @@ a node for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ....bindings.ir import Operation
@@ -29,6 +29,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
     scalar = scalar_of(node, condition)
     # In an operation without results first: only what the branches give tells its types.
     sketch = ir.Operation.create("scf.if", operands=[scalar], regions=2)
+    known_symbols = len(node.graph.symbols.given)
     try:
         outputs = []
         for make, region in zip(makers, sketch.regions, strict=True):
@@ -40,7 +41,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
             with ir.InsertionPoint(region.blocks[0]):
                 held[:] = [_as_one_of(pair, side) if _differ(*pair) else pair[side] for pair in pairs]
         forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
-        results = _yielded(node, sketch, forms, outputs, scalar)
+        results = _yielded(node, sketch, forms, outputs, scalar, node.graph.symbols.given[known_symbols:])
     finally:
         sketch.erase()
     made = of_all(forms, [Value(ssa=result) for result in results])
@@ -53,13 +54,19 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
     return made
 
 
-def _yielded(node: Node, sketch: Operation, forms: Sequence[Any], outputs: Sequence[Any], scalar: Any) -> list[Any]:
-    """The results of an operation with the sketch's regions, which yield the tensors of the outputs."""
+def _yielded(
+    node: Node, sketch: Operation, forms: Sequence[Any], outputs: Sequence[Any], scalar: Any, inner: Collection[str]
+) -> list[Any]:
+    """The results of an operation with the sketch's regions, which yield the tensors of the outputs.
+
+    `inner` are the symbols that the regions define.
+    """
     tensors = []
     for region, held in zip(sketch.regions, outputs, strict=True):
         with ir.InsertionPoint(region.blocks[0]):
             tensors.append(all_tensors(forms, held))
-    infos = [common_info(node, info_of(node, one), info_of(node, other)) for one, other in zip(*tensors, strict=True)]
+    told = [[info_of(node, tensor, inner) for tensor in side] for side in tensors]
+    infos = [common_info(node, one, other) for one, other in zip(*told, strict=True)]
     for region, held in zip(sketch.regions, tensors, strict=True):
         with ir.InsertionPoint(region.blocks[0]):
             values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]

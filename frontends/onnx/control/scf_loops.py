@@ -16,6 +16,7 @@ from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
 from ....emit.numbers import number
 from ..prelude import Node, Value, const, known, relax
+from ..shapes.sizes import as_tensor
 from .scf_regions import as_info, common_info, info_of, integer, known_truth, scalar_of, tensor_of, truth, type_of
 
 #: Fewer turns than these copy what they gather in less time than it takes to do so in blocks.
@@ -64,9 +65,9 @@ def build_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Value], list[Val
     while True:
         # What a turn makes decides the types that it gets, so it is built until both agree.
         attempt = _Attempt(loop, states, carried, rows or [])
-        made = [info_of(loop.node, state) for state in attempt.turn.states]
+        made = [info_of(loop.node, state, attempt.symbols) for state in attempt.turn.states]
         joined = [common_info(loop.node, old, new) for old, new in zip(carried, made, strict=True)]
-        row_infos = [info_of(loop.node, row) for row in attempt.turn.rows]
+        row_infos = [info_of(loop.node, row, attempt.symbols) for row in attempt.turn.rows]
         gathered = [_Rows(info, loop.in_blocks) for info in row_infos]
         if joined == carried and (rows or []) == gathered:
             if loop.is_counted and not loop.is_short and gathered and not any(each.is_flat for each in gathered):
@@ -154,7 +155,7 @@ class _Rows(NamedTuple):
         if not self.is_flat:
             return [as_info(relax["zeros"]((0, *self.sizes), dtype=self.info.dtype), self.types()[0])]
         empty = relax["zeros"]((0,), dtype=self.info.dtype)
-        return [as_info(empty, self.types()[0]), relax["zeros"]((len(self.sizes),), dtype="i64")]
+        return [as_info(empty, self.types()[0]), as_tensor([size or 0 for size in self.sizes])]
 
     def appended(self, held: Sequence[Any], row: Any) -> list[Any]:
         if not self.is_flat:
@@ -189,11 +190,15 @@ class _Attempt:
         initial = [*given, *(value for each in rows for value in each.initial())]
         create = self._for if loop.is_counted else self._while
         self.operation = create(initial)
+        symbols = loop.node.graph.symbols
+        known_symbols = len(symbols.given)
         try:
             arguments = list(self._block.arguments)
             held = [Value(ssa=value) for value in arguments[2 : 2 + len(carried)]]
             with ir.InsertionPoint(self._block):
                 self.turn = self.loop.step(self.operation, tensor_of(arguments[0]), held)
+            #: Those that a turn defines.
+            self.symbols = symbols.given[known_symbols:]
         except BaseException:
             self.operation.erase()
             raise

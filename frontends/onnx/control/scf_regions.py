@@ -3,26 +3,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ....bindings.mlir import ir
 from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.symbols import equal
+from ....dialects.core.symbols import Dim, SymExpr, equal
 from ....emit.numbers import constant
 from ..prelude import Node, Tensor, Value, relax
 from ..values import OneOf
 
 
-def info_of(node: Node, held: Any) -> TensorInfo:
-    """What is known of a tensor that enters or leaves a region."""
+def info_of(node: Node, held: Any, inner: Collection[str] = ()) -> TensorInfo:
+    """What is known of a tensor that enters or leaves a region, outside of which nobody knows the `inner` symbols."""
     if isinstance(held, OneOf):
         raise node.fail(f"{held}, goes through control flow that needs one rank")
     if not isinstance(held, Value):
         raise node.fail("a sequence or an optional goes through control flow that only the run decides")
     if held.shape is None:
         raise node.fail("a tensor whose rank is not known goes through control flow")
-    return held.info
+    sizes = [None if _names(size) & set(inner) else size for size in held.shape]
+    return held.info.with_shape(sizes)
+
+
+def _names(size: Dim) -> set[str]:
+    return set(size.variables) if isinstance(size, SymExpr) else set()
 
 
 def as_items(node: Node, made: list[Any]) -> list[Any]:

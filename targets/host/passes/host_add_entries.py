@@ -15,7 +15,8 @@ from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
 from ....dialects.relax.function_attributes import RESULT_NAMES
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.written import WRITTEN
 from ..entry import add_entry, is_entry

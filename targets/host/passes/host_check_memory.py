@@ -18,7 +18,8 @@ from ....bindings.rewriting import located_error
 from ....dialects.tir import dialect as tir
 from ....emit.numbers import Number, as_i64, constant, operation
 from ....passes.bufferize.lifetimes import leaves
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ....passes.lower_calls import memrefs
 from ....passes.lower_calls.function import ARENA, COUNTED
 from ....support.errors import RelaxError

@@ -13,7 +13,8 @@ from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, users_of
 from ....emit.numbers import as_i64, as_index
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import ARENA
 from ..llvm_ops import memref_at
 from ..support import Support

@@ -29,7 +29,8 @@ from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import located_error
 from ....emit.linalg import segments
 from ....emit.numbers import number
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ....passes.legalize.builder import OPERATOR
 from ....passes.lower_calls.function import INPUTS
 from ..entry import ENTRY, is_entry

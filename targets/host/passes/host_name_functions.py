@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ..entry import is_entry
 
 #: Of all names that a program has given.

@@ -10,7 +10,8 @@ from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ....dialects.core.elements import is_resource
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ..entry import CONSTANT_TABLE, SET_CONSTANTS
 from ..llvm_ops import address_of, load, memref_at
 from ..support import Support, table_text

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import callee_of, functions_in, operations_in, symbol_name
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS
 from ....passes.lower_calls.sites import SITE
 from ..abi import EXPORT_PREFIX

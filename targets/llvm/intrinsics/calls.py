@@ -10,7 +10,8 @@ from ....bindings.diagnostics import Diagnostic, locate
 from ....bindings.ir import Operation, OpView, Type
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, innermost, operations_of, symbol_name
-from ....emit.numbers import Number, numbers, on_each_element, operation, to_float
+from ....emit.conversions import to_float
+from ....emit.numbers import Number, numbers, on_each_element, operation
 from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 from ....support.errors import RelaxError
 

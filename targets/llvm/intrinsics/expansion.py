@@ -11,19 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ....bindings.ir import OpView
-from ....emit.numbers import (
-    Number,
-    bits_of,
-    convert,
-    fma,
-    from_bits,
-    numbers,
-    operation,
-    polynomial,
-    select,
-    to_float,
-    unary,
-)
+from ....emit.arithmetic import bits_of, convert, from_bits
+from ....emit.conversions import to_float
+from ....emit.numbers import Number, fma, numbers, operation, polynomial, select, unary
 from ....emit.small_floats import MACHINE_FLOATS, FloatFormat
 from ....passes.intrinsics.registry import register_legalize_intrinsic
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import math
 
-from ....emit.numbers import Number, bits_of, fma, select, to_float, unary
+from ....emit.arithmetic import bits_of
+from ....emit.conversions import to_float
+from ....emit.numbers import Number, fma, select, unary
 from .expansion import (
     as_float,
     at_least,

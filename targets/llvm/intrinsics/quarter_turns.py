@@ -12,7 +12,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....emit.numbers import Number, bits_of, convert, fma, select, to_float, unary
+from ....emit.arithmetic import bits_of, convert
+from ....emit.conversions import to_float
+from ....emit.numbers import Number, fma, select, unary
 from .expansion import magnitude, nearest_integer, two_product, two_sum
 
 HALF_PI = (math.pi / 2, 6.123233995736766e-17)

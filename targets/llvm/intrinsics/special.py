@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ....emit.numbers import Number, bits_of, fma, from_bits, select
+from ....emit.arithmetic import bits_of, from_bits
+from ....emit.numbers import Number, fma, select
 from .expansion import (
     at_most,
     expansion,

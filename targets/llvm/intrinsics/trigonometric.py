@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from ....emit.numbers import Number, bits_of, fma, from_bits, select, unary
+from ....emit.arithmetic import bits_of, from_bits
+from ....emit.numbers import Number, fma, select, unary
 from .expansion import expansion, fitted, magnitude, nearest_integer, parts, pick, square_root, with_sign_of
 from .quarter_turns import HALF_PI, Angle, reduced
 

@@ -22,6 +22,7 @@ from ...host.support import define_support
 from .code_target import code_target
 from .cross_object import emit_assembly
 from .native_code import native_code
+from .object_file import check_compilable
 
 
 def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
@@ -52,6 +53,7 @@ def assembly(module: Any, target: ChosenTarget, options: CodeOptions) -> str:
     """The code of such a module as text, to be looked at."""
     complete(module)
     _drop_notes(module.operation)
+    check_compilable(module, options.opt_level)
     return emit_assembly(module, code_target(target), options.opt_level)
 
 

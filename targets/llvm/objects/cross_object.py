@@ -13,7 +13,6 @@ from .code_target import CodeTarget
 from .cpus import llvm_version
 from .llvm_ir_text import for_older_llvm
 from .narrow_conversions import ARCHITECTURES, DEFINITIONS
-from .object_file import check_compilable
 
 # RISC-V's calls differ by what the CPU has; this is how all that runs Linux there passes floats.
 _ABIS = {"riscv64": "lp64d"}
@@ -30,11 +29,10 @@ def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
 
 
 def emit_assembly(module: Any, target: CodeTarget, opt_level: int) -> str:
-    """The assembly of a module for a CPU, this machine's included; what MLIR's engine makes for that may differ.
+    """The assembly of such a module for a CPU, this machine's included; what MLIR's engine makes for that may differ.
 
-    Raises RelaxError where llvmlite is missing or the module is not compilable.
+    Raises RelaxError where llvmlite is missing.
     """
-    check_compilable(module, opt_level)
     llvm = load_llvmlite("assembly")
     if target.is_host:
         features = llvm.get_host_cpu_features().flatten()

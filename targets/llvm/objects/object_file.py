@@ -16,6 +16,7 @@ from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
 from ...host.support import define_support
 from .code_target import CodeTarget
+from .cross_object import emit_cross_object
 
 
 def emit_object(module: Module, opt_level: int = 3) -> bytes:
@@ -106,8 +107,6 @@ def unit_object(code: bytes, *, symbol: str, opt_level: int, target: dict[str, s
             _name_kernel(module, symbol)
         if target is None:
             return object_of_checked(module, opt_level)
-        from .cross_object import emit_cross_object  # which checks modules by the functions here
-
         machine = CodeTarget(target["triple"], target["cpu"], target["feature_text"], frozenset(), vector_bytes=0)
         return emit_cross_object(module, machine, opt_level)
 

@@ -24,7 +24,8 @@ from ....bindings.navigation import (
     symbol_name,
 )
 from ....emit.numbers import as_i64
-from ....passes.core.base import Pass, register_pass
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 from ....passes.inline.call_graph import references_of
 from ....passes.lower_calls import memrefs
 from ...host.llvm_ops import PTR, memref_at, pointer_of, view_of
@@ -76,9 +77,7 @@ def _otherwise_referred(operations: list[Operation]) -> Iterator[str]:
 
 def _is_row_major(type_: Type) -> bool:
     """Whether a pointer and sizes are all of a memref."""
-    if not isinstance(type_, ir.MemRefType) or type_.memory_space is not None:
-        return False
-    return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank, type_.context))
+    return isinstance(type_, ir.MemRefType) and type_.memory_space is None and memrefs.is_dense(type_)
 
 
 def _unknown_axes(type_: Type) -> list[int]:

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
-from ....emit.numbers import element_type, with_element
-from ....passes.core.base import Pass, register_pass
+from ....emit.arithmetic import element_type, with_element
+from ....passes.core.base import Pass
+from ....passes.core.registry import register_pass
 
 _MOVING = frozenset(
     f"llvm.{name}"

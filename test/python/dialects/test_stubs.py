@@ -61,6 +61,7 @@ def found(folder: Path, text: str) -> list[tuple[int, str]]:
     return [(int(line), text.strip()) for _, line, _, text in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: it comes with the extra `dev`")
 def test_mypy_knows_operators_and_operations(package: Path) -> None:
     assert found(package, GOOD) == []

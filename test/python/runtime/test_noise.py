@@ -7,7 +7,8 @@ import dataclasses
 from typing import Any
 
 import pytest
-from relax_mlir.runtime.profile import Profile, clock_cost, note_on_kernels, notes_on_calls
+from relax_mlir.runtime.noise import clock_cost, note_on_kernels, notes_on_calls
+from relax_mlir.runtime.profile import Profile
 
 SCATTER = "the times scatter, one call in ten takes {} times the median or more: "
 CLOCKS = "the clocks take {} ns at each kernel, more than what they measure of {}"

@@ -16,8 +16,8 @@ import pytest
 import tvm_ffi
 from compiling import array
 from relax_mlir.runtime import ArtifactError, Executable
-from relax_mlir.runtime.profile import SWITCH, Profile, _summary, profile_calls
-from relax_mlir.runtime.profile_text import profile_text
+from relax_mlir.runtime.profile import Profile, profile_text
+from relax_mlir.runtime.profiling import SWITCH, _summary, profile_calls
 from scipy.stats import trim_mean
 
 import relax_mlir as rx

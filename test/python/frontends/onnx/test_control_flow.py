@@ -53,6 +53,38 @@ def test_branches_whose_results_differ_in_size() -> None:
     compared(_truth(False), _floats(5, 4), _floats(4))
 
 
+_FOUND = "f = NonZero (x)  r = Transpose <perm = [1, 0]> (f)"
+
+
+def test_sizes_that_a_branch_finds_are_not_known_outside_of_it() -> None:
+    """The columns of NonZero get a name, in each region its own."""
+    model = _model(f"""(bool c, float[n] x) => (int64[a, 1] y, int64[b] after) {{
+        y = If (c) <
+            then_branch = a () => (int64[p, 1] r) {{ {_FOUND} }},
+            else_branch = b () => (int64[q, 1] s) {{ s = Constant <value = int64[2, 1] {{4, 5}}> () }}
+        >
+        after = Shape (y)
+    }}""")
+    compared = _check(model, _truth(True), numpy.float32([0, 1, 0, 2, 3]))
+    compared(_truth(False), numpy.float32([0]))
+
+
+def test_sizes_that_a_turn_finds_are_not_known_outside_of_the_loop() -> None:
+    """Of a state, whose size each turn changes, and of rows, whose sizes no turn tells the next."""
+    model = _model(f"""(int64 turns, int64[a, 1] start, float[n] x) => (int64[b, 1] last, int64[c, d, 1] rows) {{
+        go = Constant <value = bool {{1}}> ()
+        last, rows = Loop (turns, go, start) <
+            body = turn (int64 i, bool on, int64[e, 1] held) => (bool on2, int64[f, 1] grown, int64[g, 1] r) {{
+                on2 = Identity (on)
+                {_FOUND}
+                grown = Concat <axis = 0> (held, r)
+            }}
+        >
+    }}""")
+    compared = _check(model, _int(3), numpy.zeros((1, 1), "int64"), numpy.float32([0, 1, 0, 2, 3]))
+    compared(_int(0), numpy.zeros((2, 1), "int64"), numpy.float32([]))
+
+
 def test_a_known_condition_picks_its_branch() -> None:
     model = _model("""(float[n] x) => (float[n] y) {
         c = Constant <value = bool {0}> ()

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures where the time of a call goes: the code has a clock at each place where a graph calls a kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from .errors import ArtifactError
+from .noise import clock_cost, note_on_kernels, notes_on_calls
+from .profile import KernelTime, Profile
+
+#: The code's function that switches its clocks on (1) and off (0) and gives the address of what they measure: i64
+#: numbers, nanoseconds of all kernels, then for each place calls and nanoseconds.
+SWITCH = "__relax_profile"
+
+Switch = Callable[[int], int]
+Run = TypeVar("Run")
+
+
+def profile_calls(
+    entry: Mapping[str, Any],
+    call: Callable[[], object],
+    find: Callable[[str], Any],
+    *,
+    repeat: int = 20,
+    warmup: int = 3,
+) -> Profile:
+    """Calls a function of a program again and again, by turns with the clocks off and on.
+
+    `entry` is what the manifest says of it, `find` gives a function of the code by its name. Raises ArtifactError
+    where the program was compiled without clocks; what the call raises comes as it is, and the clocks are off then.
+    """
+    if repeat < 1 or warmup < 0:
+        raise ValueError(f"repeat={repeat}, warmup={warmup}: at least one call must be timed")
+    sites = _sites(entry)
+    switch: Switch = find(SWITCH) if sites else _no_clocks
+    plain, timed, counts = [], [], []
+    for _ in range(warmup):
+        call()
+    for _ in range(repeat):
+        plain.append(_seconds(call))
+        with _clocks(switch, sites) as read:
+            timed.append(_seconds(call))
+            counts.append(read())
+    return _summary(entry["name"], sites, plain, timed, counts)
+
+
+def _sites(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The places where kernels are called, each with what is known of its kernel."""
+    if "profile" not in entry:
+        raise ArtifactError(
+            f"'{entry['name']}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
+            "older release or without the pass host-profile-kernels; compile it again"
+        )
+    try:
+        profile = entry["profile"]
+        return [{**site, **profile["kernels"][site["kernel"]]} for site in profile["sites"]]
+    except (IndexError, KeyError, TypeError):
+        raise ArtifactError(f"damaged: what its manifest says of the kernels of '{entry['name']}'") from None
+
+
+def _no_clocks(on: int) -> int:
+    """Of a program that calls no kernel."""
+    return 0
+
+
+@contextmanager
+def _clocks(switch: Switch, sites: list[dict[str, Any]]) -> Iterator[Callable[[], list[tuple[int, int]]]]:
+    """The clocks are on inside. What comes tells calls and nanoseconds of each site."""
+    places = [site["place"] for site in sites]
+    words = 1 + 2 * (1 + max(places)) if places else 0
+    try:
+        address = switch(1)
+        if words:
+            ctypes.memset(address, 0, 8 * words)
+
+        def read() -> list[tuple[int, int]]:
+            table = list((ctypes.c_int64 * words).from_address(address)) if words else []
+            return [(table[1 + 2 * place], table[2 + 2 * place]) for place in places]
+
+        yield read
+    finally:
+        switch(0)
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    result = call()
+    end = time.perf_counter()
+    del result  # its memory goes before the next call, and in nobody's time
+    return end - start
+
+
+def _summary(
+    name: str, sites: list[dict[str, Any]], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
+) -> Profile:
+    runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
+    seconds = [_mean([run[index][1] * 1e-9 for _, run in runs]) for index in range(len(sites))]
+    calls = [sorted(run[index][0] for _, run in runs)[len(runs) // 2] for index in range(len(sites))]
+    whole = _mean([total for total, _ in runs])
+    between = max(whole - sum(seconds), 0.0)  # rounding
+    shares = [each / whole for each in (*seconds, between)]
+    spreads = [[run[index][1] * 1e-9 for run in counts] for index in range(len(sites))]
+    kernels = [_kernel_time(*each) for each in zip(sites, calls, seconds, shares, spreads, strict=False)]
+    kernels.sort(key=lambda each: -each.seconds)
+    unprofiled = _mean(_middle(plain, key=lambda each: each))
+    called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
+    notes = notes_on_calls(plain, clock_cost())
+    notes += note_on_kernels(whole, unprofiled, sum(each.calls for each in kernels), called)
+    return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled, tuple(notes))
+
+
+def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:
+    """Without the fastest and the slowest quarter. Unlike medians of parts, means of these add up to the whole's."""
+    left_out = len(runs) // 4
+    return sorted(runs, key=key)[left_out : len(runs) - left_out]
+
+
+def _mean(numbers: list[float]) -> float:
+    return sum(numbers) / len(numbers)
+
+
+def _kernel_time(site: Mapping[str, Any], calls: int, seconds: float, share: float, every: list[float]) -> KernelTime:
+    texts = {key: tuple(site.get(key, ())) for key in ("nodes", "node_operators", "operators", "inputs", "outputs")}
+    moved = site.get("bytes")
+    return KernelTime(
+        kernel=site["name"],
+        main_operator=site["main"],
+        bytes=moved,
+        calls=calls,
+        seconds=seconds,
+        share=share,
+        fastest_seconds=min(every),
+        slowest_seconds=max(every),
+        **texts,
+    )
