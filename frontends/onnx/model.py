@@ -18,6 +18,8 @@ _LFS = b"version https://git-lfs"
 
 #: The domain of ONNX's own operators, and its other name.
 DEFAULT_DOMAINS = ("", "ai.onnx")
+# Of an operator set: the bindings of onnx take no larger ones.
+_LAST_VERSION = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -99,24 +101,31 @@ def versions_of(imports: Any) -> dict[str, int]:
 
 
 def _opsets(proto: Any) -> dict[str, int]:
+    _check_opsets("the model", proto.opset_import)
+    for function in proto.functions:
+        _check_opsets(f"function '{function.name}'", function.opset_import)
+    return versions_of(proto.opset_import)
+
+
+def _check_opsets(whose: str, imports: Any) -> None:
     import onnx
 
-    versions = versions_of(proto.opset_import)
-    for each in proto.opset_import:
+    versions = versions_of(imports)
+    for each in imports:
         domain = "" if each.domain in DEFAULT_DOMAINS else each.domain
-        if each.version < 1:
-            raise RelaxError(f"the model is for opset {each.version} of {_named(domain)}: versions begin with 1")
+        if not 1 <= each.version <= _LAST_VERSION:
+            reason = "versions begin with 1" if each.version < 1 else "there are no such versions"
+            raise RelaxError(f"{whose} is for opset {each.version} of {_named(domain)}: {reason}")
         if each.version != versions[domain]:
             raise RelaxError(
-                f"the model is for opset {each.version} and for opset {versions[domain]} of {_named(domain)} at once"
+                f"{whose} is for opset {each.version} and for opset {versions[domain]} of {_named(domain)} at once"
             )
     newest = onnx.defs.onnx_opset_version()
     if versions.get("", 1) > newest:
         raise RelaxError(
-            f"the model is for opset {versions['']}, the installed onnx {onnx.__version__} knows up to {newest}",
+            f"{whose} is for opset {versions['']}, the installed onnx {onnx.__version__} knows up to {newest}",
             notes=["a newer onnx may know it: pip install -U onnx"],
         )
-    return versions
 
 
 def _named(domain: str) -> str:

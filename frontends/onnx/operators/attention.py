@@ -227,6 +227,8 @@ def rotary_embedding(node: Node) -> Outputs:
     if node.has(3):
         cos, sin = (relax["take"](each, node.tensor(3), axis=0) for each in (cos, sin))
     rank = node.rank(0)
+    if rank not in (3, 4) or any(len(sizes(each)) != 3 for each in (cos, sin)):
+        raise node.fail(f"takes data of 3 or 4 dimensions, not {rank}, and caches that give 3 for its positions")
     if rank == 3:
         data = split_heads(node, data, node.int("num_heads", 0))
     # One rotation for all heads.

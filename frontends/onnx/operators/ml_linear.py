@@ -81,7 +81,10 @@ def _kernel(node: Node, x: Tensor, vectors: Any) -> Any:
     import numpy
 
     kind = node.choice("kernel_type", "LINEAR", ("LINEAR", "POLY", "RBF", "SIGMOID"))
-    gamma, shift, degree = (node.floats("kernel_params") or [0.0, 0.0, 0.0])[:3]
+    parameters = node.floats("kernel_params") or [0.0, 0.0, 0.0]
+    if len(parameters) < 3:
+        raise node.fail(f"must be gamma, coef0 and degree, got {parameters}", "kernel_params")
+    gamma, shift, degree = parameters[:3]
     product = relax["matmul"](x, const(numpy.ascontiguousarray(vectors.T)))
     if kind == "LINEAR":
         return product
@@ -105,15 +108,20 @@ def svm_classifier(node: Node) -> Outputs:
     coefficients, rho = numpy.array(node.floats("coefficients") or [], "float32"), node.floats("rho") or []
     counts = node.ints("vectors_per_class") or []
     if sum(counts) == 0:
+        if not rho or not coefficients.size or coefficients.size % len(labels):
+            raise node.fail(f"there are {coefficients.size} coefficients and {len(rho)} values of 'rho'")
         table = coefficients.reshape(len(labels), -1).T
         product = relax["matmul"](as_f32(node), const(numpy.ascontiguousarray(table)))
         scores = relax["add"](product, const(rho[0], "f32"))
         return [largest(scores, labels), transformed(scores, name)]
     pairs = list(itertools.combinations(range(len(labels)), 2))
-    if len(counts) != len(labels) or len(rho) != len(pairs):
+    if not pairs or len(counts) != len(labels) or len(rho) != len(pairs):
         raise node.fail(f"there are vectors for {len(counts)} of {len(labels)} classes and {len(rho)} values of 'rho'")
-    vectors = numpy.array(node.floats("support_vectors") or [], "float32").reshape(sum(counts), -1)
-    weights = _weights_of_pairs(coefficients.reshape(-1, sum(counts)), counts, pairs)
+    vectors, count = numpy.array(node.floats("support_vectors") or [], "float32"), sum(counts)
+    if min(counts) < 0 or vectors.size % count or coefficients.size != count * (len(labels) - 1):
+        raise node.fail(f"there are {coefficients.size} coefficients and {vectors.size} numbers for {count} vectors")
+    vectors = vectors.reshape(count, -1)
+    weights = _weights_of_pairs(coefficients.reshape(-1, count), counts, pairs)
     scores = relax["add"](relax["matmul"](_kernel(node, as_f32(node), vectors), const(weights)), const(rho, "f32"))
     label = largest(_votes(scores, pairs, len(labels)), labels)
     if node.floats("prob_a") or node.floats("prob_b"):

@@ -95,7 +95,7 @@ def _known_table(used: int, transform: Transform) -> Any:
         turns = turns * numpy.array(twice)[:, None]
     rows = numpy.stack([turns, 1j * turns], axis=1)[:, : transform.parts]
     columns = numpy.stack([rows.real, rows.imag], axis=-1)[..., : transform.outputs]
-    return columns.reshape(used * transform.parts, -1)
+    return columns.reshape(used * transform.parts, transform.made * transform.outputs)
 
 
 def _table(used: Size, transform: Transform, dtype: str) -> Tensor:

@@ -102,6 +102,13 @@ def test_opsets_that_are_none() -> None:
     for version in (0, -4):
         text = message(model([node("Abs")], opset_imports=[helper.make_opsetid("", version)]))
         assert text == f"the model is for opset {version} of domain 'ai.onnx': versions begin with 1"
+    text = message(
+        model([node("Abs")], opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("mine", 1 << 40)])
+    )
+    assert text == f"the model is for opset {1 << 40} of domain 'mine': there are no such versions"
+    inside = helper.make_function("mine", "F", ["x"], ["y"], [node("Abs")], [helper.make_opsetid("", 1 << 40)])
+    text = message(model([node("Abs")], functions=[inside]))
+    assert text == f"function 'F' is for opset {1 << 40} of domain 'ai.onnx': there are no such versions"
     several = [helper.make_opsetid("", 7), helper.make_opsetid("ai.onnx", 20)]
     assert "for opset 7 and for opset 20 of domain 'ai.onnx'" in message(model([node("Abs")], opset_imports=several))
 

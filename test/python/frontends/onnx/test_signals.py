@@ -72,6 +72,15 @@ def test_kinds_of_transforms() -> None:
     compare("DFT", {}, real(2, 10, 2), axis=1, inverse=1)
 
 
+@pytest.mark.parametrize("inverse", [0, 1])
+def test_a_transform_of_nothing(inverse: int) -> None:
+    x = real(0, 3, 2)
+    model = one_node("DFT", {"x": x, "n": None, "axis": numpy.array(0)}, opset=20, symbolic=False, inverse=inverse)
+    model = with_constants(model, {"axis": numpy.array(0)})
+    (made,) = rx.OnnxBackend.prepare(model).run([x])
+    assert made.shape == (0, 3, 2)
+
+
 @pytest.mark.parametrize("length", [10, 11, None])
 def test_one_side_to_a_real_signal(length: int | None) -> None:
     x, given = real(2, 6, 2), {} if length is None else {"n": numpy.array(length)}
