@@ -131,7 +131,8 @@ def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
 
 def _joins_nothing_of_another_shape(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     """Off the axis, all sizes have to be the same."""
-    rests = {numpy.delete(each.shape, attributes.get("axis", 1)).tobytes() for each in arrays}
+    axis = attributes.get("axis", 1)
+    rests = {tuple(size for place, size in enumerate(each.shape) if place != axis % each.ndim) for each in arrays}
     return len(rests) > 1 and any(not each.size for each in arrays)
 
 

@@ -90,6 +90,12 @@ def _collapse_like(data: Any, target: Any) -> Any:
     return summed.reshape(target.shape)
 
 
+def _bitcast(x: Any, dtype: str) -> Any:
+    if x.dtype.kind == "f" and numpy.isnan(x).any():
+        raise Undefined("the bits of a NaN")
+    return x.view(numpy_dtype(dtype))
+
+
 #: The oracle has half floats as float32, whose bits are others.
 _OWN_BITS = [each for kind in "fi" for each in DTYPES[kind] if each not in ("float16", "bfloat16")]
 
@@ -106,7 +112,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "relax.bucketize": _bucketize,
     "relax.collapse_sum_like": _collapse_like,
     "relax.eye_like": lambda x, k: numpy.eye(*x.shape, k=k),
-    "relax.bitcast": lambda x, dtype: x.view(numpy_dtype(dtype)),
+    "relax.bitcast": _bitcast,
 }
 
 
