@@ -25,9 +25,11 @@ PLACE = re.compile(r"([\w-]+/\w+\.py):(\d+)$", re.MULTILINE)
 def test_every_operator_is_explained_with_places_that_are_there() -> None:
     lines = {
         f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8").count("\n") + 1
-        for folder in ("dialects", "passes", "targets", "frontends", "test")  # other tests, too, register rules
+        for folder in ("dialects", "passes", "targets", "frontends", "test")
         for path in (ROOT / folder).rglob("*.py")
     }
+    # Packages that other tests load register rules, too.
+    own_folders = {file.partition("/")[0] for file in lines}
     for definition in all_ops():
         if definition.dialect.name not in ("relax", "tir"):
             continue
@@ -35,7 +37,8 @@ def test_every_operator_is_explained_with_places_that_are_there() -> None:
         assert text.startswith(f"{definition.full_name}(") and definition.doc in text
         places = PLACE.findall(text)
         assert definition.place in [f"{file}:{line}" for file, line in places]
-        assert all(int(line) <= lines[file] for file, line in places), text
+        own = [(file, int(line)) for file, line in places if file.partition("/")[0] in own_folders]
+        assert all(line <= lines[file] for file, line in own), text
 
 
 def test_all_rules_and_gradients_are_told() -> None:
