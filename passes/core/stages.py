@@ -133,7 +133,7 @@ class Stages:
 
     def until(self, name: str) -> Stages:
         """The stages up to this one."""
-        return replace(self, stages=self.stages[: self._place(name) + 1])
+        return self.between(stop=name)
 
     def only(self, name: str) -> Stages:
         return replace(self, stages=(self[name],))

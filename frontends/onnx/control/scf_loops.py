@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ....bindings.ir import Block, Operation
 from ....bindings.mlir import ir
 from ....dialects.core.infos import TensorInfo
+from ....dialects.core.symbols import Dim
 from ....emit.numbers import number
 from ..prelude import Node, Value, const, known, relax
 from ..shapes.sizes import as_tensor
@@ -95,7 +96,7 @@ def unrolled(loop: Loop, count: int, states: Sequence[Any]) -> tuple[Sequence[An
     return states, [list(rows) for rows in zip(*turns, strict=True)]
 
 
-def is_few(turns: int | None) -> bool:
+def is_few(turns: Dim) -> bool:
     """Whether that is a number of turns, and so small that each may copy what the ones before have gathered."""
     return isinstance(turns, int) and turns < _FEW
 
@@ -122,7 +123,7 @@ def _build_in_blocks(
     return build_loop(Loop(node, block, scalar_of(node, Value(ssa=blocks)), in_blocks=True, is_short=True), states)
 
 
-def of_length(rows: Sequence[Value], turns: int | None) -> list[Value]:
+def of_length(rows: Sequence[Value], turns: Dim) -> list[Value]:
     """Rows of a loop whose number of turns the graph knows: a number or an expression; None where it does not."""
     if turns is None:
         return list(rows)

@@ -23,12 +23,11 @@ def info_of(node: Node, held: Any, inner: Collection[str] = ()) -> TensorInfo:
         raise node.fail("a sequence or an optional goes through control flow that only the run decides")
     if held.shape is None:
         raise node.fail("a tensor whose rank is not known goes through control flow")
-    sizes = [None if _names(size) & set(inner) else size for size in held.shape]
-    return held.info.with_shape(sizes)
+    return held.info.with_shape(None if _names_any(size, inner) else size for size in held.shape)
 
 
-def _names(size: Dim) -> set[str]:
-    return set(size.variables) if isinstance(size, SymExpr) else set()
+def _names_any(size: Dim, symbols: Collection[str]) -> bool:
+    return isinstance(size, SymExpr) and any(name in symbols for name in size.variables)
 
 
 def as_items(node: Node, made: list[Any]) -> list[Any]:

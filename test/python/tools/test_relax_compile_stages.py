@@ -17,7 +17,7 @@ from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
 
-onnx = pytest.importorskip("onnx")
+onnx = pytest.importorskip("onnx", reason="models are made with onnx: it comes with the extra `onnx`")
 
 TARGET = "llvm{vector-bytes=16}"
 STAGES = rx.stages(TARGET).names
