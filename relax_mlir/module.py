@@ -63,6 +63,21 @@ class Module:
             raise RelaxError(f"cannot read {path}: {error.strerror}") from None
         return cls.parse(source, str(path), allow_unregistered=allow_unregistered)
 
+    @classmethod
+    def from_script(cls, source: str | Path | type | Callable[..., Any]) -> Module:
+        """From TVMScript: text, a file's path, or a class or function whose source Python finds. Raises RelaxError.
+
+        Text and files are read, never run.
+        """
+        from .frontends.script.module import read_script
+        from .frontends.script.source import Source
+
+        if isinstance(source, str) and "\n" in source:
+            return cls(read_script(Source(source, "<script>")))
+        if isinstance(source, (str, Path)):
+            return cls(read_script(Source.of_file(source)))
+        return cls(read_script(Source.of_object(source)))
+
     def copy(self) -> Module:
         """The same IR once more, in the same context."""
         source = self._owner.operation

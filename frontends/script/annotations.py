@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types as scripts write them: `R.Tensor((n, 128), "float32")`, and the sizes in them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...dialects.core.infos import (
+    DTYPE_BY_NAME,
+    Info,
+    ObjectInfo,
+    ScalarInfo,
+    ShapeInfo,
+    TensorInfo,
+    dtype_name,
+    is_dtype,
+)
+from ...dialects.core.symbols import (
+    Dim,
+    SymbolError,
+    SymExpr,
+    ceildiv,
+    dim_add,
+    dim_floordiv,
+    dim_max,
+    dim_min,
+    dim_mod,
+    dim_mul,
+    dim_sub,
+    parse,
+    sym,
+)
+from .names import RELAX, TIR, Names, NotConstant
+
+#: What a value of a graph may be: one SSA value, or a tuple of such.
+TypeTree = Info | tuple["TypeTree", ...]
+
+_OPERATORS: dict[type, Callable[[Dim, Dim], Dim]] = {
+    ast.Add: dim_add, ast.Sub: dim_sub, ast.Mult: dim_mul, ast.FloorDiv: dim_floordiv, ast.Mod: dim_mod,
+}  # fmt: skip
+_FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "min": dim_min, "max": dim_max, "ceildiv": ceildiv, "floordiv": dim_floordiv, "floormod": dim_mod,
+    "truncdiv": dim_floordiv, "truncmod": dim_mod,
+}  # fmt: skip
+#: `n = T.int64()` makes a symbol.
+_SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
+_TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
+_MOST_RANK = 1000
+
+
+def arguments_of(
+    names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0
+) -> dict[str, ast.expr]:
+    """The arguments of a call by the parameters' names. Raises ScriptError."""
+    source, word = names.source, ast.unparse(call.func)
+    given = dict(zip(parameters, call.args, strict=False))
+    if len(call.args) > len(parameters):
+        raise source.problem(call.args[len(parameters)], f"{word} takes at most {len(parameters)} arguments")
+    for keyword in call.keywords:
+        if keyword.arg is None or keyword.arg not in parameters:
+            name = keyword.arg or "**"
+            raise source.problem(keyword.value, f"{word} has no argument '{name}'", parameters, name)
+        if keyword.arg in given:
+            raise source.problem(keyword.value, f"{word}: argument '{keyword.arg}' is given twice")
+        given[keyword.arg] = keyword.value
+    for name in parameters[:required]:
+        if name not in given:
+            raise source.problem(call, f"{word} lacks its argument '{name}'")
+    return given
+
+
+class Annotations:
+    """Types and sizes in one function, with the symbols that it has so far."""
+
+    def __init__(self, names: Names):
+        self.names = names
+        self.symbols: dict[str, SymExpr] = {}
+
+    # ---- symbols ----
+
+    def symbol_of(self, value: ast.expr) -> bool:
+        """Whether an assigned value is a new symbol: `T.int64()`, `T.var("int64")`."""
+        if not isinstance(value, ast.Call) or value.keywords:
+            return False
+        word = self.names.word(value.func)
+        if word is None or word[0] != TIR or word[1] not in _SYMBOL_MAKERS:
+            return False
+        return all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in value.args)
+
+    def declare(self, statements: Sequence[ast.stmt]) -> None:
+        """The symbols that statements make, wherever they stand: signatures above name them too."""
+        for statement in statements:
+            if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+                continue
+            target, value = statement.targets[0], statement.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+                pairs = list(zip(target.elts, value.elts, strict=True))
+            for one, made in pairs:
+                if isinstance(one, ast.Name) and self.symbol_of(made):
+                    self.add(one, one.id)
+
+    def add(self, node: ast.AST, name: str) -> SymExpr:
+        try:
+            self.symbols[name] = sym(name)
+        except SymbolError as error:
+            raise self.names.source.problem(node, str(error)) from None
+        return self.symbols[name]
+
+    # ---- sizes ----
+
+    def shape(self, node: ast.expr, *, new: bool = False) -> tuple[Dim, ...]:
+        """A tuple of sizes; a size alone is a tuple of one. `new`: text may name symbols that are not there yet."""
+        items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
+        if items is None:
+            try:
+                value = self.names.constant(node, self.symbols)
+            except NotConstant:
+                value = None
+            if isinstance(value, tuple):
+                items = [ast.copy_location(ast.Constant(each), node) for each in value]
+        if items is not None and len(items) > _MOST_RANK:
+            raise self.names.source.problem(node, f"a shape of {len(items)} dimensions")
+        return tuple(self.dim(item, new=new) for item in ([node] if items is None else items))
+
+    def dim(self, node: ast.expr, *, new: bool = False) -> Dim:
+        """A size: a number, a symbol, arithmetic on them. Raises ScriptError."""
+        source = self.names.source
+        try:
+            found = self._dim(node, new)
+        except SymbolError as error:
+            raise source.problem(node, str(error)) from None
+        except RecursionError:
+            raise source.problem(node, "the expression is nested too deep") from None
+        if isinstance(found, int) and not 0 <= found < 2**63:
+            raise source.problem(node, f"a size cannot be {found}: sizes go from 0 to 2**63 - 1")
+        return found
+
+    def _dim(self, node: ast.expr, new: bool) -> Dim:
+        source = self.names.source
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return self._dim_of_text(node, node.value, new)
+        if isinstance(node, ast.Name) and node.id in self.symbols:
+            return self.symbols[node.id]
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](self._dim(node.left, new), self._dim(node.right, new))
+        if isinstance(node, ast.Call):
+            return self._dim_of_call(node, new)
+        try:
+            value = self.names.constant(node, self.symbols)
+        except NotConstant:
+            if isinstance(node, ast.Name):
+                message = f"there is no size '{node.id}': `{node.id} = T.int64()` makes a symbol of that name"
+                raise source.problem(node, message, self.symbols, node.id) from None
+            raise source.problem(node, "this is no size: expected a number, a symbol or arithmetic on them") from None
+        if isinstance(value, str):
+            return self._dim_of_text(node, value, new)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise source.problem(node, f"this is no size: {value!r}")
+        return value
+
+    def _dim_of_text(self, node: ast.expr, text: str, new: bool) -> Dim:
+        if text == "?":
+            return None
+        found = parse(text)
+        missing = sorted(found.variables - self.symbols.keys()) if isinstance(found, SymExpr) else []
+        for name in missing:
+            if not new:
+                raise self.names.source.problem(node, f"there is no size '{name}'", self.symbols, name)
+            self.add(node, name)
+        return found
+
+    def _dim_of_call(self, node: ast.Call, new: bool) -> Dim:
+        word = self.names.word(node.func)
+        kind, name = word if word is not None else ("", getattr(node.func, "id", ""))
+        if kind == TIR and name in ("int64", "int32", "cast", "Cast") and node.args:
+            sizes = [each for each in node.args if not _is_text(each)]
+            return self._dim(sizes[0], new)
+        if name not in _FUNCTIONS or kind not in (TIR, "") or len(node.args) != 2 or node.keywords:
+            raise self.names.source.problem(node.func, "this is no function of sizes", _FUNCTIONS, name)
+        return _FUNCTIONS[name](self._dim(node.args[0], new), self._dim(node.args[1], new))
+
+    # ---- types ----
+
+    def dtype(self, node: ast.expr) -> str:
+        """An element type by Relax's or MLIR's name. Raises ScriptError."""
+        word = self.names.word(node)
+        try:
+            value = word[1] if word is not None and word[0] == TIR else self.names.constant(node)
+        except NotConstant:
+            value = None
+        name = dtype_name(value) if isinstance(value, str) else None
+        if name is None or not is_dtype(name):
+            shown = ast.unparse(node)
+            raise self.names.source.problem(node, f"{shown} is no element type", DTYPE_BY_NAME, str(value))
+        return name
+
+    def type(self, node: ast.expr, *, new: bool = False) -> TypeTree:
+        """`R.Tensor(...)` and its like. `new`: as in `shape`."""
+        source = self.names.source
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):  # an annotation in quotes
+            try:
+                node = ast.copy_location(ast.parse(node.value, mode="eval").body, node)
+            except SyntaxError:
+                raise source.problem(node, "this is no type") from None
+            for inner in ast.walk(node):
+                ast.copy_location(inner, node)
+        call = node if isinstance(node, ast.Call) else None
+        word = self.names.word(call.func if call is not None else node)
+        if word is None or word[0] not in (RELAX, TIR) or (word[0] == RELAX and word[1] not in _TYPES):
+            shown = word[1] if word is not None else ast.unparse(node)
+            raise source.problem(node, f"this is no type: {ast.unparse(node)[:80]}", _TYPES, shown)
+        if word[0] == TIR:
+            return ScalarInfo(self.dtype(call.func if call is not None else node))
+        make = getattr(self, f"_type_{word[1].lower()}")
+        found: TypeTree = make(call or ast.copy_location(ast.Call(node, [], []), node), new)
+        return found
+
+    def _type_tensor(self, call: ast.Call, new: bool) -> Info:
+        given = arguments_of(self.names, call, ("shape", "dtype", "vdevice", "ndim"))
+        shape, dtype, rank = given.get("shape"), given.get("dtype"), given.get("ndim")
+        if shape is not None and dtype is None and _is_text(shape):
+            shape, dtype = None, shape  # R.Tensor("float32")
+        name = "f32" if dtype is None else self.dtype(dtype)
+        if shape is not None and not (isinstance(shape, ast.Constant) and shape.value is None):
+            return TensorInfo(self.shape(shape, new=new), name)
+        count = self._count(rank)
+        return TensorInfo(None if count is None else (None,) * count, name)
+
+    def _type_shape(self, call: ast.Call, new: bool) -> Info:
+        given = arguments_of(self.names, call, ("values", "ndim"))
+        if "values" in given:
+            return ShapeInfo(self.shape(given["values"], new=new))
+        count = self._count(given.get("ndim"))
+        return ShapeInfo(None if count is None else (None,) * count)
+
+    def _type_prim(self, call: ast.Call, new: bool) -> Info:
+        given = arguments_of(self.names, call, ("dtype", "value"))
+        if "value" in given:
+            value = self.dim(given["value"], new=new)
+            return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64", value)
+        return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64")
+
+    def _type_object(self, call: ast.Call, new: bool) -> Info:
+        del new
+        arguments_of(self.names, call, ())
+        return ObjectInfo()
+
+    _type_any = _type_object
+
+    def _type_tuple(self, call: ast.Call, new: bool) -> TypeTree:
+        items = call.args
+        if len(items) == 1 and isinstance(items[0], (ast.Tuple, ast.List)):
+            items = items[0].elts
+        return tuple(self.type(item, new=new) for item in items)
+
+    def _count(self, node: ast.expr | None) -> int | None:
+        """Of dimensions; None where it is not told, or -1."""
+        if node is None:
+            return None
+        try:
+            value = self.names.constant(node)
+        except NotConstant:
+            value = None
+        if not isinstance(value, int) or not -1 <= value <= _MOST_RANK:
+            raise self.names.source.problem(node, "ndim is a number of dimensions, -1 where it is not known")
+        return None if value == -1 else value
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """What a tuple of tuples holds, from left to right; NamedTuples are no tuples here."""
+    if type(tree) is not tuple:
+        return [tree]
+    return [leaf for item in tree for leaf in leaves(item)]
+
+
+def rebuilt(tree: Any, items: Any) -> Any:
+    """A tree of the same form with other leaves, taken from an iterator."""
+    return tuple(rebuilt(each, items) for each in tree) if type(tree) is tuple else next(items)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PrimFuncs of the module: programs of nests on tensors, all others as loops over memrefs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bindings.ir import Operation, Value
+from ...bindings.mlir import ir
+from ...dialects.core.symbols import SymExpr
+from ...dialects.tir.prim_func import OP_PATTERN, OpPattern, make_prim_func, set_op_pattern
+from ...emit import linalg
+from ...emit.arithmetic import element
+from ...emit.numbers import Number, as_index, number
+from ...support.errors import RelaxError
+from .annotations import Annotations
+from .loops import LoopProgram, memref_type
+from .names import Names
+from .nests import Nest, NestReader, Unstructured
+from .prim_func import ProgramReader
+from .program import Allocate, Block, Buffer, Program, Scalar, Statement, every, Store
+from .scalars import Scalars
+from .tensors import TensorProgram
+
+_PATTERNS = {pattern.value: pattern for pattern in OpPattern}
+
+
+class PrimFunc:
+    """A function of the module: what it takes, and its operation once it is built."""
+
+    def __init__(self, names: Names, function: ast.FunctionDef, *, in_place: bool = False):
+        reader = ProgramReader(names, function)
+        self.names, self.source = names, names.source
+        self.program: Program = reader.read()
+        self.annotations: Annotations = reader.annotations
+        written = self.program.written
+        buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
+        #: Those that the caller gets: written to, and last.
+        self.outputs = written if written and buffers[len(buffers) - len(written) :] == written and not in_place else []
+        self.inputs = [each for each in self.program.parameters if each not in self.outputs]
+
+    @property
+    def parameters(self) -> list[Buffer | Scalar]:
+        """Sizes that TVM passes behind the outputs come before them here."""
+        return [*self.inputs, *self.outputs]
+
+    def build(self, is_private: bool) -> Operation:
+        """The PrimFunc at the current insertion point."""
+        steps = self._steps()
+        attributes: dict[str, Any] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
+        types = [self._type(each, steps is not None) for each in self.parameters]
+        count = len(self.inputs)
+        pattern = OpPattern.OPAQUE
+
+        def body(*arguments: Value) -> Any:
+            nonlocal pattern
+            held = dict(zip(self.parameters, arguments, strict=True))
+            scalars = Scalars(self.annotations, self._known(held))
+            buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
+            if steps is None:
+                LoopProgram(scalars, buffers).emit(self.program.body)
+                return None
+            program = TensorProgram(scalars, buffers)
+            program.emit(steps)
+            pattern = program.pattern
+            return [program.state[each] for each in self.outputs]
+
+        with self.source.location(self.program.node):
+            try:
+                function = make_prim_func(
+                    self.program.name, types[:count], types[count:], body, attributes=attributes
+                )
+            except RelaxError as error:
+                if error.location:
+                    raise
+                raise self.source.problem(self.program.node, error.message) from None
+        set_op_pattern(function, self._pattern(pattern))
+        return function
+
+    def _pattern(self, found: OpPattern) -> OpPattern:
+        stated = self.program.attributes.get("op_pattern")
+        return _PATTERNS.get(stated, found) if isinstance(stated, int) else found
+
+    def _steps(self) -> list[Nest | Allocate] | None:
+        """The function as nests in their order; None where some statement is none."""
+        if not self.outputs or len(self.outputs) != len(self.program.written):
+            return None
+        reader = NestReader(self.annotations)
+        try:
+            steps = self._nests(reader, self.program.body)
+        except Unstructured:
+            return None
+        # What is read before it is written holds what the caller put there, which tensors would have to copy.
+        return steps if any(isinstance(step, Nest) for step in steps) else None
+
+    def _nests(self, reader: NestReader, statements: Sequence[Statement]) -> list[Nest | Allocate]:
+        steps: list[Nest | Allocate] = []
+        for statement in statements:
+            if isinstance(statement, Allocate):
+                steps.append(statement)
+            elif isinstance(statement, Block) and not statement.axes and not statement.init and not statement.where and not any(
+                isinstance(each, Store) for each in statement.body
+            ):
+                steps += self._nests(reader, statement.body)
+            else:
+                steps.append(reader.nest(statement))
+        return steps
+
+    def _type(self, parameter: Buffer | Scalar, on_tensors: bool) -> Any:
+        if isinstance(parameter, Scalar):
+            return element(parameter.dtype)
+        memref = memref_type(parameter)
+        return ir.RankedTensorType.get(memref.shape, memref.element_type) if on_tensors else memref
+
+    def _known(self, held: Mapping[Buffer | Scalar, Value]) -> dict[str, Any]:
+        """The names at the function's begin: parameters, and the sizes that they tell."""
+        known: dict[str, Any] = {}
+        for each, value in held.items():
+            known[each.name] = each if isinstance(each, Buffer) else number(value).of(each.dtype)
+        for buffer in (each for each in every(self.program.body) if isinstance(each, Allocate)):
+            known[buffer.buffer.name] = buffer.buffer
+        for name in self.annotations.symbols:
+            if name not in known:
+                known[name] = self._size(name, held)
+            elif isinstance(known[name], Number) and not known[name].is_float:
+                known[name] = as_index(known[name])
+        return known
+
+    def _size(self, name: str, held: Mapping[Buffer | Scalar, Value]) -> Any:
+        """What a symbol is: the size of a parameter that it alone is."""
+        for each, value in held.items():
+            if isinstance(each, Buffer):
+                for axis, dim in enumerate(each.dims):
+                    if isinstance(dim, SymExpr) and str(dim) == name:
+                        return linalg.size(value, axis)
+        raise self.source.problem(self.program.node, f"no parameter of '{self.program.name}' tells the size '{name}'")
+
+
+__all__ = ["OP_PATTERN", "PrimFunc"]

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program as loops over memrefs, in the order in which it is written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...bindings.ir import Value
+from ...bindings.mlir import ir
+from ...dialects.tir import dialect as tir
+from ...emit import loops
+from ...emit.arithmetic import element
+from ...emit.numbers import Number, Size, as_index
+from .names import TIR
+from .program import (
+    REDUCE,
+    Allocate,
+    Assert,
+    Block,
+    Buffer,
+    Evaluate,
+    For,
+    If,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    While,
+)
+from .scalars import Scalars
+
+
+class LoopProgram:
+    """Emits statements; `memrefs` are the buffers' memory."""
+
+    def __init__(self, scalars: Scalars, memrefs: dict[Buffer, Value]):
+        self.scalars, self.memrefs = scalars, memrefs
+        scalars.memory = self
+
+    def emit(self, statements: Sequence[Statement]) -> None:
+        """The statements, with memory for the buffers that they allocate until their end."""
+        outer = self.scalars.env
+        self.scalars.env = dict(outer)
+        self._from(statements, 0)
+        self.scalars.env = outer
+
+    def _from(self, statements: Sequence[Statement], start: int) -> None:
+        for position in range(start, len(statements)):
+            statement = statements[position]
+            with self.scalars.source.location(statement.node):
+                if isinstance(statement, Allocate):
+                    self._allocate(statement.buffer, lambda after=position + 1: self._from(statements, after))
+                    return
+                _WRITERS[type(statement)](self, statement)
+
+    def _allocate(self, buffer: Buffer, then: Callable[[], None]) -> None:
+        sizes: list[Size] = [self.scalars.index(size) for size in buffer.sizes]
+
+        def use(memref: Value) -> None:
+            self.memrefs[buffer] = memref
+            then()
+
+        loops.scratch(sizes, element(buffer.dtype), use)
+
+    # ---- memory ----
+
+    def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
+        return loops.load(self._memref(node, buffer), *self._places(indices)).of(buffer.dtype)
+
+    def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
+        return self._memref(node, buffer)
+
+    def _memref(self, node: ast.AST, buffer: Buffer) -> Value:
+        if buffer not in self.memrefs:
+            raise self.scalars.source.problem(node, f"buffer '{buffer.name}' is used before it is there")
+        return self.memrefs[buffer]
+
+    def _places(self, indices: Sequence[ast.expr]) -> list[Size]:
+        return [self.scalars.index(index) for index in indices]
+
+    # ---- statements ----
+
+    def _store(self, statement: Store) -> None:
+        value = self.scalars.number(statement.value, statement.buffer.dtype)
+        loops.store(value, self._memref(statement.node, statement.buffer), *self._places(statement.indices))
+
+    def _let(self, statement: Let) -> None:
+        self.scalars.define(statement)
+
+    def _evaluate(self, statement: Evaluate) -> None:
+        word = self.scalars.names.word(statement.call.func)
+        if word == (TIR, "tvm_storage_sync"):
+            return  # the threads of a block run one after the other
+        self.scalars.value(statement.call)
+
+    def _assert(self, statement: Assert) -> None:
+        condition = self.scalars.truth(statement.condition)
+        if isinstance(condition, bool):
+            if condition:
+                return
+            condition = self.scalars.cast(statement.node, False, "i1")
+        message = statement.message.replace("{", "{{").replace("}", "}}")
+        tir.ops["assert"](condition, [], kind="AssertionError", message=message)
+
+    def _if(self, statement: If) -> None:
+        self._when(self.scalars.truth(statement.condition), statement.then, statement.otherwise)
+
+    def _when(self, condition: Any, then: Sequence[Statement], otherwise: Sequence[Statement] = ()) -> None:
+        if isinstance(condition, bool):
+            self.emit(then if condition else otherwise)
+            return
+        loops.when(condition, lambda: self.emit(then), (lambda: self.emit(otherwise)) if otherwise else None)
+
+    def _while(self, statement: While) -> None:
+        def condition() -> Any:
+            truth = self.scalars.truth(statement.condition)
+            return self.scalars.cast(statement.node, truth, "i1") if isinstance(truth, bool) else truth
+
+        loops.repeat_while([], condition, lambda: self.emit(statement.body))
+
+    def _for(self, statement: For) -> None:
+        self._over(statement.loops, statement.body)
+
+    def _over(self, rest: Sequence[Loop], body: Sequence[Statement]) -> None:
+        if not rest:
+            self.emit(body)
+            return
+        loop, *inner = rest
+        start: Size = 0 if loop.start is None else self.scalars.index(loop.start)
+        stop = self.scalars.index(loop.stop)
+        for node, bound in ((loop.start, start), (loop.stop, stop)):
+            if isinstance(bound, int) and node is not None and not -(1 << 62) <= bound < 1 << 62:
+                raise self.scalars.source.problem(node, f"a loop does not go to {bound}")
+
+        def once(index: Number) -> None:
+            outer = self.scalars.env
+            self.scalars.env = {**outer, loop.name: index}
+            self._over(inner, body)
+            self.scalars.env = outer
+
+        # A loop's variable goes below its stop; from where on, `for` in the IR counts.
+        loops.for_range(start, stop, once)
+
+    # ---- blocks ----
+
+    def _block(self, block: Block) -> None:
+        outer = self.scalars.env
+        self.scalars.env = dict(outer)
+        firsts = []
+        for axis in block.axes:
+            value = self.scalars.value(axis.binding)
+            index = as_index(value) if not isinstance(value, Number) or value.dtype != "index" else value
+            self.scalars.env[axis.name] = index
+            if axis.kind == REDUCE:
+                firsts.append(index == (0 if axis.start is None else as_index(self.scalars.index(axis.start))))
+        conditions = [self.scalars.truth(each) for each in block.where]
+        where = self.scalars._logical(True, conditions)
+
+        def run() -> None:
+            if block.init:
+                self._when(self.scalars._logical(True, firsts), block.init)
+            self.emit(block.body)
+
+        if isinstance(where, bool):
+            if where:
+                run()
+        else:
+            loops.when(where, run)
+        self.scalars.env = outer
+
+
+_WRITERS: dict[type, Callable[[LoopProgram, Any], None]] = {
+    Store: LoopProgram._store,
+    Let: LoopProgram._let,
+    Evaluate: LoopProgram._evaluate,
+    Assert: LoopProgram._assert,
+    If: LoopProgram._if,
+    While: LoopProgram._while,
+    For: LoopProgram._for,
+    Block: LoopProgram._block,
+}
+
+
+def memref_type(buffer: Buffer) -> Any:
+    """The type of a buffer's memory."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return ir.MemRefType.get([dim if isinstance(dim, int) else dynamic for dim in buffer.dims], element(buffer.dtype))

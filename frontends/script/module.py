@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A script as a module: `@I.ir_module` classes and functions alone; PrimFuncs come first, then what calls them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bindings.context import load_dialects
+from ...bindings.diagnostics import errors_as_relax_error
+from ...bindings.ir import Context, Operation
+from ...bindings.ir import Module as MlirModule
+from ...bindings.mlir import ir
+from ...bindings.navigation import function_type_of
+from ...dialects.context import create_context
+from ...dialects.core.codec import decode, encode
+from ...dialects.core.infos import TensorInfo
+from ...dialects.relax import dialect
+from ...dialects.verification import verify_ir
+from .functions import PrimFunc
+from .graph import GraphReader
+from .names import IR, RELAX, TIR, Names, NotConstant
+from .program import Buffer, Scalar
+from .source import Source
+
+_DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
+#: What runs where a script is a tensor program alone.
+_MAIN = "main"
+_MOST_CALLS = 64
+
+
+def read_script(source: Source, around: Mapping[str, Any] | None = None) -> MlirModule:
+    """The module that a script describes, in a context of its own. `around` are the names around a decorated object.
+
+    Raises ScriptError.
+    """
+    context = create_context()
+    load_dialects(context, _DIALECTS)
+    with context, ir.Location.file(source.file, source.first_line, 1):
+        owner = ir.Module.create()
+        try:
+            ModuleReader(source, Names(source, around), owner).read()
+        except RecursionError:
+            raise source.problem(ast.Pass(lineno=1, col_offset=0), "the script is nested too deep") from None
+    with errors_as_relax_error(context, "the script's module is not valid"):
+        verify_ir(owner.operation, "the script's module is not valid")
+    return owner
+
+
+class ModuleReader:
+    """The functions of a script, built in a module."""
+
+    def __init__(self, source: Source, names: Names, owner: MlirModule):
+        self.source, self.names, self.owner = source, names, owner
+        self.context: Context = owner.context
+        #: Names that stand for the module itself: the class's, and what methods call it.
+        self.own_names: set[str] = {"cls", "self", "Module"}
+        self.functions: dict[str, ast.FunctionDef] = {}
+        self._kinds: dict[str, str] = {}
+        self._built: dict[str, Operation] = {}
+        self._building: list[str] = []
+        self._prims: dict[str, PrimFunc] = {}
+
+    def read(self) -> None:
+        for statement in self.source.parse().body:
+            self._take(statement)
+        if not self.functions:
+            place = ast.Pass(lineno=1, col_offset=0)
+            hint = "@I.ir_module before a class, @R.function or @T.prim_func before a function"
+            raise self.source.problem(place, f"the script has no function: {hint}")
+        with ir.InsertionPoint(self.owner.body):
+            in_place = self._called_in_place()
+            for name in self._of_kind(TIR):
+                self._prims[name] = PrimFunc(self.names, self.functions[name], in_place=name in in_place)
+                self._built[name] = self._prims[name].build(is_private=True)
+            for name in self._of_kind(RELAX):
+                self.graph_function(name)
+            if not self._of_kind(RELAX) and len(self._prims) == 1:
+                self._add_main(*self._prims.values())
+
+    def _of_kind(self, kind: str) -> list[str]:
+        return [name for name, each in self._kinds.items() if each == kind]
+
+    # ---- what there is ----
+
+    def _take(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.ClassDef):
+            self._take_class(statement)
+        elif isinstance(statement, ast.FunctionDef):
+            self._take_function(statement)
+        elif not self.names.take(statement):
+            word = type(statement).__name__.lower()
+            message = f"a script has imports, constants, functions and an @I.ir_module class, no `{word}`"
+            raise self.source.problem(statement, message)
+
+    def _take_class(self, statement: ast.ClassDef) -> None:
+        if not any(self._decorator(each) == (IR, "ir_module") for each in statement.decorator_list):
+            raise self.source.problem(statement, f"class '{statement.name}' is no @I.ir_module")
+        self.own_names.add(statement.name)
+        for inner in statement.body:
+            if isinstance(inner, ast.FunctionDef):
+                self._take_function(inner)
+            elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
+                word = self.names.word(inner.value.func)
+                if word is None or word[0] != IR:
+                    raise self.source.problem(inner, "a module has functions, and calls of I")
+            elif not isinstance(inner, ast.Pass) and not self.names.take(inner):
+                raise self.source.problem(inner, "a module has functions, and calls of I")
+
+    def _decorator(self, node: ast.expr) -> tuple[str, str] | None:
+        return self.names.word(node.func if isinstance(node, ast.Call) else node)
+
+    def _take_function(self, function: ast.FunctionDef) -> None:
+        words = [self._decorator(each) for each in function.decorator_list]
+        kind = next((word[0] for word in words if word in ((RELAX, "function"), (TIR, "prim_func"))), None)
+        if kind is None:
+            hint = "@R.function or @T.prim_func"
+            raise self.source.problem(function, f"function '{function.name}' has no decorator that tells what it is: {hint}")
+        if function.name in self.functions:
+            raise self.source.problem(function, f"the module has a function '{function.name}' already")
+        self.functions[function.name] = function
+        self._kinds[function.name] = kind
+
+    def _is_private(self, function: ast.FunctionDef) -> bool:
+        for each in function.decorator_list:
+            for keyword in each.keywords if isinstance(each, ast.Call) else ():
+                if keyword.arg == "private" and isinstance(keyword.value, ast.Constant):
+                    return bool(keyword.value.value)
+        return False
+
+    def _called_in_place(self) -> set[str]:
+        """The PrimFuncs whose results take an argument's place somewhere."""
+        found = set()
+        for function in self.functions.values():
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and self.names.word(node.func) == (RELAX, "call_tir_inplace") and node.args:
+                    first = node.args[0]
+                    found.add(first.attr if isinstance(first, ast.Attribute) else getattr(first, "id", ""))
+        return found
+
+    # ---- graphs ----
+
+    def graph_function(self, name: str) -> Operation:
+        """The function, built now where it is not yet. Raises ScriptError where it calls itself."""
+        if name in self._built:
+            return self._built[name]
+        function = self.functions[name]
+        if name in self._building:
+            raise self.source.problem(function, f"'{name}' calls itself: {' -> '.join([*self._building, name])}")
+        self._building.append(name)
+        with ir.InsertionPoint(self.owner.body):
+            self._built[name] = GraphReader(self, function).build(name, self._is_private(function))
+        self._building.pop()
+        return self._built[name]
+
+    def call(self, graph: GraphReader, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
+        """A call of another function of the module."""
+        from .annotations import leaves, rebuilt
+
+        if self._kinds.get(name) != RELAX:
+            hint = f"R.call_tir(cls.{name}, (...), out_sinfo=...)"
+            raise self.source.problem(node, f"'{name}' is a PrimFunc: a graph calls it by {hint}")
+        callee = self.graph_function(name)
+        type_ = function_type_of(callee)
+        values = [graph.ssa(node, leaf) for argument in arguments for leaf in leaves(argument)]
+        if len(values) != len(type_.inputs):
+            raise self.source.problem(node, f"'{name}' takes {len(type_.inputs)} arguments, not {len(values)}")
+        if [value.type for value in values] != list(type_.inputs):
+            return self._instance(graph, node, name, arguments)
+        results = list(
+            ir.Operation.create(
+                "func.call",
+                results=list(type_.results),
+                operands=values,
+                attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
+            ).results
+        )
+        returned = self.functions[name].returns
+        if returned is not None and not GraphReader._is_none(returned):
+            tree = graph.annotations.type(returned, new=True) if False else None
+            del tree
+        return results[0] if len(results) == 1 else rebuilt(tuple(None for _ in results), iter(results))
+
+    def _instance(self, graph: GraphReader, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
+        """The function's own statements for arguments whose sizes have other names than its parameters."""
+        raise self.source.problem(
+            node, f"'{name}' is called with other types than it takes: R.match_cast gives sizes the names they have there"
+        )
+
+    # ---- a tensor program alone ----
+
+    def _add_main(self, prim: PrimFunc) -> None:
+        """A graph that calls the only PrimFunc, so that the module can be compiled and called."""
+        if not prim.outputs or any(None in each.dims for each in prim.outputs):
+            return
+        infos = [self._info(each) for each in prim.inputs]
+        with self.source.location(prim.program.node):
+            types = [encode(info, self.context) for info in infos]
+            from ...dialects.relax.function_attributes import ARGUMENT_NAME
+
+            named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(each.name)}) for each in prim.inputs]
+            results = [encode(self._info(each), self.context) for each in prim.outputs]
+            name = _MAIN if _MAIN not in self.functions else f"{_MAIN}_"
+            attributes = {
+                "sym_name": ir.StringAttr.get(name),
+                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, results)),
+                "arg_attrs": ir.ArrayAttr.get(named),
+            }
+            function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+            block = function.regions[0].blocks.append(*types)
+            with ir.InsertionPoint(block):
+                made = dialect.ops["call_tir"](prim.program.name, list(block.arguments), out_ty=results)
+                ir.Operation.create("func.return", operands=list(made) if isinstance(made, tuple) else [made])
+
+    @staticmethod
+    def _info(parameter: Buffer | Scalar) -> Any:
+        from ...dialects.core.infos import ScalarInfo
+
+        if isinstance(parameter, Scalar):
+            return ScalarInfo(parameter.dtype)
+        return TensorInfo(parameter.dims, parameter.dtype)

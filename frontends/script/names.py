@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the names of a script stand for: the vocabularies I, R and T, and constants of the program around it."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .source import Source
+
+IR, RELAX, TIR = "ir", "relax", "tir"
+#: What TVM calls them, by what they are here.
+_VOCABULARIES = {"ir": IR, "relax": RELAX, "tir": TIR, "tirx": TIR}
+#: Without any import, as print-outs have it.
+_USUAL = {"I": IR, "R": RELAX, "T": TIR}
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+}  # fmt: skip
+#: A power of more bits would take long to work out.
+_MOST_BITS = 4096
+
+
+class NotConstant(Exception):
+    """An expression whose value only the compiled program knows."""
+
+
+class Names:
+    """The names that a script sees around its functions."""
+
+    def __init__(self, source: Source, around: Mapping[str, Any] | None = None):
+        self.source = source
+        #: Local name -> "ir", "relax" or "tir".
+        self.vocabularies: dict[str, str] = dict(_USUAL)
+        #: Name -> a Python value: a number, text, a tuple, an array.
+        self.constants: dict[str, Any] = {}
+        self._around = around or {}
+
+    def take(self, statement: ast.stmt) -> bool:
+        """Whether the statement, which stands outside of functions, says what a name is."""
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                word = _VOCABULARIES.get(alias.name)
+                if word is not None and (statement.module or "").rpartition(".")[2] == "script":
+                    self.vocabularies[alias.asname or alias.name] = word
+            return True
+        if isinstance(statement, ast.Import):
+            return True
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            return True  # a docstring
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            return self._take_constant(statement.targets[0], statement.value)
+        return False
+
+    def _take_constant(self, target: ast.expr, value: ast.expr) -> bool:
+        if not isinstance(target, ast.Name):
+            return False
+        try:
+            self.constants[target.id] = self.constant(value)
+        except NotConstant:
+            return False
+        return True
+
+    def word(self, node: ast.AST) -> tuple[str, str] | None:
+        """`R.nn.relu` as ("relax", "nn.relu"); None for what belongs to no vocabulary."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or not parts or node.id not in self.vocabularies:
+            return None
+        return self.vocabularies[node.id], ".".join(reversed(parts))
+
+    def known(self, name: str) -> Any:
+        """The constant of that name. Raises NotConstant."""
+        for held in (self.constants, self._around):
+            if name in held:
+                return held[name]
+        raise NotConstant
+
+    def constant(self, node: ast.AST, bound: Mapping[str, Any] | None = None) -> Any:
+        """An expression of Python constants. Raises NotConstant."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(self.constant(item, bound) for item in node.elts)
+        if isinstance(node, ast.Dict) and None not in node.keys:
+            return {
+                self.constant(key, bound): self.constant(value, bound)
+                for key, value in zip(node.keys, node.values, strict=True)
+                if key is not None
+            }
+        if isinstance(node, ast.Name):
+            if bound is not None and node.id in bound:
+                raise NotConstant
+            return self.known(node.id)
+        if isinstance(node, ast.UnaryOp):
+            return self._unary(node, bound)
+        if isinstance(node, ast.BinOp):
+            return self._binary(node, bound)
+        if isinstance(node, ast.Subscript):
+            held, place = self.constant(node.value, bound), self.constant(node.slice, bound)
+            try:
+                return held[place]
+            except (TypeError, KeyError, IndexError):
+                raise NotConstant from None
+        return self._of_numpy(node, bound)
+
+    def _unary(self, node: ast.UnaryOp, bound: Mapping[str, Any] | None) -> Any:
+        value = self.constant(node.operand, bound)
+        if isinstance(node.op, ast.USub) and isinstance(value, (int, float)):
+            return -value
+        if isinstance(node.op, ast.Not):
+            return not value
+        raise NotConstant
+
+    def _binary(self, node: ast.BinOp, bound: Mapping[str, Any] | None) -> Any:
+        left, right = self.constant(node.left, bound), self.constant(node.right, bound)
+        if isinstance(node.op, ast.Pow):
+            is_small = isinstance(right, int) and isinstance(left, int) and left.bit_length() * right <= _MOST_BITS
+            if not (is_small or isinstance(left, float) or isinstance(right, float)):
+                raise NotConstant
+            return self._worked_out(node, operator.pow, left, right)
+        apply = _OPERATORS.get(type(node.op))
+        if apply is None or not all(isinstance(each, (int, float)) for each in (left, right)):
+            raise NotConstant
+        if apply is operator.lshift and (not isinstance(right, int) or right > _MOST_BITS):
+            raise NotConstant
+        return self._worked_out(node, apply, left, right)
+
+    def _worked_out(self, node: ast.AST, apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        try:
+            return apply(left, right)
+        except (ArithmeticError, ValueError, TypeError) as error:
+            raise self.source.problem(node, f"this cannot be worked out: {error}") from None
+
+    def _of_numpy(self, node: ast.AST, bound: Mapping[str, Any] | None) -> Any:
+        """`float("inf")`, `math.pi`, `np.float32(1)`: what constants are often written with."""
+        if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            make = {"float": float, "int": int, "bool": bool}.get(name.rstrip("0123456789"))
+            if make is not None and self.word(node.func) is None:
+                return self._worked_out(node, lambda value, _: make(value), self.constant(node.args[0], bound), None)
+        raise NotConstant

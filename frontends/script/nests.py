@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which statements are structured: loops around stores that visit each point of a domain once, in any order.
+
+Such a nest is an operation of linalg on tensors, which fusion and schedules understand; everything else stays loops.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy
+
+from ...bindings.mlir import ir
+from .annotations import Annotations
+from .names import TIR, NotConstant
+from .program import REDUCE, SPATIAL, Block, Buffer, For, Let, Loop, Statement, Store
+
+#: Bindings of larger domains are not tried out point by point.
+_MOST_POINTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A variable of a nest and how many values it has, from 0."""
+
+    name: str
+    is_reduction: bool
+    size: ast.expr
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Stores at each point of a domain; `init` before the reductions begin."""
+
+    node: ast.AST
+    domains: tuple[Domain, ...]
+    init: tuple[Statement, ...]
+    body: tuple[Statement, ...]
+
+    @property
+    def outputs(self) -> list[Buffer]:
+        return list(dict.fromkeys(each.buffer for each in self.body if isinstance(each, Store)))
+
+    def accumulates(self, statement: Statement) -> bool:
+        """Whether what it stores is made of what was there, maybe through names for numbers."""
+        if not isinstance(statement, Store):
+            return True
+        lets = {each.name: each.value for each in self.body if isinstance(each, Let)}
+        waiting, seen = [statement.value], set()
+        while waiting:
+            for node in ast.walk(waiting.pop()):
+                name = node.id if isinstance(node, ast.Name) else ""
+                if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                    if node.value.id == statement.buffer.name:
+                        return True
+                elif name in lets and name not in seen:
+                    seen.add(name)
+                    waiting.append(lets[name])
+        return False
+
+
+class Unstructured(Exception):
+    """Why statements stay loops."""
+
+
+class NestReader:
+    """Finds nests in statements."""
+
+    def __init__(self, annotations: Annotations):
+        self.annotations, self.names = annotations, annotations.names
+
+    def nest(self, statement: Statement) -> Nest:
+        """The nest that a statement is. Raises Unstructured."""
+        node, loops = statement.node, []
+        while isinstance(statement, For):
+            loops += statement.loops
+            if len(statement.body) != 1 or isinstance(statement.body[0], (Let, Store)):
+                return self._of_loops(node, loops, statement.body)
+            statement = statement.body[0]
+        if isinstance(statement, Store):
+            return self._of_loops(node, loops, [statement])
+        if not isinstance(statement, Block):
+            raise Unstructured("not only loops and a block")
+        return self._of_block(node, loops, statement)
+
+    # ---- loops alone ----
+
+    def _of_loops(self, node: ast.AST, loops: Sequence[Loop], body: Sequence[Statement]) -> Nest:
+        stores = self._stores(body)
+        if any(self._constant(loop.start) != 0 for loop in loops):
+            raise Unstructured("a loop does not begin at 0")
+        named = {index.id for index in stores[0].indices if isinstance(index, ast.Name)}
+        domains = tuple(Domain(loop.name, loop.name not in named, loop.stop) for loop in loops)
+        self._check_sizes(domains)
+        return self._checked(Nest(node, domains, (), tuple(body)))
+
+    def _constant(self, node: ast.expr | None) -> Any:
+        if node is None:
+            return 0
+        try:
+            return self.names.constant(node, self.annotations.symbols)
+        except NotConstant:
+            return None
+
+    def _stores(self, body: Sequence[Statement]) -> list[Store]:
+        stores = [each for each in body if isinstance(each, Store)]
+        if not stores or len(stores) + sum(isinstance(each, Let) for each in body) != len(body):
+            raise Unstructured("not only stores")
+        return stores
+
+    # ---- a block ----
+
+    def _of_block(self, node: ast.AST, loops: Sequence[Loop], block: Block) -> Nest:
+        self._stores(block.body)
+        if block.init:
+            self._stores(block.init)
+        if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
+            raise Unstructured("a variable that is neither spatial nor a reduction")
+        domains = tuple(self._domain(axis, loops) for axis in block.axes)
+        self._check_sizes(domains)
+        self._check_bindings(loops, block, domains)
+        return self._checked(Nest(node, domains, block.init, block.body))
+
+    def _domain(self, axis: Any, loops: Sequence[Loop]) -> Domain:
+        if axis.start is not None and self._constant(axis.start) != 0:
+            raise Unstructured("a variable does not begin at 0")
+        size = axis.stop
+        if size is None:  # T.axis.remap: as far as the loop goes
+            size = next(
+                (loop.stop for loop in loops if isinstance(axis.binding, ast.Name) and loop.name == axis.binding.id), None
+            )
+            if size is None:
+                raise Unstructured("a variable of T.axis.remap that is no loop's")
+        return Domain(axis.name, axis.kind == REDUCE, size)
+
+    def _check_sizes(self, domains: Sequence[Domain]) -> None:
+        """Sizes depend on the function's sizes alone, not on loops around."""
+        for domain in domains:
+            for each in ast.walk(domain.size):
+                if isinstance(each, ast.Name) and self.names.vocabularies.get(each.id) is None:
+                    if each.id not in self.annotations.symbols and self._constant(each) is None:
+                        raise Unstructured("a size that is no size of the function")
+
+    def _check_bindings(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> None:
+        """Each point of the domain is visited once."""
+        if any(self._constant(loop.start) != 0 for loop in loops):
+            raise Unstructured("a loop does not begin at 0")
+        if not block.where and self._is_one_to_one(loops, block, domains):
+            return
+        extents = [self._constant(loop.stop) for loop in loops]
+        sizes = [self._constant(domain.size) for domain in domains]
+        if not all(isinstance(each, int) and each >= 0 for each in (*extents, *sizes)):
+            raise Unstructured("bindings of sizes that only the run tells")
+        if prod(extents) > _MOST_POINTS:
+            raise Unstructured("bindings of many points")
+        points = numpy.indices(extents).reshape(len(extents), -1) if extents else numpy.zeros((0, 1), int)
+        at = {loop.name: points[position] for position, loop in enumerate(loops)}
+        holds = numpy.ones(points.shape[1], bool)
+        for condition in block.where:
+            holds = holds & (_worked_out(self, condition, at) != 0)
+        place = numpy.zeros(points.shape[1], numpy.int64)
+        for axis, size in zip(block.axes, sizes, strict=True):
+            value = _worked_out(self, axis.binding, at) + numpy.zeros(points.shape[1], numpy.int64)
+            if (holds & ((value < 0) | (value >= size))).any():
+                raise Unstructured("a variable leaves its domain")
+            place = place * size + value
+        visited = numpy.sort(place[holds])
+        if len(visited) != prod(sizes) or (len(visited) and (numpy.diff(visited) != 1).any()):
+            raise Unstructured("bindings do not visit each point once")
+
+    def _is_one_to_one(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> bool:
+        """Whether each variable is one loop's, and goes as far."""
+        stops = {loop.name: loop.stop for loop in loops}
+        bound = []
+        for axis, domain in zip(block.axes, domains, strict=True):
+            if not isinstance(axis.binding, ast.Name) or axis.binding.id not in stops:
+                return False
+            bound.append(axis.binding.id)
+            if not self._same_size(stops[axis.binding.id], domain.size):
+                return False
+        rest = [stop for name, stop in stops.items() if name not in bound]
+        return len(set(bound)) == len(bound) and all(self._constant(stop) == 1 for stop in rest)
+
+    def _same_size(self, one: ast.expr, other: ast.expr) -> bool:
+        if ast.dump(one) == ast.dump(other):
+            return True
+        value = self._constant(one)
+        return value is not None and value == self._constant(other)
+
+    # ---- what is stored where ----
+
+    def _checked(self, nest: Nest) -> Nest:
+        """Raises Unstructured unless each output is written at plain variables, one place in all stores, and read there."""
+        parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
+        places: dict[Buffer, list[str]] = {}
+        for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):
+            at = [self._variable(index) for index in store.indices]
+            if sorted(name for name, _ in at) != sorted(parallel):
+                raise Unstructured("an element is written more than once")
+            if places.setdefault(store.buffer, [ast.dump(each) for each in store.indices]) != [
+                ast.dump(each) for each in store.indices
+            ]:
+                raise Unstructured("a buffer is written at several places")
+        for statement in (*nest.init, *nest.body):
+            value = statement.value if isinstance(statement, (Store, Let)) else None
+            if value is not None:
+                self._check_reads(value, {buffer.name: place for buffer, place in places.items()})
+        if any(domain.is_reduction for domain in nest.domains) and not all(map(nest.accumulates, nest.body)):
+            raise Unstructured("a later iteration overwrites an earlier one")
+        return nest
+
+    def _variable(self, index: ast.expr) -> tuple[str, int]:
+        """`i` or `i + 4`: a variable and what is added."""
+        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
+            for one, other in ((index.left, index.right), (index.right, index.left)):
+                offset = self._constant(other)
+                if isinstance(one, ast.Name) and isinstance(offset, int) and offset >= 0:
+                    return one.id, offset
+        if isinstance(index, ast.Name):
+            return index.id, 0
+        raise Unstructured("an index that is no variable")
+
+    @staticmethod
+    def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
+        for node in ast.walk(value):
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in places:
+                items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                if [ast.dump(each) for each in items] != places[node.value.id]:
+                    raise Unstructured("what is written is read at other places")
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if "call_" in node.func.attr or node.func.attr.startswith("tvm_"):
+                    raise Unstructured("a call of a function that is not ours")
+
+
+def _worked_out(reader: NestReader, node: ast.expr, at: Mapping[str, Any]) -> Any:
+    """An expression of loops' variables at many points at once. Raises Unstructured."""
+    if isinstance(node, ast.Name) and node.id in at:
+        return at[node.id]
+    if isinstance(node, ast.BinOp):
+        left, right = _worked_out(reader, node.left, at), _worked_out(reader, node.right, at)
+        if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and (numpy.asarray(right) == 0).any():
+            raise Unstructured("a division by 0")
+        simple = {ast.Add: numpy.add, ast.Sub: numpy.subtract, ast.Mult: numpy.multiply,
+                  ast.FloorDiv: numpy.floor_divide, ast.Mod: numpy.mod}.get(type(node.op))  # fmt: skip
+        if simple is not None:
+            return simple(left, right)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = _worked_out(reader, node.left, at), _worked_out(reader, node.comparators[0], at)
+        compare = {ast.Lt: numpy.less, ast.LtE: numpy.less_equal, ast.Gt: numpy.greater,
+                   ast.GtE: numpy.greater_equal, ast.Eq: numpy.equal}.get(type(node.ops[0]))  # fmt: skip
+        if compare is not None:
+            return compare(left, right)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        return numpy.logical_and.reduce([_worked_out(reader, each, at) for each in node.values])
+    value = reader._constant(node)
+    if not isinstance(value, int):
+        raise Unstructured("a binding that is no arithmetic of loops' variables")
+    return value
+
+
+# ---- indices as affine expressions ----
+
+
+def affine_index(names: Any, node: ast.expr, dims: Mapping[str, int]) -> Any:
+    """An index as an affine expression of a nest's variables; None where it is none."""
+    if isinstance(node, ast.Name) and node.id in dims:
+        return ir.AffineExpr.get_dim(dims[node.id])
+    if isinstance(node, ast.BinOp):
+        left, right = affine_index(names, node.left, dims), affine_index(names, node.right, dims)
+        return None if left is None or right is None else _affine(node.op, left, right)
+    if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
+        word = names.word(node.func)
+        sign = {"floordiv": ast.FloorDiv(), "floormod": ast.Mod()}.get(word[1]) if word and word[0] == TIR else None
+        left, right = (affine_index(names, each, dims) for each in node.args)
+        return None if sign is None or left is None or right is None else _affine(sign, left, right)
+    try:
+        value = names.constant(node, dims)
+    except NotConstant:
+        return None
+    return ir.AffineExpr.get_constant(value) if type(value) is int and abs(value) < 1 << 62 else None
+
+
+def _affine(sign: ast.operator, left: Any, right: Any) -> Any:
+    if isinstance(sign, ast.Add):
+        return left + right
+    if isinstance(sign, ast.Sub):
+        return left - right
+    is_number = [isinstance(each.maybe_downcast(), ir.AffineConstantExpr) for each in (left, right)]
+    if isinstance(sign, ast.Mult) and any(is_number):
+        return left * right
+    if not is_number[1] or right.maybe_downcast().value <= 0:
+        return None
+    if isinstance(sign, ast.FloorDiv):
+        return ir.AffineExpr.get_floor_div(left, right)
+    return ir.AffineExpr.get_mod(left, right) if isinstance(sign, ast.Mod) else None

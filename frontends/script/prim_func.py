@@ -1,0 +1,473 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads `@T.prim_func`: what each statement is, which names there are; errors name what is wrong and where."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from .annotations import Annotations, arguments_of
+from .names import TIR, Names, NotConstant
+from .program import (
+    OPAQUE,
+    REDUCE,
+    SPATIAL,
+    Allocate,
+    Assert,
+    Axis,
+    Block,
+    Buffer,
+    Evaluate,
+    For,
+    If,
+    Let,
+    Loop,
+    Program,
+    Scalar,
+    Statement,
+    Store,
+    While,
+)
+
+_AXIS_KINDS = {"spatial": SPATIAL, "S": SPATIAL, "reduce": REDUCE, "R": REDUCE, "opaque": OPAQUE, "scan": OPAQUE}
+_LOOP_KINDS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled"}
+_BLOCKS = ("block", "sblock")
+_BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
+                     "buffer_type", "axis_separators", "layout")  # fmt: skip
+#: What would make a buffer another view of memory.
+_VIEWS = ("data", "strides", "elem_offset")
+#: Hints about blocks that change nothing of what they mean.
+_HINTS = ("block_attr", "sblock_attr", "reads", "writes")
+#: So deep nobody nests loops, and Python's own limits are further away.
+_MOST_DEPTH = 64
+
+
+class ProgramReader:
+    """One function's syntax as a Program."""
+
+    def __init__(self, names: Names, function: ast.FunctionDef):
+        self.names, self.source, self.function = names, names.source, function
+        self.annotations = Annotations(names)
+        self.attributes: dict[str, Any] = {}
+        #: The names that there are: buffers, and True for numbers.
+        self.scope: dict[str, Buffer | bool] = {}
+        self._handles: dict[str, int] = {}
+        self._parameters: list[Buffer | Scalar | None] = []
+        self._depth = 0
+
+    def read(self) -> Program:
+        self.annotations.declare(self.function.body)
+        for argument in [*self.function.args.posonlyargs, *self.function.args.args]:
+            self._parameter(argument)
+        for name in self.annotations.symbols:
+            self.scope.setdefault(name, True)
+        body = self._statements(self.function.body)
+        for name, position in self._handles.items():
+            if self._parameters[position] is None:
+                hint = f"say what it is: {name}_buffer = T.match_buffer({name}, (...), dtype)"
+                raise self.source.problem(self.function, f"parameter '{name}' is a T.handle of nothing; {hint}")
+        parameters = tuple(each for each in self._parameters if each is not None)
+        return Program(self.function, self.function.name, parameters, body, self.attributes)
+
+    # ---- parameters and buffers ----
+
+    def _parameter(self, argument: ast.arg) -> None:
+        source, annotation = self.source, argument.annotation
+        if annotation is None:
+            raise source.problem(argument, f"parameter '{argument.arg}' has no type: T.Buffer(...), T.handle, T.int64")
+        call = annotation if isinstance(annotation, ast.Call) else None
+        word = self.names.word(call.func if call is not None else annotation)
+        if word is None or word[0] != TIR:
+            raise source.problem(annotation, "this is no parameter's type: T.Buffer(...), T.handle, T.int64")
+        if word[1] == "handle":
+            self._handles[argument.arg] = len(self._parameters)
+            self._parameters.append(None)
+        elif word[1] == "Buffer" and call is not None:
+            self._parameters.append(self._buffer(call, argument.arg))
+        else:
+            dtype = self.annotations.dtype(call.func if call is not None else annotation)
+            self._parameters.append(Scalar(argument, argument.arg, dtype))
+            self.scope[argument.arg] = True
+            self.annotations.add(argument, argument.arg)
+
+    def _buffer(self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None) -> Buffer:
+        """A buffer that a call describes, known by its name from here on."""
+        held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
+        for view in _VIEWS:
+            if view in held and not self._is_plain(view, held[view]):
+                raise self.source.problem(held[view], f"a buffer with '{view}=' is a view of other memory: not supported")
+        scope = self._text(held["scope"]) if "scope" in held else "global"
+        shape = held["shape"]
+        sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
+        dims = self.annotations.shape(shape, new=True)
+        if len(dims) != len(sizes):  # a constant's
+            sizes = tuple(ast.copy_location(ast.Constant(dim), shape) for dim in dims)
+        for symbol in self.annotations.symbols:
+            self.scope.setdefault(symbol, True)
+        dtype = self.annotations.dtype(held["dtype"]) if "dtype" in held else "f32"
+        buffer = Buffer(call, name, sizes, dims, dtype, scope)
+        self.scope[name] = buffer
+        return buffer
+
+    def _is_plain(self, what: str, node: ast.expr) -> bool:
+        """Whether a buffer's view says what is so anyway."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return not node.elts
+        return isinstance(node, ast.Constant) and node.value in ((None, 0) if what == "elem_offset" else (None,))
+
+    def _match_buffer(self, target: ast.Name, call: ast.Call) -> None:
+        given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 1)
+        param = given.pop("param")
+        name = param.id if isinstance(param, ast.Name) else ""
+        if name not in self._handles:
+            raise self.source.problem(param, "T.match_buffer takes a parameter that is a T.handle", self._handles, name)
+        if "shape" not in given:
+            raise self.source.problem(call, "T.match_buffer lacks the shape")
+        position = self._handles[name]
+        if self._parameters[position] is not None:
+            raise self.source.problem(param, f"parameter '{name}' is matched twice")
+        self._parameters[position] = self._buffer(call, target.id, given)
+
+    def _text(self, node: ast.expr) -> str:
+        try:
+            value = self.names.constant(node)
+        except NotConstant:
+            value = None
+        if not isinstance(value, str):
+            raise self.source.problem(node, "expected text")
+        return value
+
+    # ---- statements ----
+
+    def _statements(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
+        found: list[Statement] = []
+        for node in nodes:
+            found += self._statement(node)
+        return tuple(found)
+
+    def _inner(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
+        """Statements whose names end with them."""
+        outer, self.scope = self.scope, dict(self.scope)
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise self.source.problem(nodes[0], f"statements are nested deeper than {_MOST_DEPTH}")
+        found = self._statements(nodes)
+        self._depth -= 1
+        self.scope = outer
+        return found
+
+    def _statement(self, node: ast.stmt) -> Iterable[Statement]:
+        read = getattr(self, f"_on_{type(node).__name__.lower()}", None)
+        if read is None:
+            word = type(node).__name__.lower()
+            raise self.source.problem(node, f"a PrimFunc has no `{word}`")
+        found: Iterable[Statement] = read(node)
+        return found
+
+    def _on_pass(self, node: ast.Pass) -> Iterable[Statement]:
+        del node
+        return ()
+
+    def _on_return(self, node: ast.Return) -> Iterable[Statement]:
+        if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+            raise self.source.problem(node, "a PrimFunc returns nothing: it writes to its last parameters")
+        if node is not self.function.body[-1]:
+            raise self.source.problem(node, "`return` stands at the end of a PrimFunc only")
+        return ()
+
+    def _on_assign(self, node: ast.Assign) -> Iterable[Statement]:
+        if len(node.targets) != 1:
+            raise self.source.problem(node, "one thing is assigned at a time")
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Subscript):
+            return (self._store(node, target, value),)
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            pairs = zip(target.elts, value.elts, strict=True)
+            if all(isinstance(one, ast.Name) and self.annotations.symbol_of(made) for one, made in pairs):
+                return ()
+        if not isinstance(target, ast.Name):
+            raise self.source.problem(target, "names and elements of buffers are assigned to")
+        if self.annotations.symbol_of(value):
+            return ()
+        return self._define(node, target, value, None)
+
+    def _on_annassign(self, node: ast.AnnAssign) -> Iterable[Statement]:
+        if not isinstance(node.target, ast.Name) or node.value is None:
+            raise self.source.problem(node, "a name with a type gets a value: v: T.float32 = ...")
+        annotation = node.annotation
+        if isinstance(annotation, ast.Subscript):  # T.let[T.float32]
+            annotation = annotation.slice
+        call = annotation.func if isinstance(annotation, ast.Call) else annotation
+        return self._define(node, node.target, node.value, self.annotations.dtype(call))
+
+    def _define(self, node: ast.stmt, target: ast.Name, value: ast.expr, dtype: str | None) -> Iterable[Statement]:
+        word = self.names.word(value.func) if isinstance(value, ast.Call) else None
+        if isinstance(value, ast.Call) and word is not None and word[0] == TIR:
+            if word[1] == "match_buffer":
+                self._match_buffer(target, value)
+                return ()
+            if word[1] in ("alloc_buffer", "sblock_alloc_buffer", "decl_buffer", "Buffer"):
+                return (Allocate(node, self._buffer(value, target.id)),)
+            if word[1].startswith("axis."):
+                raise self.source.problem(value, "a block's variables come first in `with T.block(...):`")
+        self.scope[target.id] = True
+        return (Let(node, target.id, value, dtype),)
+
+    def _on_augassign(self, node: ast.AugAssign) -> Iterable[Statement]:
+        if not isinstance(node.target, ast.Subscript):
+            raise self.source.problem(node.target, "numbers with a name do not change: elements of buffers do")
+        read = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
+        value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+        return (self._store(node, node.target, value),)
+
+    def _store(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Store:
+        buffer, indices = self.element(target)
+        return Store(node, buffer, indices, value)
+
+    def element(self, node: ast.Subscript) -> tuple[Buffer, tuple[ast.expr, ...]]:
+        """The buffer and the indices of `A[i, j]`."""
+        return element_of(self, node, self.scope)
+
+    def _on_expr(self, node: ast.Expr) -> Iterable[Statement]:
+        call = node.value
+        if isinstance(call, ast.Constant):
+            return ()
+        word = self.names.word(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or word is None or word[0] != TIR:
+            raise self.source.problem(node, "an expression alone does nothing: expected a call of T")
+        if word[1] == "func_attr":
+            self._take_attributes(call)
+            return ()
+        if word[1] == "evaluate":
+            inner = arguments_of(self.names, call, ("value",), 1)["value"]
+            if not isinstance(inner, ast.Call):
+                return ()
+            call = inner
+        if word[1] in (*_HINTS, "where"):
+            raise self.source.problem(call, f"T.{word[1]} stands in a `with T.block(...):`")
+        return (Evaluate(node, call),)
+
+    def _take_attributes(self, call: ast.Call) -> None:
+        held = arguments_of(self.names, call, ("attrs",), 1)["attrs"]
+        if not isinstance(held, ast.Dict):
+            raise self.source.problem(held, "a function's attributes are a dictionary")
+        for key, value in zip(held.keys, held.values, strict=True):
+            try:
+                self.attributes[self.names.constant(key) if key is not None else ""] = self.names.constant(value)
+            except NotConstant:  # T.target(...): the compiler is told the target otherwise
+                continue
+
+    def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:
+        message = self._text(node.msg) if node.msg is not None else "assertion failed"
+        return (Assert(node, node.test, message),)
+
+    def _on_if(self, node: ast.If) -> Iterable[Statement]:
+        return (If(node, node.test, self._inner(node.body), self._inner(node.orelse) if node.orelse else ()),)
+
+    def _on_while(self, node: ast.While) -> Iterable[Statement]:
+        if node.orelse:
+            raise self.source.problem(node.orelse[0], "a loop has no `else`")
+        return (While(node, node.test, self._inner(node.body)),)
+
+    # ---- loops ----
+
+    def _on_for(self, node: ast.For) -> Iterable[Statement]:
+        if node.orelse:
+            raise self.source.problem(node.orelse[0], "a loop has no `else`")
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        ranges = self._ranges(node.iter)
+        if len(targets) != len(ranges):
+            raise self.source.problem(node.target, f"{len(targets)} names for {len(ranges)} loops")
+        loops = []
+        for target, (start, stop, kind) in zip(targets, ranges, strict=True):
+            if not isinstance(target, ast.Name):
+                raise self.source.problem(target, "a loop's variable is a name")
+            loops.append(Loop(target, target.id, start, stop, kind))
+        return (For(node, tuple(loops), self._inside([loop.name for loop in loops], node.body)),)
+
+    def _inside(self, names: Sequence[str], nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
+        outer, self.scope = self.scope, {**self.scope, **dict.fromkeys(names, True)}
+        found = self._inner(nodes)
+        self.scope = outer
+        return found
+
+    def _ranges(self, node: ast.expr) -> list[tuple[ast.expr | None, ast.expr, str]]:
+        """Start, stop and kind of each loop."""
+        call = node if isinstance(node, ast.Call) else None
+        word = self.names.word(call.func) if call is not None else None
+        is_range = call is not None and isinstance(call.func, ast.Name) and call.func.id == "range"
+        name = "serial" if is_range else word[1] if word is not None and word[0] == TIR else ""
+        if call is None or name not in (*_LOOP_KINDS, "grid", "thread_binding"):
+            hint = "T.grid(...), T.serial(...), T.parallel(...), range(...)"
+            raise self.source.problem(node, f"a loop goes over {hint}", [*_LOOP_KINDS, "grid", "thread_binding"], name)
+        if name == "grid":
+            return [(None, each, "serial") for each in call.args]
+        given = arguments_of(self.names, call, ("start", "stop", "thread" if name == "thread_binding" else "step",
+                                                "annotations"), 1)  # fmt: skip
+        if name == "thread_binding":
+            return [self._thread(call, given)]
+        if "step" in given and not (isinstance(given["step"], ast.Constant) and given["step"].value == 1):
+            raise self.source.problem(given["step"], "loops go one by one: multiply the variable instead")
+        if "stop" not in given:
+            return [(None, given["start"], _LOOP_KINDS[name])]
+        return [(given["start"], given["stop"], _LOOP_KINDS[name])]
+
+    def _thread(self, call: ast.Call, given: dict[str, ast.expr]) -> tuple[ast.expr | None, ast.expr, str]:
+        """T.thread_binding(128, "threadIdx.x") or T.thread_binding(0, 128, thread="threadIdx.x")."""
+        start, stop, thread = given["start"], given.get("stop"), given.get("thread")
+        if thread is None and stop is not None:
+            start, stop, thread = ast.copy_location(ast.Constant(0), call), start, stop
+        if thread is None:
+            raise self.source.problem(call, "T.thread_binding lacks the thread's name")
+        if stop is None:
+            start, stop = ast.copy_location(ast.Constant(0), call), start
+        is_zero = isinstance(start, ast.Constant) and start.value == 0
+        return (None if is_zero else start), stop, self._text(thread)
+
+    # ---- blocks ----
+
+    def _on_with(self, node: ast.With) -> Iterable[Statement]:
+        item = node.items[0]
+        call = item.context_expr
+        word = self.names.word(call.func) if isinstance(call, ast.Call) else None
+        if len(node.items) != 1 or not isinstance(call, ast.Call) or word is None or word[0] != TIR:
+            raise self.source.problem(call, "in a PrimFunc `with` begins a T.block(...) or T.init()")
+        if word[1] in _BLOCKS:
+            return (self._block(node, call),)
+        if word[1] == "launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
+            name = item.optional_vars.id
+            loop = Loop(call, name, None, call.args[1], self._text(call.args[0]))
+            return (For(node, (loop,), self._inside([name], node.body)),)
+        if word[1] == "init":
+            raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
+        raise self.source.problem(call, f"T.{word[1]} begins no block", (*_BLOCKS, "init", "launch_thread"), word[1])
+
+    def _block(self, node: ast.With, call: ast.Call) -> Block:
+        given = arguments_of(self.names, call, ("name", "no_realize"))
+        name = self._text(given["name"]) if "name" in given else ""
+        outer, self.scope = self.scope, dict(self.scope)
+        axes: list[Axis] = []
+        where: list[ast.expr] = []
+        init: tuple[Statement, ...] = ()
+        access: dict[str, list[Buffer]] = {}
+        rest: list[Statement] = []
+        for statement in node.body:
+            found = self._axes(statement)
+            if found is not None:
+                axes += found
+                self.scope.update(dict.fromkeys([axis.name for axis in found], True))
+            elif (hint := self._hint(statement)) is not None:
+                kind, held = hint
+                if kind == "where":
+                    where += held.args
+                elif kind in ("reads", "writes"):
+                    access.setdefault(kind, []).extend(self._regions(held))
+            elif self._is_init(statement):
+                assert isinstance(statement, ast.With)
+                init = self._inner(statement.body)
+            else:
+                rest += self._statement(statement)
+        self.scope = outer
+        block = Block(node, name, tuple(axes), tuple(where), init, tuple(rest))
+        self._check_writes(block, access)
+        return block
+
+    def _axes(self, node: ast.stmt) -> list[Axis] | None:
+        """The block's variables that a statement makes; None if it makes none."""
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            return None
+        word = self.names.word(node.value.func)
+        if word is None or word[0] != TIR or not word[1].startswith("axis."):
+            return None
+        call, kind = node.value, word[1].partition(".")[2]
+        target = node.targets[0]
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        if kind == "remap":
+            made = self._remapped(call)
+        elif kind in _AXIS_KINDS:
+            given = arguments_of(self.names, call, ("dom", "value", "dtype"), 2)
+            dom = given["dom"]
+            start, stop = dom.elts if isinstance(dom, ast.Tuple) and len(dom.elts) == 2 else (None, dom)
+            made = [(_AXIS_KINDS[kind], start, stop, given["value"])]
+        else:
+            raise self.source.problem(call.func, f"T.axis has no '{kind}'", [*_AXIS_KINDS, "remap"], kind)
+        if len(made) != len(targets):
+            raise self.source.problem(node, f"{len(targets)} names for {len(made)} variables")
+        axes = []
+        for each, (kind, start, stop, value) in zip(targets, made, strict=True):
+            if not isinstance(each, ast.Name):
+                raise self.source.problem(each, "a block's variable is a name")
+            axes.append(Axis(node, each.id, kind, start, stop, value))
+        return axes
+
+    def _remapped(self, call: ast.Call) -> list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]:
+        given = arguments_of(self.names, call, ("kinds", "bindings", "dtype"), 2)
+        kinds, bindings = self._text(given["kinds"]), given["bindings"]
+        items = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else []
+        wrong = next((letter for letter in kinds if letter not in "SR"), None)
+        if wrong is not None:
+            raise self.source.problem(given["kinds"], f"'{wrong}' is no kind of variable: S (spatial) or R (reduce)")
+        if len(items) != len(kinds):
+            raise self.source.problem(call, f"{len(kinds)} kinds for {len(items)} loops")
+        return [(_AXIS_KINDS[letter], None, None, item) for letter, item in zip(kinds, items, strict=True)]
+
+    def _hint(self, node: ast.stmt) -> tuple[str, ast.Call] | None:
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+            return None
+        word = self.names.word(node.value.func)
+        return (word[1], node.value) if word is not None and word[0] == TIR and word[1] in (*_HINTS, "where") else None
+
+    def _is_init(self, node: ast.stmt) -> bool:
+        if not isinstance(node, ast.With) or not isinstance(node.items[0].context_expr, ast.Call):
+            return False
+        return self.names.word(node.items[0].context_expr.func) == (TIR, "init")
+
+    def _regions(self, call: ast.Call) -> list[Buffer]:
+        """The buffers that T.reads or T.writes names, each alone or as parts."""
+        nodes = [item for each in call.args for item in (each.elts if isinstance(each, ast.List) else [each])]
+        found = []
+        for node in nodes:
+            base = node.value if isinstance(node, ast.Subscript) else node
+            buffer = self.scope.get(base.id) if isinstance(base, ast.Name) else None
+            if not isinstance(buffer, Buffer):
+                raise self.source.problem(base, f"there is no buffer '{ast.unparse(base)}' here", self.buffers(), ast.unparse(base))
+            found.append(buffer)
+        return found
+
+    def _check_writes(self, block: Block, access: Mapping[str, list[Buffer]]) -> None:
+        """What a block says to write is all that it writes."""
+        if "writes" not in access:
+            return
+        inside = [each for each in (*block.init, *block.body)]
+        for store in inside:
+            if isinstance(store, Store) and store.buffer not in access["writes"]:
+                named = ", ".join(buffer.name for buffer in access["writes"]) or "nothing"
+                message = f"block '{block.name}' writes '{store.buffer.name}', but T.writes names {named}"
+                raise self.source.problem(store.node, message)
+
+    def buffers(self) -> list[str]:
+        return [name for name, held in self.scope.items() if isinstance(held, Buffer)]
+
+
+def element_of(reader: Any, node: ast.Subscript, scope: Mapping[str, Any]) -> tuple[Buffer, tuple[ast.expr, ...]]:
+    """The buffer and the indices of `A[i, j]`. Raises ScriptError."""
+    source, base = reader.source, node.value
+    buffer = scope.get(base.id) if isinstance(base, ast.Name) else None
+    if not isinstance(buffer, Buffer):
+        known = [name for name, held in scope.items() if isinstance(held, Buffer)]
+        shown = ast.unparse(base)
+        raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
+    items = tuple(node.slice.elts) if isinstance(node.slice, ast.Tuple) else (node.slice,)
+    if len(items) == 1 and isinstance(items[0], ast.Constant) and items[0].value == () and not buffer.dims:
+        items = ()
+    wrong = next((each for each in items if isinstance(each, (ast.Slice, ast.Starred))), None)
+    if wrong is not None:
+        raise source.problem(node, "parts of buffers are read and written element by element, in loops")
+    if len(items) != len(buffer.dims):
+        count = len(buffer.dims)
+        raise source.problem(node, f"'{buffer.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}")
+    return buffer, items
+
+
+Reader = Callable[[ast.stmt], Iterable[Statement]]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `@T.prim_func` says, as data: buffers, loops, blocks, stores. Expressions stay syntax until they are emitted."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...dialects.core.symbols import Dim
+
+SPATIAL, REDUCE, OPAQUE = "spatial", "reduce", "opaque"
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """Memory with a shape: a parameter's, or of the program's own."""
+
+    node: ast.AST
+    name: str
+    #: As syntax, and as far as they are known.
+    sizes: tuple[ast.expr, ...]
+    dims: tuple[Dim, ...]
+    dtype: str
+    scope: str = "global"
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar:
+    """A number that is passed."""
+
+    node: ast.AST
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    node: ast.AST
+
+
+@dataclass(frozen=True, eq=False)
+class Allocate(Statement):
+    buffer: Buffer
+
+
+@dataclass(frozen=True, eq=False)
+class Store(Statement):
+    buffer: Buffer
+    indices: tuple[ast.expr, ...]
+    value: ast.expr
+
+
+@dataclass(frozen=True, eq=False)
+class Let(Statement):
+    """A name for a number, from here to the end of what it stands in."""
+
+    name: str
+    value: ast.expr
+    dtype: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluate(Statement):
+    """A call for its effect."""
+
+    call: ast.Call
+
+
+@dataclass(frozen=True, eq=False)
+class Assert(Statement):
+    condition: ast.expr
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class If(Statement):
+    condition: ast.expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class While(Statement):
+    condition: ast.expr
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One variable of a `for`. `kind`: serial, parallel, vectorized, unrolled, or the thread's name."""
+
+    node: ast.AST
+    name: str
+    start: ast.expr | None
+    stop: ast.expr
+    kind: str = "serial"
+
+
+@dataclass(frozen=True, eq=False)
+class For(Statement):
+    loops: tuple[Loop, ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A block's variable: how far it goes, and what it is in the loops around."""
+
+    node: ast.AST
+    name: str
+    kind: str
+    start: ast.expr | None
+    stop: ast.expr | None
+    binding: ast.expr
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Statement):
+    name: str
+    axes: tuple[Axis, ...]
+    #: Only where it holds the block runs.
+    where: tuple[ast.expr, ...]
+    init: tuple[Statement, ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function. `symbols` are sizes that its buffers tell."""
+
+    node: ast.FunctionDef
+    name: str
+    parameters: tuple[Buffer | Scalar, ...]
+    body: tuple[Statement, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def written(self) -> list[Buffer]:
+        """The parameters that are written to, in their order."""
+        stored = {id(each.buffer) for each in every(self.body) if isinstance(each, Store)}
+        return [each for each in self.parameters if isinstance(each, Buffer) and id(each) in stored]
+
+
+def every(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements and all inside of them, in their order."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, Block):
+            yield from every(statement.init)
+        if isinstance(statement, (For, While, Block)):
+            yield from every(statement.body)
+        if isinstance(statement, If):
+            yield from every(statement.then)
+            yield from every(statement.otherwise)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The text of a script: its syntax tree, and errors that show the line with a caret under what is wrong."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...bindings.ir import Location
+from ...bindings.mlir import ir
+from ...support.errors import RelaxError
+from ...support.suggest import suggest
+
+#: A script of more text is none that somebody has written.
+_MOST_TEXT = 64 << 20
+_MOST_SHOWN = 120
+
+Result = TypeVar("Result")
+
+
+class ScriptError(RelaxError):
+    """A script that says something wrong. `location` is file:line:column, the message shows that line."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A script and where it comes from."""
+
+    text: str
+    file: str
+    #: Of the text in the file.
+    first_line: int = 1
+    #: Columns that were taken from the front of each line.
+    indent: int = 0
+    lines: list[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", self.text.split("\n"))
+
+    # ---- where it comes from ----
+
+    @staticmethod
+    def of_object(item: Any) -> Source:
+        """The source of a class or function. Raises ScriptError where Python does not have it."""
+        try:
+            lines, first = inspect.getsourcelines(item)
+            file = inspect.getsourcefile(item) or "<unknown>"
+        except (OSError, TypeError, IndentationError) as error:
+            raise ScriptError(
+                f"the source of {getattr(item, '__qualname__', item)!r} cannot be found: {error}; "
+                "give rx.Module.from_script its text"
+            ) from None
+        text = "".join(lines)
+        dedented = textwrap.dedent(text)
+        indent = len(lines[0]) - len(dedented.split("\n", 1)[0]) - 1 if lines else 0
+        return Source(dedented, file, max(first, 1), max(indent, 0))
+
+    @staticmethod
+    def of_file(path: str | Path) -> Source:
+        try:
+            text = Path(path).read_bytes().decode()
+        except OSError as error:
+            raise RelaxError(f"cannot read {path}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise RelaxError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+        return Source(text, str(path))
+
+    # ---- the syntax tree ----
+
+    def parse(self) -> ast.Module:
+        """Raises ScriptError for what is not Python."""
+        if len(self.text) > _MOST_TEXT:
+            raise ScriptError(f"the script has {len(self.text) >> 20} MiB of text", location=self.file)
+        try:
+            return ast.parse(self.text, self.file)
+        except SyntaxError as error:
+            place = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
+            raise self.problem(place, f"this is not Python: {error.msg}") from None
+        except ValueError as error:  # null bytes
+            raise ScriptError(f"this is not Python: {error}", location=self.file) from None
+        except (RecursionError, MemoryError):
+            raise ScriptError("the script is nested too deep to be read", location=self.file) from None
+
+    # ---- places ----
+
+    def place(self, node: ast.AST) -> tuple[int, int]:
+        """Line and column in the file, counted from 1."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return line + self.first_line - 1, len(self._line(line).encode()[:column].decode(errors="replace")) + 1 + self.indent
+
+    def location(self, node: ast.AST) -> Location:
+        """In the current context."""
+        line, column = self.place(node)
+        return ir.Location.file(self.file, line, column)
+
+    def problem(self, node: ast.AST, message: str, known: Iterable[str] | None = None, word: str = "") -> ScriptError:
+        """An error at a node; `word` is what was asked for, `known` what there is: the nearest is named."""
+        line, column = self.place(node)
+        hint = "" if known is None else suggest(word, known)
+        return ScriptError(f"{message}{hint}{self._shown(node)}", location=f"{self.file}:{line}:{column}")
+
+    def _line(self, number: int) -> str:
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def _shown(self, node: ast.AST) -> str:
+        """The line, and below it a caret and tildes as far as the node reaches."""
+        number = getattr(node, "lineno", 0)
+        line = self._line(number).rstrip()
+        if not line or not line.isprintable() and "\t" not in line:
+            return ""
+        start = self.place(node)[1] - 1 - self.indent
+        end = start + 1
+        if getattr(node, "end_lineno", None) == number:
+            last = getattr(node, "end_col_offset", None) or 0
+            end = max(end, len(line.encode()[:last].decode(errors="replace")))
+        elif getattr(node, "end_lineno", None) is not None:
+            end = max(end, len(line))
+        cut = max(start - _MOST_SHOWN // 2, 0) if len(line) > _MOST_SHOWN else 0
+        shown = line[cut : cut + _MOST_SHOWN].replace("\t", " ")
+        marks = "^" + "~" * (min(end - cut, len(shown)) - (start - cut) - 1)
+        return f"\n    {shown}\n    {' ' * (start - cut)}{marks}"
+
+    def guarded(self, node: ast.AST, make: Callable[[], Result]) -> Result:
+        """What `make` gives; what it refuses is told at the node."""
+        try:
+            return make()
+        except ScriptError:
+            raise
+        except RelaxError as error:
+            raise self.problem(node, error.message) from None
