@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
@@ -175,7 +175,15 @@ class TensorProgram:
         self, statements: Sequence[Statement], reads: Sequence[Read], outputs: Sequence[Buffer], elements: Sequence[Any]
     ) -> list[Number]:
         scalars, outer = self.scalars, self.scalars.env
-        scalars.env = {**outer, **{name: partial(linalg.index, place) for name, place in self._dims.items()}}
+        block = ir.InsertionPoint.current.block
+
+        @cache
+        def index(dim: int) -> Number:
+            """At the body's begin: upstream has it outside of branches only."""
+            with ir.InsertionPoint.at_block_begin(block):
+                return linalg.index(dim)
+
+        scalars.env = {**outer, **{name: partial(index, place) for name, place in self._dims.items()}}
         self._elements = {read.key: each.of(read.buffer.dtype) for read, each in zip(reads, elements, strict=False)}
         last = elements[len(elements) - len(outputs) :]
         self._written = {id(buffer): each.of(buffer.dtype) for buffer, each in zip(outputs, last, strict=True)}
