@@ -80,7 +80,7 @@ class Annotations:
 
     # ---- symbols ----
 
-    def symbol_of(self, value: ast.expr) -> bool:
+    def _is_new(self, value: ast.expr) -> bool:
         """Whether an assigned value is a new symbol: `T.int64()`, `T.var("int64")`."""
         if not isinstance(value, ast.Call) or value.keywords:
             return False
@@ -89,18 +89,22 @@ class Annotations:
             return False
         return all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in value.args)
 
+    def made_by(self, statement: ast.stmt) -> list[ast.Name]:
+        """The names of the symbols that a statement makes, if it does nothing else: `n, m = T.int64(), T.int64()`."""
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return []
+        target, value = statement.targets[0], statement.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            pairs = list(zip(target.elts, value.elts, strict=True))
+        names = [one for one, made in pairs if isinstance(one, ast.Name) and self._is_new(made)]
+        return names if len(names) == len(pairs) else []
+
     def declare(self, statements: Sequence[ast.stmt]) -> None:
         """The symbols that statements make, wherever they stand: signatures above name them too."""
         for statement in statements:
-            if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-                continue
-            target, value = statement.targets[0], statement.value
-            pairs = [(target, value)]
-            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-                pairs = list(zip(target.elts, value.elts, strict=True))
-            for one, made in pairs:
-                if isinstance(one, ast.Name) and self.symbol_of(made):
-                    self.add(one, one.id)
+            for name in self.made_by(statement):
+                self.add(name, name.id)
 
     def add(self, node: ast.AST, name: str) -> SymExpr:
         try:

@@ -163,7 +163,7 @@ class GraphReader:
         if len(statement.targets) != 1:
             raise self.source.problem(statement, "one name is assigned at a time")
         target = statement.targets[0]
-        if isinstance(target, ast.Name) and self.annotations.symbol_of(statement.value):
+        if self.annotations.made_by(statement):
             return
         self._assign(target, self.value(statement.value))
 

@@ -182,14 +182,10 @@ class ProgramReader:
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Subscript):
             return (self._store(node, target, value),)
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            pairs = zip(target.elts, value.elts, strict=True)
-            if all(isinstance(one, ast.Name) and self.annotations.symbol_of(made) for one, made in pairs):
-                return ()
+        if self.annotations.made_by(node):
+            return ()
         if not isinstance(target, ast.Name):
             raise self.source.problem(target, "names and elements of buffers are assigned to")
-        if self.annotations.symbol_of(value):
-            return ()
         return self._define(node, target, value, None)
 
     def _on_annassign(self, node: ast.AnnAssign) -> Iterable[Statement]:
