@@ -56,7 +56,9 @@ class Module:
 
     @classmethod
     def from_file(cls, path: str | Path, *, allow_unregistered: bool = False) -> Module:
-        """From a file of text or bytecode. Raises RelaxError."""
+        """From a file of text or bytecode, or of TVMScript where its name ends in .py. Raises RelaxError."""
+        if str(path).endswith(".py"):
+            return cls.from_script(Path(path))
         try:
             source = Path(path).read_bytes()
         except OSError as error:
@@ -64,19 +66,18 @@ class Module:
         return cls.parse(source, str(path), allow_unregistered=allow_unregistered)
 
     @classmethod
-    def from_script(cls, source: str | Path | type | Callable[..., Any]) -> Module:
+    def from_script(cls, source: str | Path | type | Callable[..., Any], name: str = "<script>") -> Module:
         """From TVMScript: text, a file's path, or a class or function whose source Python finds. Raises RelaxError.
 
-        Text and files are read, never run.
+        Text and files are read, never run. `name` stands for the file of a text in errors.
         """
         from .frontends.script.module import read_script
         from .frontends.script.source import Source
 
-        if isinstance(source, str) and "\n" in source:
-            return cls(read_script(Source(source, "<script>")))
-        if isinstance(source, (str, Path)):
-            return cls(read_script(Source.of_file(source)))
-        return cls(read_script(Source.of_object(source)))
+        if isinstance(source, str) and ("\n" in source or not source.endswith(".py")):
+            return cls(read_script(Source(source, name)))
+        is_path = isinstance(source, (str, Path))
+        return cls(read_script(Source.of_file(source) if is_path else Source.of_object(source)))
 
     def copy(self) -> Module:
         """The same IR once more, in the same context."""

@@ -26,7 +26,7 @@ from .module import Module
 
 
 class _Word:
-    """What a script says with a vocabulary: it can be called, indexed and asked for more, and means nothing to Python."""
+    """What a script says with a vocabulary: it can be called and indexed, and means nothing to Python."""
 
     def __init__(self, name: str):
         self._name = name

@@ -104,8 +104,8 @@ def _function_decorator(op: Operation, is_prim: bool) -> str:
 def _name_arguments(printer: Printer, op: Operation, block: Block, is_prim: bool) -> None:
     letters = iter(ascii_uppercase if is_prim else "")
     for index, argument in enumerate(block.arguments):
-        letter = next(letters, "") if isinstance(argument.type, ir.ShapedType) else ""
         given = _given_name(op, index) or as_name(location_name(argument.location))
+        letter = next(letters, "") if isinstance(argument.type, ir.ShapedType) else ""
         printer.bind(argument, printer.names.exact(given or letter or f"arg{index}"))
 
 

@@ -50,9 +50,7 @@ _TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any")
 _MOST_RANK = 1000
 
 
-def arguments_of(
-    names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0
-) -> dict[str, ast.expr]:
+def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
     """The arguments of a call by the parameters' names. Raises ScriptError."""
     source, word = names.source, ast.unparse(call.func)
     given = dict(zip(parameters, call.args, strict=False))

@@ -5,22 +5,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
+from ...bindings.ir import Block as IrBlock
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.symbols import SymExpr
-from ...dialects.tir.prim_func import OP_PATTERN, OpPattern, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, as_index, number
 from ...support.errors import RelaxError
+from . import scalar_functions  # noqa: F401  # its functions register
 from .annotations import Annotations
 from .loops import LoopProgram, memref_type
 from .names import Names
 from .nests import Nest, NestReader, Unstructured
 from .prim_func import ProgramReader
-from .program import Allocate, Block, Buffer, Program, Scalar, Statement, every, Store
+from .program import Allocate, Block, Buffer, Program, Scalar, Statement, every
 from .scalars import Scalars
 from .tensors import TensorProgram
 
@@ -57,6 +60,8 @@ class PrimFunc:
         def body(*arguments: Value) -> Any:
             nonlocal pattern
             held = dict(zip(self.parameters, arguments, strict=True))
+            for each, value in held.items():
+                value.set_location(self.source.location(each.node, each.name))
             scalars = Scalars(self.annotations, self._known(held))
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
             if steps is None:
@@ -69,9 +74,7 @@ class PrimFunc:
 
         with self.source.location(self.program.node):
             try:
-                function = make_prim_func(
-                    self.program.name, types[:count], types[count:], body, attributes=attributes
-                )
+                function = make_prim_func(self.program.name, types[:count], types[count:], body, attributes=attributes)
             except RelaxError as error:
                 if error.location:
                     raise
@@ -92,7 +95,6 @@ class PrimFunc:
             steps = self._nests(reader, self.program.body)
         except Unstructured:
             return None
-        # What is read before it is written holds what the caller put there, which tensors would have to copy.
         return steps if any(isinstance(step, Nest) for step in steps) else None
 
     def _nests(self, reader: NestReader, statements: Sequence[Statement]) -> list[Nest | Allocate]:
@@ -100,9 +102,7 @@ class PrimFunc:
         for statement in statements:
             if isinstance(statement, Allocate):
                 steps.append(statement)
-            elif isinstance(statement, Block) and not statement.axes and not statement.init and not statement.where and not any(
-                isinstance(each, Store) for each in statement.body
-            ):
+            elif isinstance(statement, Block) and statement.is_plain:
                 steps += self._nests(reader, statement.body)
             else:
                 steps.append(reader.nest(statement))
@@ -123,19 +123,16 @@ class PrimFunc:
             known[buffer.buffer.name] = buffer.buffer
         for name in self.annotations.symbols:
             if name not in known:
-                known[name] = self._size(name, held)
+                known[name] = cache(partial(self._size, name, held, ir.InsertionPoint.current.block))
             elif isinstance(known[name], Number) and not known[name].is_float:
                 known[name] = as_index(known[name])
         return known
 
-    def _size(self, name: str, held: Mapping[Buffer | Scalar, Value]) -> Any:
-        """What a symbol is: the size of a parameter that it alone is."""
+    def _size(self, name: str, held: Mapping[Buffer | Scalar, Value], block: IrBlock) -> Number:
+        """What a symbol is, made at the function's begin: the size of a parameter that it alone is."""
         for each, value in held.items():
-            if isinstance(each, Buffer):
-                for axis, dim in enumerate(each.dims):
-                    if isinstance(dim, SymExpr) and str(dim) == name:
+            for axis, dim in enumerate(each.dims if isinstance(each, Buffer) else ()):
+                if isinstance(dim, SymExpr) and str(dim) == name:
+                    with ir.InsertionPoint.at_block_begin(block):
                         return linalg.size(value, axis)
         raise self.source.problem(self.program.node, f"no parameter of '{self.program.name}' tells the size '{name}'")
-
-
-__all__ = ["OP_PATTERN", "PrimFunc"]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ...bindings.context import load_dialects
@@ -14,20 +14,22 @@ from ...bindings.ir import Module as MlirModule
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of
 from ...dialects.context import create_context
-from ...dialects.core.codec import decode, encode
-from ...dialects.core.infos import TensorInfo
+from ...dialects.core.codec import encode
+from ...dialects.core.infos import Info, ScalarInfo, TensorInfo
 from ...dialects.relax import dialect
+from ...dialects.relax.function_attributes import ARGUMENT_NAME
 from ...dialects.verification import verify_ir
+from .annotations import leaves, rebuilt
 from .functions import PrimFunc
 from .graph import GraphReader
-from .names import IR, RELAX, TIR, Names, NotConstant
+from .graph_values import GraphValues
+from .names import IR, RELAX, TIR, Names
 from .program import Buffer, Scalar
 from .source import Source
 
 _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
 #: What runs where a script is a tensor program alone.
 _MAIN = "main"
-_MOST_CALLS = 64
 
 
 def read_script(source: Source, around: Mapping[str, Any] | None = None) -> MlirModule:
@@ -58,7 +60,7 @@ class ModuleReader:
         self.own_names: set[str] = {"cls", "self", "Module"}
         self.functions: dict[str, ast.FunctionDef] = {}
         self._kinds: dict[str, str] = {}
-        self._built: dict[str, Operation] = {}
+        self._graphs: dict[str, tuple[Operation, Any]] = {}
         self._building: list[str] = []
         self._prims: dict[str, PrimFunc] = {}
 
@@ -73,7 +75,7 @@ class ModuleReader:
             in_place = self._called_in_place()
             for name in self._of_kind(TIR):
                 self._prims[name] = PrimFunc(self.names, self.functions[name], in_place=name in in_place)
-                self._built[name] = self._prims[name].build(is_private=True)
+                self._prims[name].build(is_private=True)
             for name in self._of_kind(RELAX):
                 self.graph_function(name)
             if not self._of_kind(RELAX) and len(self._prims) == 1:
@@ -115,8 +117,8 @@ class ModuleReader:
         words = [self._decorator(each) for each in function.decorator_list]
         kind = next((word[0] for word in words if word in ((RELAX, "function"), (TIR, "prim_func"))), None)
         if kind is None:
-            hint = "@R.function or @T.prim_func"
-            raise self.source.problem(function, f"function '{function.name}' has no decorator that tells what it is: {hint}")
+            message = f"function '{function.name}' has no decorator that tells what it is: @R.function or @T.prim_func"
+            raise self.source.problem(function, message)
         if function.name in self.functions:
             raise self.source.problem(function, f"the module has a function '{function.name}' already")
         self.functions[function.name] = function
@@ -134,59 +136,44 @@ class ModuleReader:
         found = set()
         for function in self.functions.values():
             for node in ast.walk(function):
-                if isinstance(node, ast.Call) and self.names.word(node.func) == (RELAX, "call_tir_inplace") and node.args:
-                    first = node.args[0]
-                    found.add(first.attr if isinstance(first, ast.Attribute) else getattr(first, "id", ""))
+                if not isinstance(node, ast.Call) or self.names.word(node.func) != (RELAX, "call_tir_inplace"):
+                    continue
+                named = [each.value for each in node.keywords if each.arg == "func"]
+                for callee in (*node.args[:1], *named):
+                    found.add(callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", ""))
         return found
 
     # ---- graphs ----
 
-    def graph_function(self, name: str) -> Operation:
-        """The function, built now where it is not yet. Raises ScriptError where it calls itself."""
-        if name in self._built:
-            return self._built[name]
+    def graph_function(self, name: str) -> tuple[Operation, Any]:
+        """The function and what it returns, built now where it is not yet. Raises ScriptError where it calls itself."""
+        if name in self._graphs:
+            return self._graphs[name]
         function = self.functions[name]
         if name in self._building:
             raise self.source.problem(function, f"'{name}' calls itself: {' -> '.join([*self._building, name])}")
         self._building.append(name)
+        reader = GraphReader(self, function)
         with ir.InsertionPoint(self.owner.body):
-            self._built[name] = GraphReader(self, function).build(name, self._is_private(function))
+            self._graphs[name] = reader.build(name, self._is_private(function)), reader.returned
         self._building.pop()
-        return self._built[name]
+        return self._graphs[name]
 
-    def call(self, graph: GraphReader, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
         """A call of another function of the module."""
-        from .annotations import leaves, rebuilt
-
         if self._kinds.get(name) != RELAX:
             hint = f"R.call_tir(cls.{name}, (...), out_sinfo=...)"
             raise self.source.problem(node, f"'{name}' is a PrimFunc: a graph calls it by {hint}")
-        callee = self.graph_function(name)
+        callee, returned = self.graph_function(name)
         type_ = function_type_of(callee)
         values = [graph.ssa(node, leaf) for argument in arguments for leaf in leaves(argument)]
         if len(values) != len(type_.inputs):
             raise self.source.problem(node, f"'{name}' takes {len(type_.inputs)} arguments, not {len(values)}")
         if [value.type for value in values] != list(type_.inputs):
-            return self._instance(graph, node, name, arguments)
-        results = list(
-            ir.Operation.create(
-                "func.call",
-                results=list(type_.results),
-                operands=values,
-                attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
-            ).results
-        )
-        returned = self.functions[name].returns
-        if returned is not None and not GraphReader._is_none(returned):
-            tree = graph.annotations.type(returned, new=True) if False else None
-            del tree
-        return results[0] if len(results) == 1 else rebuilt(tuple(None for _ in results), iter(results))
-
-    def _instance(self, graph: GraphReader, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
-        """The function's own statements for arguments whose sizes have other names than its parameters."""
-        raise self.source.problem(
-            node, f"'{name}' is called with other types than it takes: R.match_cast gives sizes the names they have there"
-        )
+            return GraphReader(self, self.functions[name]).inline(node, tuple(values))
+        attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
+        made = ir.Operation.create("func.call", results=list(type_.results), operands=values, attributes=attributes)
+        return rebuilt(returned, iter(made.results))
 
     # ---- a tensor program alone ----
 
@@ -197,8 +184,6 @@ class ModuleReader:
         infos = [self._info(each) for each in prim.inputs]
         with self.source.location(prim.program.node):
             types = [encode(info, self.context) for info in infos]
-            from ...dialects.relax.function_attributes import ARGUMENT_NAME
-
             named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(each.name)}) for each in prim.inputs]
             results = [encode(self._info(each), self.context) for each in prim.outputs]
             name = _MAIN if _MAIN not in self.functions else f"{_MAIN}_"
@@ -214,9 +199,7 @@ class ModuleReader:
                 ir.Operation.create("func.return", operands=list(made) if isinstance(made, tuple) else [made])
 
     @staticmethod
-    def _info(parameter: Buffer | Scalar) -> Any:
-        from ...dialects.core.infos import ScalarInfo
-
+    def _info(parameter: Buffer | Scalar) -> Info:
         if isinstance(parameter, Scalar):
             return ScalarInfo(parameter.dtype)
         return TensorInfo(parameter.dims, parameter.dtype)

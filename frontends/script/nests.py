@@ -15,9 +15,11 @@ from typing import Any
 import numpy
 
 from ...bindings.mlir import ir
+from ...dialects.core.symbols import Dim, equal
 from .annotations import Annotations
 from .names import TIR, NotConstant
-from .program import REDUCE, SPATIAL, Block, Buffer, For, Let, Loop, Statement, Store
+from .program import REDUCE, SPATIAL, Axis, Block, Buffer, For, Let, Loop, Statement, Store, indices_of
+from .source import ScriptError
 
 #: Bindings of larger domains are not tried out point by point.
 _MOST_POINTS = 1 << 20
@@ -30,6 +32,7 @@ class Domain:
     name: str
     is_reduction: bool
     size: ast.expr
+    dim: Dim
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ class NestReader:
 
     def nest(self, statement: Statement) -> Nest:
         """The nest that a statement is. Raises Unstructured."""
-        node, loops = statement.node, []
+        node = statement.node
+        loops: list[Loop] = []
         while isinstance(statement, For):
             loops += statement.loops
             if len(statement.body) != 1 or isinstance(statement.body[0], (Let, Store)):
@@ -94,8 +98,7 @@ class NestReader:
         if any(self._constant(loop.start) != 0 for loop in loops):
             raise Unstructured("a loop does not begin at 0")
         named = {index.id for index in stores[0].indices if isinstance(index, ast.Name)}
-        domains = tuple(Domain(loop.name, loop.name not in named, loop.stop) for loop in loops)
-        self._check_sizes(domains)
+        domains = tuple(self._domain_of(loop.name, loop.name not in named, loop.stop) for loop in loops)
         return self._checked(Nest(node, domains, (), tuple(body)))
 
     def _constant(self, node: ast.expr | None) -> Any:
@@ -121,29 +124,30 @@ class NestReader:
         if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
             raise Unstructured("a variable that is neither spatial nor a reduction")
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
-        self._check_sizes(domains)
         self._check_bindings(loops, block, domains)
         return self._checked(Nest(node, domains, block.init, block.body))
 
-    def _domain(self, axis: Any, loops: Sequence[Loop]) -> Domain:
+    def _domain(self, axis: Axis, loops: Sequence[Loop]) -> Domain:
         if axis.start is not None and self._constant(axis.start) != 0:
             raise Unstructured("a variable does not begin at 0")
         size = axis.stop
         if size is None:  # T.axis.remap: as far as the loop goes
             size = next(
-                (loop.stop for loop in loops if isinstance(axis.binding, ast.Name) and loop.name == axis.binding.id), None
+                (loop.stop for loop in loops if isinstance(axis.binding, ast.Name) and loop.name == axis.binding.id),
+                None,
             )
             if size is None:
                 raise Unstructured("a variable of T.axis.remap that is no loop's")
-        return Domain(axis.name, axis.kind == REDUCE, size)
+        return self._domain_of(axis.name, axis.kind == REDUCE, size)
 
-    def _check_sizes(self, domains: Sequence[Domain]) -> None:
-        """Sizes depend on the function's sizes alone, not on loops around."""
-        for domain in domains:
-            for each in ast.walk(domain.size):
-                if isinstance(each, ast.Name) and self.names.vocabularies.get(each.id) is None:
-                    if each.id not in self.annotations.symbols and self._constant(each) is None:
-                        raise Unstructured("a size that is no size of the function")
+    def _domain_of(self, name: str, is_reduction: bool, size: ast.expr) -> Domain:
+        """Sizes depend on the function's sizes alone, not on loops around. Raises Unstructured."""
+        try:
+            return Domain(name, is_reduction, size, self.annotations.dim(size))
+        except ScriptError as error:
+            if self._constant(size) is not None:
+                raise  # a number that no loop counts to
+            raise Unstructured("a size that is no size of the function") from error
 
     def _check_bindings(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> None:
         """Each point of the domain is visited once."""
@@ -180,21 +184,15 @@ class NestReader:
             if not isinstance(axis.binding, ast.Name) or axis.binding.id not in stops:
                 return False
             bound.append(axis.binding.id)
-            if not self._same_size(stops[axis.binding.id], domain.size):
+            if equal(self._domain_of("", False, stops[axis.binding.id]).dim, domain.dim) is not True:
                 return False
         rest = [stop for name, stop in stops.items() if name not in bound]
         return len(set(bound)) == len(bound) and all(self._constant(stop) == 1 for stop in rest)
 
-    def _same_size(self, one: ast.expr, other: ast.expr) -> bool:
-        if ast.dump(one) == ast.dump(other):
-            return True
-        value = self._constant(one)
-        return value is not None and value == self._constant(other)
-
     # ---- what is stored where ----
 
     def _checked(self, nest: Nest) -> Nest:
-        """Raises Unstructured unless each output is written at plain variables, one place in all stores, and read there."""
+        """Raises Unstructured unless outputs are written at plain variables, each at one place, and read there alone."""
         parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
         places: dict[Buffer, list[str]] = {}
         for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):
@@ -228,12 +226,10 @@ class NestReader:
     def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
         for node in ast.walk(value):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in places:
-                items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-                if [ast.dump(each) for each in items] != places[node.value.id]:
+                if [ast.dump(each) for each in indices_of(node)] != places[node.value.id]:
                     raise Unstructured("what is written is read at other places")
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if "call_" in node.func.attr or node.func.attr.startswith("tvm_"):
-                    raise Unstructured("a call of a function that is not ours")
+            elif isinstance(node, ast.Call) and "call_" in getattr(node.func, "attr", ""):
+                raise Unstructured("a call of a function that is not ours")
 
 
 def _worked_out(reader: NestReader, node: ast.expr, at: Mapping[str, Any]) -> Any:

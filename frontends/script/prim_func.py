@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .annotations import Annotations, arguments_of
@@ -28,6 +28,7 @@ from .program import (
     Statement,
     Store,
     While,
+    element_of,
 )
 
 _AXIS_KINDS = {"spatial": SPATIAL, "S": SPATIAL, "reduce": REDUCE, "R": REDUCE, "opaque": OPAQUE, "scan": OPAQUE}
@@ -96,13 +97,15 @@ class ProgramReader:
         held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
         for view in _VIEWS:
             if view in held and not self._is_plain(view, held[view]):
-                raise self.source.problem(held[view], f"a buffer with '{view}=' is a view of other memory: not supported")
+                raise self.source.problem(
+                    held[view], f"a buffer with '{view}=' is a view of other memory: not supported"
+                )
         scope = self._text(held["scope"]) if "scope" in held else "global"
         shape = held["shape"]
         sizes = tuple(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else (shape,)
         dims = self.annotations.shape(shape, new=True)
         if len(dims) != len(sizes):  # a constant's
-            sizes = tuple(ast.copy_location(ast.Constant(dim), shape) for dim in dims)
+            sizes = tuple(ast.copy_location(ast.Constant(int(str(dim))), shape) for dim in dims)
         for symbol in self.annotations.symbols:
             self.scope.setdefault(symbol, True)
         dtype = self.annotations.dtype(held["dtype"]) if "dtype" in held else "f32"
@@ -223,7 +226,7 @@ class ProgramReader:
 
     def element(self, node: ast.Subscript) -> tuple[Buffer, tuple[ast.expr, ...]]:
         """The buffer and the indices of `A[i, j]`."""
-        return element_of(self, node, self.scope)
+        return element_of(self.source, node, self.scope)
 
     def _on_expr(self, node: ast.Expr) -> Iterable[Statement]:
         call = node.value
@@ -384,7 +387,8 @@ class ProgramReader:
         elif kind in _AXIS_KINDS:
             given = arguments_of(self.names, call, ("dom", "value", "dtype"), 2)
             dom = given["dom"]
-            start, stop = dom.elts if isinstance(dom, ast.Tuple) and len(dom.elts) == 2 else (None, dom)
+            is_range = isinstance(dom, ast.Tuple) and len(dom.elts) == 2
+            start, stop = dom.elts if isinstance(dom, ast.Tuple) and is_range else (None, dom)
             made = [(_AXIS_KINDS[kind], start, stop, given["value"])]
         else:
             raise self.source.problem(call.func, f"T.axis has no '{kind}'", [*_AXIS_KINDS, "remap"], kind)
@@ -427,7 +431,8 @@ class ProgramReader:
             base = node.value if isinstance(node, ast.Subscript) else node
             buffer = self.scope.get(base.id) if isinstance(base, ast.Name) else None
             if not isinstance(buffer, Buffer):
-                raise self.source.problem(base, f"there is no buffer '{ast.unparse(base)}' here", self.buffers(), ast.unparse(base))
+                name = ast.unparse(base)
+                raise self.source.problem(base, f"there is no buffer '{name}' here", self.buffers(), name)
             found.append(buffer)
         return found
 
@@ -444,26 +449,3 @@ class ProgramReader:
 
     def buffers(self) -> list[str]:
         return [name for name, held in self.scope.items() if isinstance(held, Buffer)]
-
-
-def element_of(reader: Any, node: ast.Subscript, scope: Mapping[str, Any]) -> tuple[Buffer, tuple[ast.expr, ...]]:
-    """The buffer and the indices of `A[i, j]`. Raises ScriptError."""
-    source, base = reader.source, node.value
-    buffer = scope.get(base.id) if isinstance(base, ast.Name) else None
-    if not isinstance(buffer, Buffer):
-        known = [name for name, held in scope.items() if isinstance(held, Buffer)]
-        shown = ast.unparse(base)
-        raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
-    items = tuple(node.slice.elts) if isinstance(node.slice, ast.Tuple) else (node.slice,)
-    if len(items) == 1 and isinstance(items[0], ast.Constant) and items[0].value == () and not buffer.dims:
-        items = ()
-    wrong = next((each for each in items if isinstance(each, (ast.Slice, ast.Starred))), None)
-    if wrong is not None:
-        raise source.problem(node, "parts of buffers are read and written element by element, in loops")
-    if len(items) != len(buffer.dims):
-        count = len(buffer.dims)
-        raise source.problem(node, f"'{buffer.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}")
-    return buffer, items
-
-
-Reader = Callable[[ast.stmt], Iterable[Statement]]

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...dialects.core.symbols import Dim
+from .source import Source
 
 SPATIAL, REDUCE, OPAQUE = "spatial", "reduce", "opaque"
 
@@ -125,6 +126,11 @@ class Block(Statement):
     init: tuple[Statement, ...]
     body: tuple[Statement, ...]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it only holds statements together, as the block around a whole function does."""
+        return not (self.axes or self.where or self.init or any(isinstance(each, Store) for each in self.body))
+
 
 @dataclass(frozen=True)
 class Program:
@@ -154,3 +160,26 @@ def every(statements: Sequence[Statement]) -> Iterator[Statement]:
         if isinstance(statement, If):
             yield from every(statement.then)
             yield from every(statement.otherwise)
+
+
+def indices_of(node: ast.Subscript) -> list[ast.expr]:
+    """What stands in the brackets: `A[i, j]` has two, `A[()]` none."""
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, Any]) -> tuple[Buffer, tuple[ast.expr, ...]]:
+    """The buffer and the indices of `A[i, j]`. Raises ScriptError."""
+    base = node.value
+    buffer = scope.get(base.id) if isinstance(base, ast.Name) else None
+    if not isinstance(buffer, Buffer):
+        known = [name for name, held in scope.items() if isinstance(held, Buffer)]
+        shown = ast.unparse(base)
+        raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
+    items = tuple(indices_of(node))
+    wrong = next((each for each in items if isinstance(each, (ast.Slice, ast.Starred))), None)
+    if wrong is not None:
+        raise source.problem(node, "parts of buffers are read and written element by element, in loops")
+    if len(items) != len(buffer.dims):
+        count = len(buffer.dims)
+        raise source.problem(node, f"'{buffer.name}' has {count} dimension{'s' * (count != 1)}, not {len(items)}")
+    return buffer, items

@@ -91,12 +91,15 @@ class Source:
     def place(self, node: ast.AST) -> tuple[int, int]:
         """Line and column in the file, counted from 1."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        return line + self.first_line - 1, len(self._line(line).encode()[:column].decode(errors="replace")) + 1 + self.indent
+        return line + self.first_line - 1, len(
+            self._line(line).encode()[:column].decode(errors="replace")
+        ) + 1 + self.indent
 
-    def location(self, node: ast.AST) -> Location:
-        """In the current context."""
+    def location(self, node: ast.AST, name: str = "") -> Location:
+        """In the current context; with the name of the variable that is made there."""
         line, column = self.place(node)
-        return ir.Location.file(self.file, line, column)
+        place = ir.Location.file(self.file, line, column)
+        return ir.Location.name(name, place) if name else place
 
     def problem(self, node: ast.AST, message: str, known: Iterable[str] | None = None, word: str = "") -> ScriptError:
         """An error at a node; `word` is what was asked for, `known` what there is: the nearest is named."""

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
+from ...dialects.core.symbols import equal
 from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, tensors
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
 from .names import TIR
 from .nests import Domain, Nest, affine_index
-from .program import Allocate, Buffer, Let, Statement, Store
+from .program import Allocate, Buffer, Let, Statement, Store, indices_of
 from .scalars import Scalars
 
 
@@ -26,6 +27,31 @@ class Read(NamedTuple):
     buffer: Buffer
     map: Any
     key: tuple[int, str]
+
+
+class _Place(NamedTuple):
+    """Where a nest writes: one of its variables in each dimension, and what is added to it."""
+
+    dims: list[int]
+    offsets: list[int]
+
+
+class _Part(NamedTuple):
+    """What a nest writes of an output: all of it, or as far as the sizes of its variables go."""
+
+    place: _Place
+    is_whole: bool
+    sizes: Sequence[Size]
+
+    def of(self, tensor: Value) -> Value:
+        return tensor if self.is_whole else tensors.slice_of(tensor, self.place.offsets, self._covered)
+
+    def put_back(self, result: Value, tensor: Value) -> Value:
+        return result if self.is_whole else tensors.put_slice(result, tensor, self.place.offsets, sizes=self._covered)
+
+    @property
+    def _covered(self) -> list[Size]:
+        return [self.sizes[dim] for dim in self.place.dims]
 
 
 class TensorProgram:
@@ -61,20 +87,23 @@ class TensorProgram:
     def _generic(self, nest: Nest, domains: Sequence[Domain], statements: Sequence[Statement]) -> OpPattern:
         sizes: list[Size] = [self.scalars.index(domain.size) for domain in domains]
         for domain, size in zip(domains, sizes, strict=True):
-            if isinstance(size, int) and not 0 <= size < 1 << 62:
+            if isinstance(size, int) and size >= 1 << 62:
                 raise self.scalars.source.problem(domain.size, f"a loop does not go {size} times")
         self._dims = {domain.name: position for position, domain in enumerate(domains)}
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
         reads = self._reads(statements, outputs)
-        places = {store.buffer: self._place(store) for store in stores}
-        before = dict(self.state)
-        maps, offsets = zip(*(places[buffer] for buffer in outputs), strict=True)
-        targets = [
-            self._part(self.state[buffer], own, offset, sizes)
-            for buffer, own, offset in zip(outputs, maps, offsets, strict=True)
+        places = [
+            _place(self._dims, self.scalars, next(each for each in stores if each.buffer is buffer))
+            for buffer in outputs
         ]
-        inputs = [self._covering(read, sizes) for read in reads]
+        parts = [
+            _Part(place, self._whole_place(buffer, domains, place), sizes)
+            for buffer, place in zip(outputs, places, strict=True)
+        ]
+        maps = [linalg.select_dims(len(domains), place.dims) for place in places]
+        targets = [part.of(self.state[buffer]) for buffer, part in zip(outputs, parts, strict=True)]
+        inputs = [self._covering(read, domains, sizes) for read in reads]
         unseen = self._unseen(domains, [*(read.map for read in reads), *maps])
         if unseen:
             shape = linalg.empty([sizes[dim] for dim in unseen], element("f32"))
@@ -86,10 +115,12 @@ class TensorProgram:
             [linalg.REDUCTION if domain.is_reduction else linalg.PARALLEL for domain in domains],
             lambda *elements: self._body(statements, reads, outputs, elements),
         )
-        for buffer, result, own, offset in zip(outputs, results, maps, offsets, strict=True):
-            self.state[buffer] = self._put_back(result, self.state[buffer], own, offset, sizes)
-        is_whole = all(target is before[buffer] for buffer, target in zip(outputs, targets, strict=True))
-        return _pattern_of(nest, reads, maps, is_whole)
+        for buffer, result, part in zip(outputs, results, parts, strict=True):
+            self.state[buffer] = part.put_back(result, self.state[buffer])
+        return _pattern_of(nest, reads, maps, all(part.is_whole for part in parts))
+
+    def _whole_place(self, buffer: Buffer, domains: Sequence[Domain], place: _Place) -> bool:
+        return not any(place.offsets) and self._is_whole(buffer, domains, place.dims)
 
     def _reads(self, statements: Sequence[Statement], outputs: Sequence[Buffer]) -> list[Read]:
         """What is read at affine places wherever the point: operands. What only one branch reads is read there."""
@@ -101,7 +132,7 @@ class TensorProgram:
                 buffer = names.get(node.value.id) if isinstance(node.value, ast.Name) else None
                 if buffer is None or buffer in outputs:
                     continue
-                map_ = self._map(_indices(node))
+                map_ = self._map(indices_of(node))
                 if map_ is not None:
                     key = (id(buffer), str(map_))
                     found.setdefault(key, Read(buffer, map_, key))
@@ -111,57 +142,19 @@ class TensorProgram:
         results = [affine_index(self.scalars.names, index, self._dims) for index in indices]
         return None if any(each is None for each in results) else ir.AffineMap.get(len(self._dims), 0, results)
 
-    def _place(self, store: Store) -> tuple[AffineMap, list[int]]:
-        """Where an output is written: plain variables, and what is added to each."""
-        dims, offsets = [], []
-        for index in store.indices:
-            if isinstance(index, ast.BinOp):
-                is_left = isinstance(index.left, ast.Name) and index.left.id in self._dims
-                variable, offset = (index.left, index.right) if is_left else (index.right, index.left)
-                offsets.append(self.scalars.names.constant(offset))
-                index = variable
-            else:
-                offsets.append(0)
-            assert isinstance(index, ast.Name)
-            dims.append(self._dims[index.id])
-        return linalg.select_dims(len(self._dims), dims), offsets
+    def _is_whole(self, buffer: Buffer, domains: Sequence[Domain], dims: Sequence[int | None]) -> bool:
+        """Whether a buffer goes as far as the nest's variables that index it; None is another index."""
+        pairs = zip(buffer.dims, dims, strict=True)
+        return all(dim is None or equal(size, domains[dim].dim) is True for size, dim in pairs)
 
-    def _part(self, tensor: Value, map_: AffineMap, offsets: Sequence[int], sizes: Sequence[Size]) -> Value:
-        """The part of an output that the nest writes; all of it as it is."""
-        covered = [sizes[_dim(result)] for result in map_.results]
-        if not any(offsets) and self._is_whole(tensor, covered):
-            return tensor
-        return tensors.slice_of(tensor, list(offsets), covered)
-
-    def _put_back(
-        self, result: Value, tensor: Value, map_: AffineMap, offsets: Sequence[int], sizes: Sequence[Size]
-    ) -> Value:
-        covered = [sizes[_dim(each)] for each in map_.results]
-        if not any(offsets) and self._is_whole(tensor, covered):
-            return result
-        return tensors.put_slice(result, tensor, list(offsets), sizes=covered)
-
-    @staticmethod
-    def _is_whole(tensor: Value, sizes: Sequence[Size]) -> bool:
-        """Whether sizes are those of a tensor; of such that only the run tells it is taken for granted."""
-        dynamic = ir.ShapedType.get_dynamic_size()
-        return all(
-            size == known if isinstance(size, int) else known == dynamic
-            for size, known in zip(sizes, tensor.type.shape, strict=True)
-        )
-
-    def _covering(self, read: Read, sizes: Sequence[Size]) -> Value:
+    def _covering(self, read: Read, domains: Sequence[Domain], sizes: Sequence[Size]) -> Value:
         """The buffer as far as the nest's plain variables go: linalg wants these sizes to agree."""
         tensor = self.state[read.buffer]
-        plain = [_dim(result) if _is_dim(result) else None for result in read.map.results]
-        wanted = [None if dim is None else sizes[dim] for dim in plain]
-        own = linalg.sizes(tensor)
-        covered = [each if size is None else size for each, size in zip(own, wanted, strict=True)]
-        if all(
-            size is None or (size == each if isinstance(size, int) and isinstance(each, int) else not isinstance(size, int))
-            for each, size in zip(own, wanted, strict=True)
-        ):
+        dims = [_dim(result) if _is_dim(result) else None for result in read.map.results]
+        if self._is_whole(read.buffer, domains, dims):
             return tensor
+        own = linalg.sizes(tensor)
+        covered = [each if dim is None else sizes[dim] for each, dim in zip(own, dims, strict=True)]
         return tensors.slice_of(tensor, [0] * len(covered), covered)
 
     def _unseen(self, domains: Sequence[Domain], maps: Sequence[AffineMap]) -> list[int]:
@@ -214,9 +207,18 @@ class TensorProgram:
         raise scalars.source.problem(node, f"'{buffer.name}' is a tensor here, which has no address")
 
 
-def _indices(node: ast.Subscript) -> list[ast.expr]:
-    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return [] if len(items) == 1 and isinstance(items[0], ast.Constant) and items[0].value == () else list(items)
+def _place(dims: Mapping[str, int], scalars: Scalars, store: Store) -> _Place:
+    place = _Place([], [])
+    for index in store.indices:
+        variable, offset = index, 0
+        if isinstance(index, ast.BinOp):
+            is_left = isinstance(index.left, ast.Name) and index.left.id in dims
+            variable, other = (index.left, index.right) if is_left else (index.right, index.left)
+            offset = scalars.names.constant(other)
+        assert isinstance(variable, ast.Name)
+        place.dims.append(dims[variable.id])
+        place.offsets.append(offset)
+    return place
 
 
 def _dim(expression: Any) -> int:

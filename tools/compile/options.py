@@ -17,7 +17,7 @@ TEXTS, FILES = ("relax", "tir", "llvm", "asm"), {"obj": ".o", "artifact": ".rxa"
 #: What --stop makes of --emit.
 STAGE = "stage"
 #: What the names of files end with.
-ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc")
+ONNX_SUFFIXES, MODULE_SUFFIXES = (".onnx", ".pb"), (".mlir", ".mlirbc", ".py")
 
 OPTIONS: dict[str, Option] = {
     "o": Option("text", _GENERAL, "the file to write; without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),

@@ -86,6 +86,8 @@ class Job:
     def _read(self, source: str | bytes, name: str) -> Module:
         """The IR in a source, as the arguments have it read."""
         arguments = self.arguments
+        if name.endswith(".py") and isinstance(source, str):
+            return Module.from_script(source, name)
         parsed = parse_module(
             source,
             name,

@@ -3,9 +3,10 @@
 
 import numpy
 import pytest
-import relax_mlir as rx
 import tvm_ffi
-from relax_mlir.script import ir as I  # noqa: E741
+
+import relax_mlir as rx
+from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
 

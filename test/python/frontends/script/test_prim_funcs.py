@@ -5,6 +5,7 @@ import math
 
 import numpy
 import pytest
+
 import relax_mlir as rx
 from relax_mlir.script import tir as T
 
@@ -81,7 +82,7 @@ def conv2d(
         with T.block("pad"):
             vn, vc, vh, vw = T.axis.remap("SSSS", [n, c, h, w])
             padded[vn, vc, vh, vw] = T.if_then_else(
-                1 <= vh and vh < 11 and 1 <= vw and vw < 11, A[vn, vc, vh - 1, vw - 1], T.float32(0)
+                vh >= 1 and vh < 11 and vw >= 1 and vw < 11, A[vn, vc, vh - 1, vw - 1], T.float32(0)
             )
     for n, f, y, x, rc, ry, rx_ in T.grid(1, 8, 10, 10, 3, 3, 3):
         with T.block("conv"):
@@ -420,7 +421,12 @@ CASES = {
     "max_pool": (max_pool, (floats(1, 2, 9, 9),), max_pool_of, True),
     "concatenated": (concatenated, (floats(5), floats(3)), lambda a, b: numpy.concatenate([a, b]), True),
     "collatz": (collatz, (numpy.arange(1, 21, dtype="int32"),), collatz_of, False),
-    "transposed_half": (transposed_half, (floats(6, 4).astype("float16"),), lambda a: a.T.astype("float32") * 0.5, True),
+    "transposed_half": (
+        transposed_half,
+        (floats(6, 4).astype("float16"),),
+        lambda a: a.T.astype("float32") * 0.5,
+        True,
+    ),
     "sorted_rows": (sorted_rows, (floats(3, 12),), lambda a: numpy.sort(a, 1), False),
     "on_threads": (on_threads, (floats(4, 32),), lambda a: 1 / (1 + numpy.exp(-a)), True),
 }

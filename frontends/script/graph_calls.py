@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What graphs write otherwise than as operators of the tables: constants, shapes, casts, calls of functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.ir import Value
+from ...dialects.core.infos import Info
+from ...dialects.relax import const
+from .annotations import arguments_of, leaves, rebuilt
+from .graph_values import SPECIAL, TYPE_ARGUMENTS, Callee, GraphValues, Special, relax
+from .names import RELAX, NotConstant
+
+
+def _special(*names: str) -> Callable[[Special], Special]:
+    def declare(read: Special) -> Special:
+        SPECIAL.update(dict.fromkeys(names, read))
+        return read
+
+    return declare
+
+
+@_special("const")
+def _constant(graph: GraphValues, call: ast.Call) -> Any:
+    given = arguments_of(graph.names, call, ("value", "dtype"), 1)
+    try:
+        value = graph.names.constant(given["value"], graph.values)
+    except NotConstant:
+        message = "a constant is a number, an array or nested lists of numbers"
+        raise graph.source.problem(given["value"], message) from None
+    dtype = graph.annotations.dtype(given["dtype"]) if "dtype" in given else None
+    return graph.source.guarded(call, lambda: const(list(value) if isinstance(value, tuple) else value, dtype))
+
+
+@_special("tuple")
+def _tuple(graph: GraphValues, call: ast.Call) -> Any:
+    return tuple(graph.value(each) for each in call.args)
+
+
+@_special("shape")
+def _shape(graph: GraphValues, call: ast.Call) -> Any:
+    given = arguments_of(graph.names, call, ("value",), 1)
+    dims = graph.annotations.shape(given["value"])
+    return graph.source.guarded(call, lambda: relax["shape_expr"](dims))
+
+
+@_special("prim_value")
+def _prim_value(graph: GraphValues, call: ast.Call) -> Any:
+    given = arguments_of(graph.names, call, ("value",), 1)
+    return graph.ssa(call, graph.annotations.dim(given["value"]))
+
+
+@_special("TupleGetItem")
+def _tuple_get_item(graph: GraphValues, call: ast.Call) -> Any:
+    given = arguments_of(graph.names, call, ("tuple_value", "index"), 2)
+    return graph.item(ast.copy_location(ast.Subscript(given["tuple_value"], given["index"], ast.Load()), call))
+
+
+@_special("emit", "emit_te")
+def _emit(graph: GraphValues, call: ast.Call) -> Any:
+    return graph.value(arguments_of(graph.names, call, ("value",), 1)["value"])
+
+
+@_special("ExternFunc")
+def _extern(graph: GraphValues, call: ast.Call) -> Any:
+    return Callee(_text(graph, arguments_of(graph.names, call, ("global_symbol",), 1)["global_symbol"]))
+
+
+@_special("match_cast", "emit_match_cast")
+def _match_cast(graph: GraphValues, call: ast.Call) -> Any:
+    given = arguments_of(graph.names, call, ("value", "struct_info"), 2)
+    value, stated = graph.value(given["value"]), graph.annotations.type(given["struct_info"], new=True)
+    held, wanted = leaves(value), leaves(stated)
+    if len(held) != len(wanted):
+        raise graph.source.problem(call, f"{len(wanted)} types for {len(held)} values")
+
+    def cast(leaf: Any, info: Info) -> Any:
+        return graph.source.guarded(call, lambda: relax["match_cast"](graph.ssa(call, leaf), info))
+
+    return rebuilt(value, iter([cast(*pair) for pair in zip(held, wanted, strict=True)]))
+
+
+def _text(graph: GraphValues, node: ast.expr) -> str:
+    if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "ExternFunc"):
+        node = node.args[0] if node.args else node
+    try:
+        value = graph.names.constant(node)
+    except NotConstant:
+        value = None
+    if not isinstance(value, str):
+        raise graph.source.problem(node, "the name of a function is text")
+    return value
+
+
+def _passed(graph: GraphValues, node: ast.expr) -> list[Value]:
+    """The arguments of a call, a tuple or one alone."""
+    return [graph.ssa(node, leaf) for leaf in leaves(graph.value(node))]
+
+
+def _stated(graph: GraphValues, node: ast.expr) -> Any:
+    """The types that a call states: a list of several where the results are a tuple."""
+    is_several = isinstance(node, (ast.List, ast.Tuple))
+    found = graph.types(node)
+    tree = None if is_several else graph.annotations.type(node)
+    return found if is_several or type(tree) is tuple else found[0]
+
+
+@_special("call_tir", "call_tir_with_grad")
+def _call_tir(graph: GraphValues, call: ast.Call) -> Any:
+    names = ("func", "args", "out_sinfo", "tir_vars")
+    given = arguments_of(graph.names, _types_renamed(call), (*names, "te_grad_name", "te_grad_kwargs"), 3)
+    sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
+    callee = _prim_func(graph, given["func"])
+    arguments = [*_passed(graph, given["args"]), *sizes]
+    return graph.built(call, relax["call_tir"], (callee, arguments), {"out_ty": _stated(graph, given["out_sinfo"])})
+
+
+@_special("call_tir_inplace")
+def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> Any:
+    names = ("func", "args", "inplace_indices", "out_sinfo", "tir_vars")
+    given = arguments_of(graph.names, _types_renamed(call), names, 4)
+    places = graph.names.constant(given["inplace_indices"])
+    sizes = [] if "tir_vars" not in given else _sizes_passed(graph, given["tir_vars"])
+    arguments = [*_passed(graph, given["args"]), *sizes]
+    named = {
+        "inplace_indices": places if isinstance(places, tuple) else (places,),
+        "out_ty": _stated(graph, given["out_sinfo"]),
+    }
+    return graph.built(call, relax["call_tir_inplace"], (_prim_func(graph, given["func"]), arguments), named)
+
+
+@_special("call_dps_packed")
+def _call_dps_packed(graph: GraphValues, call: ast.Call) -> Any:
+    given = arguments_of(graph.names, _types_renamed(call), ("func", "args", "out_sinfo"), 3)
+    arguments = (_text(graph, given["func"]), _passed(graph, given["args"]))
+    return graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": _stated(graph, given["out_sinfo"])})
+
+
+@_special("call_packed", "call_pure_packed", "call_inplace_packed")
+def _call_packed(graph: GraphValues, call: ast.Call) -> Any:
+    word = graph.names.word(call.func)
+    assert word is not None
+    name, *arguments = call.args if call.args else [call]
+    if not call.args:
+        raise graph.source.problem(call, f"R.{word[1]} lacks the function's name")
+    named: dict[str, Any] = {"ty_args": []}
+    for keyword in call.keywords:
+        if keyword.arg in TYPE_ARGUMENTS:
+            named["ty_args"] = _stated(graph, keyword.value)
+        elif keyword.arg == "inplace_indices" and word[1] == "call_inplace_packed":
+            places = graph.names.constant(keyword.value)
+            named["inplace_indices"] = places if isinstance(places, tuple) else (places,)
+        else:
+            known = ("sinfo_args", "ty_args")
+            raise graph.source.problem(keyword.value, f"no argument '{keyword.arg}'", known, str(keyword.arg))
+    values = [graph.ssa(each, leaf) for each in arguments for leaf in leaves(graph.value(each))]
+    return graph.built(call, relax[word[1]], (_text(graph, name), values), named)
+
+
+def _types_renamed(call: ast.Call) -> ast.Call:
+    """The call with the types of its results under TVM's usual name for them."""
+    keywords = [
+        ast.copy_location(ast.keyword("out_sinfo" if each.arg in TYPE_ARGUMENTS else each.arg, each.value), each.value)
+        for each in call.keywords
+    ]
+    return ast.copy_location(ast.Call(call.func, call.args, keywords), call)
+
+
+def _prim_func(graph: GraphValues, node: ast.expr) -> str:
+    callee = graph.value(node)
+    if not isinstance(callee, Callee) or callee.name not in graph.module.functions:
+        raise graph.source.problem(node, "expected a PrimFunc of this module: cls.name", graph.module.functions)
+    return callee.name
+
+
+def _sizes_passed(graph: GraphValues, node: ast.expr) -> list[Value]:
+    if isinstance(node, ast.Call) and graph.names.word(node.func) == (RELAX, "shape"):
+        node = node.args[0]
+    return [graph.ssa(node, dim) for dim in graph.annotations.shape(node)]

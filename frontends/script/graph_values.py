@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Expressions of graphs: operators are found by their names in the tables, everything else is named here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from ...bindings.ir import Context, Value
+from ...bindings.mlir import ir
+from ...dialects.core.codec import decode
+from ...dialects.core.dialect import find_op, registered_dialects
+from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.operator import Operator
+from ...dialects.core.symbols import SymExpr
+from ...dialects.core.verifier import compatible
+from ...dialects.relax import const, dialect
+from .annotations import Annotations, leaves, rebuilt
+from .names import RELAX, TIR, Names, NotConstant
+from .source import Source
+
+#: relax's operators by name.
+relax = dialect.ops
+
+_BINARY = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
+    ast.Mod: "mod", ast.Pow: "power", ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor", ast.LShift: "left_shift", ast.RShift: "right_shift",
+}  # fmt: skip
+_UNARY = {ast.USub: "negative", ast.Invert: "bitwise_not", ast.Not: "logical_not"}
+_COMPARISONS = {
+    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}  # fmt: skip
+#: What TVM calls the types that an operator states, by what a builder calls them.
+TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
+
+
+Special = Callable[["GraphValues", ast.Call], Any]
+#: By R's words: how their calls are read. See graph_calls.py.
+SPECIAL: dict[str, Special] = {}
+
+
+class Callee(NamedTuple):
+    """A function of the module, or of C: what a name stands for where it is called."""
+
+    name: str
+
+
+class ThisModule(NamedTuple):
+    """`cls`, whose attributes are the module's functions."""
+
+
+class Missing(NamedTuple):
+    """What a name was, where only one of two branches says what it is."""
+
+    reason: str
+
+
+class Around(Protocol):
+    """What a graph knows of the module that it is in."""
+
+    source: Source
+    names: Names
+    context: Context
+    functions: Mapping[str, ast.FunctionDef]
+    own_names: set[str]
+
+    def call(self, graph: Any, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:
+        """A call of another function."""
+
+
+class GraphValues:
+    """Evaluates expressions at the current insertion point."""
+
+    def __init__(self, module: Around):
+        self.module = module
+        self.source: Source = module.source
+        self.names = module.names
+        self.annotations = Annotations(module.names)
+        #: What each name is: an SSA value, a tuple of such, a size, a Python constant.
+        self.values: dict[str, Any] = {}
+        self._depth = 0
+
+    # ---- values ----
+
+    def value(self, node: ast.expr) -> Any:
+        """An SSA value, a tuple of what there is, a size, a Python constant, or a function's name."""
+        self._depth += 1
+        if self._depth > 400:
+            raise self.source.problem(node, "the expression is nested too deep")
+        try:
+            return self._value(node)
+        finally:
+            self._depth -= 1
+
+    def _value(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return self._named(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(self.value(item) for item in node.elts)
+        if isinstance(node, ast.Subscript):
+            return self.item(node)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
+        if isinstance(node, ast.BinOp):
+            return self._computed(node, _BINARY[type(node.op)], node.left, node.right)
+        if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
+            return self._computed(node, _UNARY[type(node.op)], node.operand)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:
+            return self._computed(node, _COMPARISONS[type(node.ops[0])], node.left, node.comparators[0])
+        try:
+            return self.names.constant(node, self.values)
+        except NotConstant:
+            word = type(node).__name__.lower()
+            raise self.source.problem(node, f"a graph's function has no such expression ({word})") from None
+
+    def _named(self, node: ast.Name) -> Any:
+        name = node.id
+        if name in self.values:
+            found = self.values[name]
+            if isinstance(found, Missing):
+                raise self.source.problem(node, f"'{name}' is not known here: {found.reason}")
+            return found
+        if name in self.annotations.symbols:
+            return self.annotations.symbols[name]
+        if name in self.module.functions:
+            return Callee(name)
+        if name in self.module.own_names:
+            return ThisModule()
+        try:
+            return self.names.known(name)
+        except NotConstant:
+            known = [*self.values, *self.annotations.symbols, *self.module.functions]
+            raise self.source.problem(node, f"there is no '{name}' here", known, name) from None
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        if self._is_module(node.value):
+            if node.attr not in self.module.functions:
+                message = f"the module has no function '{node.attr}'"
+                raise self.source.problem(node, message, self.module.functions, node.attr)
+            return Callee(node.attr)
+        word = self.names.word(node)
+        if word is not None and word[0] == TIR:
+            return word[1]  # an element type: T.float32
+        if node.attr == "shape":
+            return self.built(node, relax["shape_of"], (self.value(node.value),), {})
+        if node.attr == "dtype":
+            info = decode(self.ssa(node, self.value(node.value)).type)
+            if isinstance(info, (TensorInfo, ScalarInfo)):
+                return info.dtype
+        try:
+            return self.names.constant(node, self.values)
+        except NotConstant:
+            raise self.source.problem(node, f"there is no '{ast.unparse(node)}' here") from None
+
+    def item(self, node: ast.Subscript) -> Any:
+        held = self.value(node.value)
+        try:
+            place = self.names.constant(node.slice)
+        except NotConstant:
+            place = None
+        if type(held) is not tuple or not isinstance(place, int):
+            hint = "parts of a tensor are taken by R.strided_slice and R.take"
+            raise self.source.problem(node, f"only tuples are indexed, by a constant; {hint}")
+        if not -len(held) <= place < len(held):
+            raise self.source.problem(node.slice, f"a tuple of {len(held)} has no item {place}")
+        return held[place]
+
+    def _computed(self, node: ast.expr, name: str, *operands: ast.expr) -> Any:
+        values = [self.value(each) for each in operands]
+        if not any(isinstance(value, ir.Value) for value in values):
+            if any(isinstance(value, SymExpr) for value in values):
+                return self.annotations.dim(node)
+            return self.names.constant(node, self.values)
+        like = next(value for value in values if isinstance(value, ir.Value))
+        return self.built(node, relax[name], tuple(self._beside(node, value, like) for value in values), {})
+
+    def _beside(self, node: ast.AST, value: Any, like: Value) -> Any:
+        """A Python number beside a tensor is one of its elements."""
+        info = decode(like.type)
+        if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
+            return const(value, info.dtype)
+        return self.ssa(node, value)
+
+    def ssa(self, node: ast.AST, value: Any) -> Value:
+        if isinstance(value, ir.Value):
+            return value
+        if isinstance(value, (SymExpr, int)) and not isinstance(value, bool):
+            return self.source.guarded(node, lambda: relax["prim_value"](value))
+        shown = "a tuple" if type(value) is tuple else "a function" if isinstance(value, Callee) else repr(value)[:60]
+        raise self.source.problem(node, f"a value is needed here, this is {shown} (a constant is R.const(...))")
+
+    # ---- calls ----
+
+    def _call(self, node: ast.Call) -> Any:
+        word = self.names.word(node.func)
+        if word is None:
+            return self._call_of_function(node)
+        kind, name = word
+        if kind == TIR:
+            return self.annotations.dim(node)
+        special = SPECIAL.get(name)
+        if kind == RELAX and special is not None:
+            return special(self, node)
+        return self._operator(node, find_relax(self.source, node.func, name))
+
+    def _call_of_function(self, node: ast.Call) -> Any:
+        func = node.func
+        if isinstance(func, ast.Attribute):
+            plug_in = self._operator_of_another_dialect(func)
+            if plug_in is not None:
+                return self._operator(node, plug_in)
+            if func.attr == "astype" and not self._is_module(func.value):
+                value, dtype = self.value(func.value), self.annotations.dtype(node.args[0])
+                return self.built(node, relax["astype"], (value,), {"dtype": dtype})
+        callee = self.value(func)
+        if not isinstance(callee, Callee):
+            raise self.source.problem(func, "this is no function")
+        arguments = tuple(self.value(each) for each in node.args)
+        if node.keywords:
+            raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
+        return self.module.call(self, node, callee.name, arguments)
+
+    def _is_module(self, node: ast.expr) -> bool:
+        if not isinstance(node, ast.Name):
+            return False
+        return isinstance(self.values.get(node.id), ThisModule) or (
+            node.id in self.module.own_names and node.id not in self.values
+        )
+
+    def _operator_of_another_dialect(self, func: ast.Attribute) -> Operator | None:
+        text = ast.unparse(func)
+        root = text.partition(".")[0]
+        if root in self.values or root not in registered_dialects():
+            return None
+        return self.source.guarded(func, lambda: find_op(text))
+
+    def _operator(self, node: ast.Call, definition: Operator) -> Any:
+        """`R.nn.conv2d(x, w, strides=(2, 2))`: arguments as the builder takes them."""
+        arguments = [self._argument(each) for each in node.args]
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.source.problem(keyword.value, "arguments are written out")
+            name = definition.explicit if keyword.arg in TYPE_ARGUMENTS and definition.explicit else keyword.arg
+            is_type = name == definition.explicit and bool(name)
+            named[name] = self.types(keyword.value) if is_type else self._argument(keyword.value)
+        return self.built(node, definition, tuple(arguments), named)
+
+    def _argument(self, node: ast.expr) -> Any:
+        word = self.names.word(node.func if isinstance(node, ast.Call) else node)
+        if word is not None and word[0] == RELAX and word[1] in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
+            return self.types(node)
+        value = self.value(node)
+        return value.name if isinstance(value, Callee) else value
+
+    def types(self, node: ast.expr) -> list[Info]:
+        """Of results: one, or a list or R.Tuple of several."""
+        items = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+        return [leaf for item in items for leaf in leaves(self.annotations.type(item))]
+
+    def built(self, node: ast.AST, definition: Operator, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        made = self.source.guarded(node, lambda: definition(*arguments, **named))
+        return () if made is None else made
+
+    def stated(self, node: ast.AST, value: Any, stated: Any) -> Any:
+        """A value whose type is written beside it: what contradicts it is refused, what says more the run checks."""
+        held, wanted = leaves(value), leaves(stated)
+        if len(held) != len(wanted):
+            raise self.source.problem(node, f"{len(wanted)} types for {len(held)} values")
+        return rebuilt(value, iter([self._as_stated(node, *pair) for pair in zip(held, wanted, strict=True)]))
+
+    def _as_stated(self, node: ast.AST, value: Any, wanted: Info) -> Any:
+        if not isinstance(value, ir.Value):
+            return value
+        info = decode(value.type)
+        if not compatible(info, wanted):
+            raise self.source.problem(node, f"this is {describe(info)}, not {describe(wanted)}")
+        if info == wanted or not _says_more(wanted, info):
+            return value
+        return self.source.guarded(node, lambda: relax["match_cast"](value, wanted))
+
+
+def form(tree: Any) -> Any:
+    """The tuples that a tree consists of."""
+    return tuple(map(form, tree)) if type(tree) is tuple else None
+
+
+def _says_more(wanted: Info, info: Info) -> bool:
+    if isinstance(wanted, TensorInfo) and isinstance(info, TensorInfo):
+        sizes, known = wanted.shape, info.shape
+    elif isinstance(wanted, ShapeInfo) and isinstance(info, ShapeInfo):
+        sizes, known = wanted.dims, info.dims
+    else:
+        return False
+    if sizes is None:
+        return False
+    return known is None or any(new is not None and new != old for new, old in zip(sizes, known, strict=True))
+
+
+def find_relax(source: Source, node: ast.AST, name: str) -> Operator:
+    """The operator of that name, `nn.relu`. Raises ScriptError that names the nearest one."""
+    if name not in relax:
+        raise source.problem(node, f"R has no '{name}'", [*relax, *SPECIAL, "Tensor", "Shape", "Tuple"], name)
+    return relax[name]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""T's functions that are more than an operation of tir: casts, choices, limits, calls."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...bindings.ir import Value
+from ...bindings.mlir import as_list
+from ...dialects.core.infos import bit_width, is_float, signless
+from ...dialects.tir import dialect as tir
+from ...emit.arithmetic import bits_of, element, from_bits
+from ...emit.conversions import limits
+from ...emit.numbers import Number
+from .names import TIR, NotConstant
+from .program import Buffer
+from .scalar_types import INDEX, shown
+from .scalars import FUNCTIONS, Function, Scalars
+
+
+def _function(*names: str) -> Callable[[Function], Function]:
+    def declare(make: Function) -> Function:
+        FUNCTIONS.update(dict.fromkeys(names, make))
+        return make
+
+    return declare
+
+
+def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
+    if len(node.args) != count or node.keywords:
+        raise scalars.source.problem(node, f"{ast.unparse(node.func)} takes {count} arguments")
+    return node.args
+
+
+@_function("Cast", "cast")
+def _cast(scalars: Scalars, node: ast.Call) -> Number:
+    one, other = _taken(scalars, node, 2)
+    # T.Cast names the type first, T.cast last.
+    dtype, value = (one, other) if isinstance(one, ast.Constant) and isinstance(one.value, str) else (other, one)
+    return scalars.cast(node, scalars.value(value), scalars.annotations.dtype(dtype))
+
+
+@_function("reinterpret")
+def _reinterpret(scalars: Scalars, node: ast.Call) -> Number:
+    one, other = _taken(scalars, node, 2)
+    dtype, value = (one, other) if isinstance(one, ast.Constant) and isinstance(one.value, str) else (other, one)
+    name, number = scalars.annotations.dtype(dtype), scalars.number(value)
+    if bit_width(number.dtype) != bit_width(name) or number.dtype == INDEX:
+        raise scalars.source.problem(node, f"{shown(number.dtype)} and {shown(name)} differ in width")
+    bits = bits_of(number) if number.is_float else number
+    return (from_bits(bits, element(name)) if is_float(name) else bits).of(name)
+
+
+@_function("if_then_else")
+def _if_then_else(scalars: Scalars, node: ast.Call) -> Any:
+    return scalars._chosen(node, *_taken(scalars, node, 3))
+
+
+@_function("Select")
+def _select(scalars: Scalars, node: ast.Call) -> Any:
+    condition, yes, no = _taken(scalars, node, 3)
+    return scalars.select(node, scalars.truth(condition), scalars.value(yes), scalars.value(no))
+
+
+@_function("And", "all")
+def _and(scalars: Scalars, node: ast.Call) -> Any:
+    return scalars._logical(True, [scalars.truth(each) for each in node.args])
+
+
+@_function("Or", "any")
+def _or(scalars: Scalars, node: ast.Call) -> Any:
+    return scalars._logical(False, [scalars.truth(each) for each in node.args])
+
+
+@_function("Not")
+def _not(scalars: Scalars, node: ast.Call) -> Any:
+    truth = scalars.truth(_taken(scalars, node, 1)[0])
+    return not truth if isinstance(truth, bool) else truth ^ True
+
+
+@_function("likely")
+def _likely(scalars: Scalars, node: ast.Call) -> Any:
+    return scalars.value(_taken(scalars, node, 1)[0])
+
+
+@_function("bitwise_not")
+def _bitwise_not(scalars: Scalars, node: ast.Call) -> Any:
+    return ~scalars.value(_taken(scalars, node, 1)[0])
+
+
+@_function("Let")
+def _let(scalars: Scalars, node: ast.Call) -> Any:
+    """T.Let(body, where={x: value})."""
+    where = next((each.value for each in node.keywords if each.arg == "where"), None)
+    if len(node.args) != 1 or not isinstance(where, ast.Dict):
+        raise scalars.source.problem(node, "T.Let takes an expression and where={name: value}")
+    outer = scalars.env
+    scalars.env = dict(outer)
+    for key, value in zip(where.keys, where.values, strict=True):
+        if not isinstance(key, ast.Name):
+            raise scalars.source.problem(node, "T.Let gives names their values")
+        scalars.env[key.id] = scalars.value(value)
+    found = scalars.value(node.args[0])
+    scalars.env = outer
+    return found
+
+
+def _limit(scalars: Scalars, node: ast.Call, of_float: Callable[[str], float], position: int) -> Any:
+    dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])
+    value: Any = of_float(dtype) if is_float(dtype) else limits(dtype)[position]
+    return scalars._constant(node, value, dtype)
+
+
+_LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
+
+
+@_function("max_value")
+def _max_value(scalars: Scalars, node: ast.Call) -> Any:
+    return _limit(scalars, node, lambda dtype: _LARGEST.get(dtype, math.inf), 1)
+
+
+@_function("min_value")
+def _min_value(scalars: Scalars, node: ast.Call) -> Any:
+    return _limit(scalars, node, lambda dtype: -_LARGEST.get(dtype, math.inf), 0)
+
+
+@_function("infinity")
+def _infinity(scalars: Scalars, node: ast.Call) -> Any:
+    return _limit(scalars, node, lambda _: math.inf, 1)
+
+
+@_function("nan")
+def _nan(scalars: Scalars, node: ast.Call) -> Any:
+    return _limit(scalars, node, lambda _: math.nan, 1)
+
+
+def _result_type(scalars: Scalars, node: ast.expr) -> str:
+    """Of a call: an element type, "" for none."""
+    try:
+        value = scalars.names.constant(node)
+    except NotConstant:
+        value = None
+    return "" if value in ("void", "handle", "") else scalars.annotations.dtype(node)
+
+
+@_function("call_extern", "call_pure_extern", "call_packed", "tvm_call_packed")
+def _call_extern(scalars: Scalars, node: ast.Call) -> Any:
+    """T.call_extern("float32", "fabsf", x), T.call_packed("name", ...)."""
+    word = scalars.names.word(node.func)
+    assert word is not None
+    is_packed = "packed" in word[1]
+    args = node.args
+    if len(args) < (1 if is_packed else 2):
+        raise scalars.source.problem(node, f"T.{word[1]} lacks the function's name")
+    dtype = "" if is_packed else _result_type(scalars, args[0])
+    name, *rest = args if is_packed else args[1:]
+    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+        raise scalars.source.problem(name, "the name of a function is text")
+    operands = [_passed(scalars, each) for each in rest]
+    operator_name = "call_packed" if is_packed else word[1]
+    types = [] if not dtype else [signless(dtype)]
+    made = scalars.source.guarded(node, lambda: tir.ops[operator_name](name.value, operands, ty=types))
+    results = as_list(made) if made is not None else []
+    return Number(results[0]).of(dtype) if results else 0
+
+
+def _passed(scalars: Scalars, node: ast.expr) -> Value:
+    """An argument of a function that is not ours: a number, or a buffer's memory (A, A.data)."""
+    base = node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
+    if isinstance(base, ast.Call) and scalars.names.word(base.func) == (TIR, "address_of"):
+        raise scalars.source.problem(node, "the address of an element is not passed: pass the buffer")
+    held = scalars.env.get(base.id) if isinstance(base, ast.Name) else None
+    if isinstance(held, Buffer):
+        return scalars.memory.memory(scalars, node, held)
+    return scalars.number(node)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How scalars of different types meet, and what T's arithmetic is on them: the tables behind scalars.py."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...dialects.core.infos import bit_width, dtype_name, is_bool, is_dtype, is_float
+from ...dialects.script.types import dtype_name as shown
+from ...dialects.tir import dialect as tir
+from ...emit import numbers
+from ...emit.numbers import Number
+from .program import Buffer
+
+INDEX = "index"
+#: What an integer beside an index that is narrower becomes: loops count in 32 bits at least.
+SHORTEST = "i32"
+
+
+def common_of(values: Sequence[Any]) -> str:
+    typed = [value.dtype for value in values if isinstance(value, Number)]
+    if not typed:
+        return natural(next((value for value in values if isinstance(value, float)), values[0]))
+    dtype: str = typed[0]
+    for other in typed[1:]:
+        dtype = dtype if same(dtype, other) else common(dtype, other)
+    return "f32" if any(isinstance(value, float) for value in values) and not is_float(dtype) else dtype
+
+
+def natural(value: Any) -> str:
+    """The type of a Python number that nothing stands beside."""
+    return "i1" if isinstance(value, bool) else "i32" if isinstance(value, int) else "f32"
+
+
+def same(one: str, other: str) -> bool:
+    """Types are equal; a bool is what MLIR has as i1."""
+    return one == other or (is_bool(one) and is_bool(other))
+
+
+def common(one: str, other: str) -> str:
+    """The type of an operation on two: floats before integers, then the wider one."""
+    floats = [dtype for dtype in (one, other) if is_float(dtype)]
+    if floats:
+        return max(floats, key=bit_width)
+    if INDEX in (one, other):
+        rest = other if one == INDEX else one
+        return rest if bit_width(rest) >= 32 else SHORTEST
+    if is_bool(one) or is_bool(other):
+        return other if is_bool(one) else one
+    return max((one, other), key=bit_width)
+
+
+def kind_of(value: Any) -> str:
+    if isinstance(value, Number):
+        return shown(value.dtype)
+    return repr(value)[:60] if not isinstance(value, Buffer) else f"buffer '{value.name}'"
+
+
+def names_dtype(name: str) -> bool:
+    found = dtype_name(name)
+    return found is not None and is_dtype(found) and name not in tir.ops
+
+
+BINARY: dict[type, str] = {
+    ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.Div: "Div", ast.FloorDiv: "FloorDiv", ast.Mod: "FloorMod",
+    ast.LShift: "shift_left", ast.RShift: "shift_right", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor", ast.Pow: "pow",
+}  # fmt: skip
+COMPARISONS: dict[type, str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+COMPARISON_WORDS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+# ---- arithmetic by T's names ----
+
+
+def _shift_right(x: Number, y: Number) -> Number:
+    return x >> y
+
+
+def _ceildiv(x: Number, y: Number) -> Number:
+    return 0 - numbers.floor_divide(0 - x, y) if not x.is_unsigned else numbers.floor_divide(x + (y - 1), y)
+
+
+def _divided_exactly(x: Number, y: Number) -> Number:
+    return x / y
+
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": _divided_exactly,
+    "FloorDiv": numbers.floor_divide, "FloorMod": numbers.floor_remainder, "truncdiv": numbers.divide,
+    "truncmod": numbers.remainder, "ceildiv": _ceildiv, "min": numbers.minimum, "max": numbers.maximum,
+    "shift_left": operator.lshift, "shift_right": _shift_right, "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "pow": lambda x, y: numbers.intrinsic("pow", x, y),
+}  # fmt: skip
+ARITHMETIC_WORDS = {
+    "floordiv": "FloorDiv", "floormod": "FloorMod", "Mod": "truncmod", "Min": "min", "Max": "max", "add": "Add",
+    "subtract": "Sub", "multiply": "Mul", "div": "Div", "truncmod": "truncmod", "indexdiv": "FloorDiv",
+    "indexmod": "FloorMod", "Div": "Div", "power": "pow",
+}  # fmt: skip
+OF_INTEGERS = frozenset({"shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor", "ceildiv"})
+KNOWN: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "FloorMod": operator.mod, "truncdiv": lambda x, y: int(x / y),
+    "truncmod": math.fmod, "ceildiv": lambda x, y: -(-x // y), "min": min, "max": max, "shift_left": operator.lshift,
+    "shift_right": operator.rshift, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor, "pow": operator.pow,
+}  # fmt: skip
