@@ -58,6 +58,8 @@ class AffineMap:
     n_dims: int
     n_symbols: int
     results: _List[Any]
+    @property
+    def is_permutation(self) -> bool: ...
 
 class Value:
     location: Location

@@ -74,10 +74,9 @@ class Module:
         from .frontends.script.module import read_script
         from .frontends.script.source import Source
 
-        if isinstance(source, str) and ("\n" in source or not source.endswith(".py")):
-            return cls(read_script(Source(source, name)))
-        is_path = isinstance(source, (str, Path))
-        return cls(read_script(Source.of_file(source) if is_path else Source.of_object(source)))
+        if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and source.endswith(".py")):
+            return cls(read_script(Source.of_file(source)))
+        return cls(read_script(Source(source, name) if isinstance(source, str) else Source.of_object(source)))
 
     def copy(self) -> Module:
         """The same IR once more, in the same context."""

@@ -74,7 +74,10 @@ class Annotations:
 
     def __init__(self, names: Names):
         self.names = names
-        self.symbols: dict[str, SymExpr] = {}
+        #: Of one that is known elsewhere, where a function is called, what it is there.
+        self.symbols: dict[str, Dim] = {}
+        #: The statements that make symbols.
+        self.declarations: set[ast.stmt] = set()
 
     # ---- symbols ----
 
@@ -87,7 +90,7 @@ class Annotations:
             return False
         return all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in value.args)
 
-    def made_by(self, statement: ast.stmt) -> list[ast.Name]:
+    def _made_by(self, statement: ast.stmt) -> list[ast.Name]:
         """The names of the symbols that a statement makes, if it does nothing else: `n, m = T.int64(), T.int64()`."""
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return []
@@ -101,15 +104,15 @@ class Annotations:
     def declare(self, statements: Sequence[ast.stmt]) -> None:
         """The symbols that statements make, wherever they stand: signatures above name them too."""
         for statement in statements:
-            for name in self.made_by(statement):
+            for name in self._made_by(statement):
+                self.declarations.add(statement)
                 self.add(name, name.id)
 
-    def add(self, node: ast.AST, name: str) -> SymExpr:
+    def add(self, node: ast.AST, name: str) -> None:
         try:
             self.symbols[name] = sym(name)
         except SymbolError as error:
             raise self.names.source.problem(node, str(error)) from None
-        return self.symbols[name]
 
     # ---- sizes ----
 

@@ -61,7 +61,7 @@ class PrimFunc:
             nonlocal pattern
             held = dict(zip(self.parameters, arguments, strict=True))
             for each, value in held.items():
-                value.set_location(self.source.location(each.node, each.name))
+                ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
             scalars = Scalars(self.annotations, self._known(held))
             buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
             if steps is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...bindings.ir import Operation, Value
@@ -56,7 +57,7 @@ class GraphReader(GraphValues):
         context = self.module.context
         parameters = self.parameters()
         with context, self.source.location(self.function):
-            types = [self.source.guarded(self.function, lambda i=info: encode(i, context)) for _, info in parameters]
+            types = [self.source.guarded(self.function, partial(encode, info, context)) for _, info in parameters]
             attributes = {
                 "sym_name": ir.StringAttr.get(name),
                 "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
@@ -137,7 +138,7 @@ class GraphReader(GraphValues):
         if len(statement.targets) != 1:
             raise self.source.problem(statement, "one name is assigned at a time")
         target = statement.targets[0]
-        if self.annotations.made_by(statement):
+        if statement in self.annotations.declarations:
             return
         self._assign(target, self.value(statement.value))
 

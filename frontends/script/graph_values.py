@@ -64,7 +64,7 @@ class Around(Protocol):
     source: Source
     names: Names
     context: Context
-    functions: Mapping[str, ast.FunctionDef]
+    functions: dict[str, ast.FunctionDef]
     own_names: set[str]
 
     def call(self, graph: Any, node: ast.Call, name: str, arguments: tuple[Any, ...]) -> Any:

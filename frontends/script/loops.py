@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...bindings.ir import Value
@@ -51,7 +52,7 @@ class LoopProgram:
             statement = statements[position]
             with self.scalars.source.location(statement.node):
                 if isinstance(statement, Allocate):
-                    self._allocate(statement.buffer, lambda after=position + 1: self._from(statements, after))
+                    self._allocate(statement.buffer, partial(self._from, statements, position + 1))
                     return
                 _WRITERS[type(statement)](self, statement)
 

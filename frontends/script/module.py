@@ -133,7 +133,9 @@ class ModuleReader:
 
     def _called_in_place(self) -> set[str]:
         """The PrimFuncs whose results take an argument's place somewhere."""
-        found = set()
+        found: set[str] = set()
+        if "call_tir_inplace" not in self.source.text:
+            return found
         for function in self.functions.values():
             for node in ast.walk(function):
                 if not isinstance(node, ast.Call) or self.names.word(node.func) != (RELAX, "call_tir_inplace"):

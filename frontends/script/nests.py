@@ -44,10 +44,6 @@ class Nest:
     init: tuple[Statement, ...]
     body: tuple[Statement, ...]
 
-    @property
-    def outputs(self) -> list[Buffer]:
-        return list(dict.fromkeys(each.buffer for each in self.body if isinstance(each, Store)))
-
     def accumulates(self, statement: Statement) -> bool:
         """Whether what it stores is made of what was there, maybe through names for numbers."""
         if not isinstance(statement, Store):
@@ -192,7 +188,7 @@ class NestReader:
     # ---- what is stored where ----
 
     def _checked(self, nest: Nest) -> Nest:
-        """Raises Unstructured unless outputs are written at plain variables, each at one place, and read there alone."""
+        """Raises Unstructured unless outputs are written at plain variables, each at one place, and only read there."""
         parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
         places: dict[Buffer, list[str]] = {}
         for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):

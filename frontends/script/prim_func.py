@@ -185,7 +185,7 @@ class ProgramReader:
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Subscript):
             return (self._store(node, target, value),)
-        if self.annotations.made_by(node):
+        if node in self.annotations.declarations:
             return ()
         if not isinstance(target, ast.Name):
             raise self.source.problem(target, "names and elements of buffers are assigned to")
@@ -382,14 +382,15 @@ class ProgramReader:
         call, kind = node.value, word[1].partition(".")[2]
         target = node.targets[0]
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        made: list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]
         if kind == "remap":
             made = self._remapped(call)
         elif kind in _AXIS_KINDS:
             given = arguments_of(self.names, call, ("dom", "value", "dtype"), 2)
             dom = given["dom"]
             is_range = isinstance(dom, ast.Tuple) and len(dom.elts) == 2
-            start, stop = dom.elts if isinstance(dom, ast.Tuple) and is_range else (None, dom)
-            made = [(_AXIS_KINDS[kind], start, stop, given["value"])]
+            first, last = (dom.elts[0], dom.elts[1]) if isinstance(dom, ast.Tuple) and is_range else (None, dom)
+            made = [(_AXIS_KINDS[kind], first, last, given["value"])]
         else:
             raise self.source.problem(call.func, f"T.axis has no '{kind}'", [*_AXIS_KINDS, "remap"], kind)
         if len(made) != len(targets):

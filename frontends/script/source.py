@@ -24,7 +24,14 @@ Result = TypeVar("Result")
 
 
 class ScriptError(RelaxError):
-    """A script that says something wrong. `location` is file:line:column, the message shows that line."""
+    """A script that says something wrong: `location` is file:line:column. `str()` shows that line with a caret."""
+
+    def __init__(self, message: str, *, location: str, shown: str = ""):
+        super().__init__(message, location=location)
+        self._shown = shown
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}{self._shown}"
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,9 @@ class Source:
             lines, first = inspect.getsourcelines(item)
             file = inspect.getsourcefile(item) or "<unknown>"
         except (OSError, TypeError, IndentationError) as error:
-            raise ScriptError(
-                f"the source of {getattr(item, '__qualname__', item)!r} cannot be found: {error}; "
-                "give rx.Module.from_script its text"
-            ) from None
+            name = getattr(item, "__qualname__", item)
+            hint = "give rx.Module.from_script its text"
+            raise RelaxError(f"the source of {name!r} cannot be found: {error}; {hint}") from None
         text = "".join(lines)
         dedented = textwrap.dedent(text)
         indent = len(lines[0]) - len(dedented.split("\n", 1)[0]) - 1 if lines else 0
@@ -105,7 +111,7 @@ class Source:
         """An error at a node; `word` is what was asked for, `known` what there is: the nearest is named."""
         line, column = self.place(node)
         hint = "" if known is None else suggest(word, known)
-        return ScriptError(f"{message}{hint}{self._shown(node)}", location=f"{self.file}:{line}:{column}")
+        return ScriptError(f"{message}{hint}", location=f"{self.file}:{line}:{column}", shown=self._shown(node))
 
     def _line(self, number: int) -> str:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""

@@ -93,14 +93,10 @@ class TensorProgram:
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
         reads = self._reads(statements, outputs)
-        places = [
-            _place(self._dims, self.scalars, next(each for each in stores if each.buffer is buffer))
-            for buffer in outputs
-        ]
-        parts = [
-            _Part(place, self._whole_place(buffer, domains, place), sizes)
-            for buffer, place in zip(outputs, places, strict=True)
-        ]
+        at = {store.buffer: _place(self._dims, self.scalars, store) for store in stores}
+        places = [at[buffer] for buffer in outputs]
+        are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]
+        parts = [_Part(place, is_whole, sizes) for place, is_whole in zip(places, are_whole, strict=True)]
         maps = [linalg.select_dims(len(domains), place.dims) for place in places]
         targets = [part.of(self.state[buffer]) for buffer, part in zip(outputs, parts, strict=True)]
         inputs = [self._covering(read, domains, sizes) for read in reads]
@@ -117,9 +113,9 @@ class TensorProgram:
         )
         for buffer, result, part in zip(outputs, results, parts, strict=True):
             self.state[buffer] = part.put_back(result, self.state[buffer])
-        return _pattern_of(nest, reads, maps, all(part.is_whole for part in parts))
+        return _pattern_of(nest, reads, maps, all(are_whole))
 
-    def _whole_place(self, buffer: Buffer, domains: Sequence[Domain], place: _Place) -> bool:
+    def _is_written_whole(self, buffer: Buffer, domains: Sequence[Domain], place: _Place) -> bool:
         return not any(place.offsets) and self._is_whole(buffer, domains, place.dims)
 
     def _reads(self, statements: Sequence[Statement], outputs: Sequence[Buffer]) -> list[Read]:

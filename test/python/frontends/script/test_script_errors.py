@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What scripts are refused for: each error has the file, line and column, the line itself, and a caret under the fault."""
+
+import pytest
+import relax_mlir as rx
+
+HEAD = "from relax_mlir.script import ir as I, relax as R, tir as T\n"
+GRAPH = HEAD + '@R.function\ndef main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor((4,), "float32")):\n'
+PRIM = HEAD + '@T.prim_func\ndef f(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8, 4), "float32")):\n'
+COPY = "for i, j in T.grid(8, 4):\n    "
+
+
+def graph(body):
+    return GRAPH + indented(body)
+
+
+def prim(body):
+    return PRIM + indented(body)
+
+
+def indented(body):
+    return "".join(f"    {line}\n" for line in body.split("\n"))
+
+
+#: name: (script, line:column, what the message says)
+CASES = {
+    # not the language
+    "no Python": ("def f(:\n  pass\n", "1:7", "this is not Python: invalid syntax"),
+    "a null byte": ("x = 1\n\0", "1:1", "this is not Python"),
+    "nothing": ("\n", "1:1", "the script has no function"),
+    "a statement of a program": (HEAD + "print('x')\n", "2:1", "no `expr`"),
+    "a class without decorator": (HEAD + "class M:\n    pass\n", "2:1", "class 'M' is no @I.ir_module"),
+    "a function without decorator": (HEAD + "@I.ir_module\nclass M:\n    def f(x): pass\n", "4:5", "has no decorator"),
+    "two functions of a name": (graph("return x") + GRAPH + "    return x\n", "7:1", "'main' already"),
+    # graphs
+    "an operator": (graph("z = R.addd(x, y)\nreturn z"), "4:9", "R has no 'addd'; did you mean 'add'?"),
+    "a name": (graph("z = R.add(x, yy)\nreturn z"), "4:18", "there is no 'yy' here; did you mean 'y'?"),
+    "an attribute": (graph("return R.sum(x, axs=1)"), "4:12", "no argument 'axs'; did you mean 'axis'?"),
+    "shapes": (graph("return R.add(x, R.const([1.0, 2.0, 3.0]))"), "4:12", "dimension -1 is 3 against 4"),
+    "a loop": (graph("for i in range(3):\n    pass\nreturn x"), "4:5", "a graph's function has no `for`"),
+    "an import": (graph("import os\nreturn x"), "4:5", "a graph's function has no `import`"),
+    "a file": (graph("with open('x') as f:\n    pass\nreturn x"), "4:10", "R.dataflow()"),
+    "an index": (graph("return x[0]"), "4:12", "only tuples are indexed"),
+    "an item": (graph("z = (x, y)\nreturn z[2]"), "5:14", "a tuple of 2 has no item 2"),
+    "a lambda": (graph("return lambda: 1"), "4:12", "no such expression (lambda)"),
+    "no return": (graph("z = x"), "4:5", "ends without `return`"),
+    "too few names": (graph("a, b = R.split(x, 4, axis=1)\nreturn a"), "4:5", "2 names for 4 values"),
+    "itself": (graph("z = main(x, y)\nreturn z"), "3:1", "'main' calls itself"),
+    "a stated type": (graph("z: R.Tensor((5,), 'float32') = R.exp(y)\nreturn z"), "4:8", "this is tensor<4xf32>"),
+    "one side": (graph("if R.const(True):\n    z = x\nelse:\n    w = x\nreturn z"), "8:12", "only one side of the `if`"),
+    "other types": (graph("if R.const(True):\n    z = x\nelse:\n    z = y\nreturn z"), "4:5", "on one side of the `if`"),
+    "no else": (graph("if R.const(True):\n    z = x\nreturn x"), "4:5", "`if` without `else`"),
+    "a condition": (graph("if x:\n    z = x\nelse:\n    z = x\nreturn z"), "4:8", "a condition is a 0-D tensor of bool"),
+    "a PrimFunc": (graph("return R.call_tir(cls.g, (x,), out_sinfo=R.Tensor((4,)))"), "4:23", "no function 'g'"),
+    "types": (graph("return R.call_dps_packed('f', (x,))"), "4:12", "lacks its argument 'out_sinfo'"),
+    "a size": (HEAD + '@R.function\ndef main(x: R.Tensor((n,), "float32")):\n    return x\n', "3:23", "no size 'n'"),
+    "a negative size": (HEAD + "@R.function\ndef main(x: R.Tensor((-1,))):\n    return x\n", "3:23", "a size cannot be -1"),
+    "a type": (HEAD + "@R.function\ndef main(x: R.Tensr((1,))):\n    return x\n", "3:13", "did you mean 'Tensor'?"),
+    "no type": (HEAD + "@R.function\ndef main(x):\n    return x\n", "3:10", "parameter 'x' has no type"),
+    # tensor programs
+    "a rank": (prim(COPY + "B[i] = A[i, j]"), "5:9", "'B' has 2 dimensions, not 1"),
+    "a buffer": (prim(COPY + "C[i, j] = A[i, j]"), "5:9", "there is no buffer 'C' here"),
+    "a function": (prim(COPY + "B[i, j] = T.expp(A[i, j])"), "5:19", "T has no 'expp'; did you mean 'exp'?"),
+    "a variable": (prim(COPY + "B[i, j] = A[i, k]"), "5:24", "there is no 'k' here"),
+    "text": (prim(COPY + "B[i, j] = 'a'"), "5:19", "a number is needed"),
+    "integers": (prim(COPY + "B[i, j] = i / 2"), "5:19", "integers are divided by //"),
+    "an element type": (prim(COPY + "B[i, j] = T.Cast('int32', A[i, j])"), "5:19", "this is int32, not float32"),
+    "a wrong element type": (prim("C = T.alloc_buffer((4,), 'floot32')"), "4:30", "did you mean 'float32'?"),
+    "an absurd grid": (prim("for i, j in T.grid(8, 10**40):\n    B[i, j] = A[i, j]"), "4:27", "a size cannot be 1000"),
+    "names for loops": (prim("for i, j in T.grid(8):\n    B[i, j] = A[i, j]"), "4:9", "2 names for 1 loops"),
+    "over a buffer": (prim("for i in A:\n    pass"), "4:14", "a loop goes over T.grid"),
+    "a step": (prim("for i in range(0, 8, 2):\n    B[i, 0] = A[i, 0]"), "4:26", "loops go one by one"),
+    "try": (prim("try:\n    pass\nexcept: pass"), "4:5", "a PrimFunc has no `try`"),
+    "a result": (prim(COPY + "B[i, j] = A[i, j]\nreturn B"), "6:5", "a PrimFunc returns nothing"),
+    "a block": (prim("with T.blok('x'):\n    pass"), "4:10", "did you mean 'block'?"),
+    "a kind": (
+        prim(COPY + "with T.block('b'):\n        v = T.axis.spatal(8, i)\n        B[v, j] = A[v, j]"),
+        "6:17",
+        "T.axis has no 'spatal'; did you mean 'spatial'?",
+    ),
+    "writes": (
+        prim(COPY + "with T.block('b'):\n        v, w = T.axis.remap('SS', [i, j])\n        T.writes(A[v, w])\n"
+             "        B[v, w] = A[v, w]"),
+        "8:13",
+        "block 'b' writes 'B', but T.writes names A",
+    ),
+    "a handle": (HEAD + "@T.prim_func\ndef f(a: T.handle):\n    pass\n", "3:1", "parameter 'a' is a T.handle of nothing"),
+    "a view": (prim("C = T.decl_buffer((4,), data=A.data)"), "4:34", "a view of other memory"),
+    "too far": (prim(COPY + "B[i, j] = A[i + 100, j]"), "4:5", "found 8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_error_has_its_place_and_says_what_is_wrong(name):
+    text, place, message = CASES[name]
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.Module.from_script(text, "model.py")
+    error = caught.value
+    assert message in str(error)
+    assert error.location == f"model.py:{place}"
+
+
+def test_error_shows_the_line_and_marks_what_is_wrong():
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.Module.from_script(graph("z = R.exp(ä, yy)\nreturn z").replace("ä", "x"), "model.py")
+    assert str(caught.value).split("\n")[1:] == ["        z = R.exp(x, yy)", "                     ^~"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        graph("return " + "(" * 300 + "x" + ")" * 300),
+        graph("return " + "-" * 5000 + "x"),
+        graph("return " + "+".join(["x"] * 5000)),
+        prim("\n".join("    " * i + "with T.block('b'):" for i in range(5000))),
+        prim(COPY + "B[i, j] = " + "+".join(["A[i, j]"] * 5000)),
+        prim(COPY + "B[i, j] = " + "T.exp(" * 150 + "A[i, j]" + ")" * 150 + "".join(["*T.exp(A[i, j])"] * 900)),
+    ],
+    ids=["parentheses", "signs", "a sum", "blocks", "a program's sum", "functions"],
+)
+def test_what_is_nested_too_deep_is_refused(text):
+    with pytest.raises(rx.RelaxError, match="too deep|too many|not Python"):
+        rx.Module.from_script(text)
+
+
+def test_text_is_never_run(tmp_path):
+    mark = tmp_path / "ran"
+    text = HEAD + f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n" + GRAPH + "    return x\n"
+    with pytest.raises(rx.RelaxError, match="no `expr`"):
+        rx.Module.from_script(text)
+    text = GRAPH + f"    z = open({str(mark)!r}, 'w')\n    return x\n"
+    with pytest.raises(rx.RelaxError, match="there is no 'open' here"):
+        rx.Module.from_script(text)
+    assert not mark.exists()
