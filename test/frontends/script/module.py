@@ -1,8 +1,7 @@
 # RUN: relax-opt %s | FileCheck %s
 # RUN: relax-opt %s --relax-legalize-ops --relax-fuse-tir=epilogues=true | FileCheck %s --check-prefix=FUSED
-# ruff: noqa: F821
 # A module as people write it: tensor programs, constants of the file, a graph that calls both.
-from relax_mlir.script import ir as I  # noqa: E741
+from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
 
