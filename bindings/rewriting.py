@@ -50,6 +50,8 @@ class _Updated:
 
 #: What a pattern returns when it has changed the matched operation in place.
 UPDATED = _Updated()
+#: What replaces an operation's results, or UPDATED, or None where a pattern does not apply.
+Outcome = Value | OperationBase | Sequence[Value | OperationBase] | _Updated | None
 
 
 class PatternCall:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..bindings.ir import Block, Operation
 from ..bindings.navigation import blocks_of, functions_in, operations_in
@@ -36,7 +36,7 @@ class FuseTir(Pass):
             if value < 1:
                 raise RelaxError(f"{option}={value}: expected at least 1")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         journal = Journal.active()
         functions = FusedFunctions(op)
         limits = Limits(self.max_ops, self.max_parameters, self.epilogues)

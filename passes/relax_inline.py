@@ -32,7 +32,7 @@ class Inline(Pass):
     recursion: Literal["error", "leave"] = "error"
     max_ops: int = 1_000_000
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         functions = {symbol_name(function): function for function in functions_in(op)}
         graph = CallGraph(functions, self._can_inline, self.recursion == "leave")
         order = graph.bottom_up()

@@ -43,7 +43,7 @@ class LegalizeOps(Pass):
         for name in (*self.skip_ops, *self.customize_legalize_map):
             find_op(name)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         prim_funcs = PrimFuncs(op)
         conversion = Conversion(
             f"legalization for target '{self.target}'", advice='@rx.register_legalize("{}") registers one'

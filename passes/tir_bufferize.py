@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..bindings.ir import Module, Operation, Type, Value
 from ..bindings.mlir import ir
@@ -42,7 +42,7 @@ class Bufferize(Pass):
     name: ClassVar[str] = "tir-bufferize"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "bufferization", "memref", "scf", "linalg", "cf")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         tensors = [function for function in prim_funcs_in(op) if is_on_tensors(function)]
         if not tensors:
             return

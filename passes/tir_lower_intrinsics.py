@@ -40,7 +40,7 @@ class LowerIntrinsics(Pass):
     def __post_init__(self) -> None:
         find_target(self.target)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         elsewhere = [function for function in functions_in(op) if self._target_of(function) != self.target]
         self._conversion(self.target, elsewhere).run(op)
         for function in elsewhere:

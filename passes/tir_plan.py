@@ -36,7 +36,7 @@ class TirPlan(Pass):
     def __post_init__(self) -> None:
         parse_target(self.target)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         functions = prim_funcs_in(op)
         chosen = parse_target(self.target)
         context = ScheduleContext(chosen.name, chosen)

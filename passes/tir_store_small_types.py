@@ -46,7 +46,7 @@ class StoreSmallTypes(Pass):
     name: ClassVar[str] = "tir-store-small-types"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         operations = operations_of(body_of(op))
         with op.context:
             for operation in operations:

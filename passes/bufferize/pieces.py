@@ -7,8 +7,6 @@ third power of their number. Here nothing is compared: nobody reads such a tenso
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
@@ -65,7 +63,7 @@ def _is_for(tensor: Value, insert: Operation) -> bool:
     return all(user in allowed for user in users) and insert.operands[0] != tensor
 
 
-def _place_of(insert: Operation) -> Any:
+def _place_of(insert: Operation) -> Operation | None:
     """The slice of the tensor that the piece is made in, if it is written back there; else None."""
     made = insert.operands[0]
     while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
@@ -116,7 +114,7 @@ def _write(base: Operation, pieces: list[Operation]) -> None:
             place.erase()
 
 
-def _as_memref(base: Operation) -> tuple[Any, Any]:
+def _as_memref(base: Operation) -> tuple[Value, Value]:
     """The tensor that the first piece is written into, and its memory."""
     tensor = base.results[0]
     if base.name == "bufferization.to_tensor":
@@ -144,7 +142,7 @@ def materialize(tensor: Value, memref: Value) -> None:
     ir.Operation.create(name, operands=[tensor, memref], attributes=attributes)
 
 
-def _part(memref: Value, slice_: Operation, tensors: int) -> Any:
+def _part(memref: Value, slice_: Operation, tensors: int) -> Value:
     """The part of the memory that a slice, or an insertion, of `tensors` tensors is about."""
     numbers = ("static_offsets", "static_sizes", "static_strides")
     attributes = {name: slice_.attributes[name] for name in numbers}

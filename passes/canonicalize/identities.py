@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from ...bindings.ir import Operation, OpView, Value
-from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
+from ...bindings.patterns import UPDATED, Outcome, Pattern, Rewriter, defining_op
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from .constants import can_be_constant, is_constant, make_splat, splat
 from .support import as_result, dtype_of, keeps_shape, make, removal, result_type
@@ -106,7 +105,7 @@ def remove_neutral(op: OpView, rewriter: Rewriter) -> Value | None:
     return as_result(op, op.x1) if keeps_shape(op.x1, op.x2) else None
 
 
-def take_absorbing(op: OpView, rewriter: Rewriter) -> Any:
+def take_absorbing(op: OpView, rewriter: Rewriter) -> Value | None:
     """x & false is false, n * 0 is 0: the constant itself, where it has the result's shape."""
     number = splat(op.x2)
     if number is None or not _ABSORBING[op.OPERATION_NAME](number, dtype_of(op.x2)):
@@ -128,7 +127,7 @@ def shape_differs(op: OpView) -> bool:
     return list(op.x1.type.shape) != list(result_type(op).shape) if op.x1.type.has_rank else True
 
 
-def constant_to_right(op: OpView, rewriter: Rewriter) -> Any:
+def constant_to_right(op: OpView, rewriter: Rewriter) -> Outcome:
     """c + x is x + c, c < x is x > c: so that other rules need to look at one side only."""
     if not _is_filled(op.x1) or _is_filled(op.x2):
         return None
@@ -152,13 +151,13 @@ def undo_involution(op: OpView, rewriter: Rewriter) -> Value | None:
     return as_result(op, inner.x) if inner is not None else None
 
 
-def keep_idempotent(op: OpView, rewriter: Rewriter) -> Any:
+def keep_idempotent(op: OpView, rewriter: Rewriter) -> Value | None:
     """abs(abs(x)) is abs(x); what is rounded once is whole."""
     same = _ROUNDINGS if op.OPERATION_NAME in _ROUNDINGS else (op.OPERATION_NAME,)
     return as_result(op, op.x) if defining_op(op.x, *same) is not None else None
 
 
-def drop_sign(op: OpView, rewriter: Rewriter) -> Any:
+def drop_sign(op: OpView, rewriter: Rewriter) -> Operation | None:
     """abs(-x) is abs(x), square(-x) and square(abs(x)) are square(x)."""
     name = op.OPERATION_NAME
     inner = defining_op(op.x, "relax.negative", "relax.abs")
@@ -168,7 +167,7 @@ def drop_sign(op: OpView, rewriter: Rewriter) -> Any:
     return make(op, name, [inner.x])
 
 
-def negate_comparison(op: OpView, rewriter: Rewriter) -> Any:
+def negate_comparison(op: OpView, rewriter: Rewriter) -> Operation | None:
     """not (a == b) is a != b; of integers, not (a < b) is a >= b."""
     inner = defining_op(op.x, *_OPPOSITE, *_OPPOSITE_INTEGERS)
     if inner is None:
@@ -179,7 +178,7 @@ def negate_comparison(op: OpView, rewriter: Rewriter) -> Any:
     return make(op, {**_OPPOSITE, **_OPPOSITE_INTEGERS}[name], [inner.x1, inner.x2])
 
 
-def choose(op: OpView, rewriter: Rewriter) -> Any:
+def choose(op: OpView, rewriter: Rewriter) -> Outcome:
     """where(true, a, b) is a, where(false, a, b) is b, where(c, a, a) is a, where(not c, a, b) is where(c, b, a)."""
     condition = splat(op.condition)
     if condition is not None or op.x1 == op.x2:

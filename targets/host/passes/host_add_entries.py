@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
@@ -37,7 +37,7 @@ class AddEntries(Pass):
     name: ClassVar[str] = "host-add-entries"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         _refuse_nested(op)
         functions = [each for each in functions_in(op) if len(each.regions[0].blocks) and not is_entry(each)]
         public = [each for each in functions if INPUTS in each.attributes and _is_public(each)]

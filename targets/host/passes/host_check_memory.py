@@ -37,7 +37,7 @@ class CheckMemory(Pass):
     name: ClassVar[str] = "host-check-memory"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         with op.context:
             for function in functions_in(op):
                 _check(function)

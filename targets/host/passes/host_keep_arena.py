@@ -7,7 +7,7 @@ The program holds one block (support.mlir). It goes when the program is unloaded
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
@@ -28,7 +28,7 @@ class KeepArena(Pass):
     name: ClassVar[str] = "host-keep-arena"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         arenas = [inside for inside in operations_in(op) if ARENA in inside.attributes]
         if not arenas:
             return

@@ -52,7 +52,7 @@ class LowerErrors(Pass):
     name: ClassVar[str] = "host-lower-errors"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         functions = {symbol_name(each): each for each in functions_in(op) if len(each.regions[0].blocks)}
         program = _Program(functions, _failing(functions), Support(op))
         with op.context:

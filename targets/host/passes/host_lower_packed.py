@@ -37,7 +37,7 @@ class LowerPacked(Pass):
     name: ClassVar[str] = "host-lower-packed"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         support = _Program(op)
         for inside in operations_in(op):
             lower = _LOWERINGS.get(inside.name)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
@@ -32,7 +32,7 @@ class NameFunctions(Pass):
 
     name: ClassVar[str] = "host-name-functions"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         names = {symbol_name(each): each for each in _defined(op)}
         with op.context:
             for name, defined in names.items():

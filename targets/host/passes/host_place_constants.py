@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir
@@ -29,7 +29,7 @@ class PlaceConstants(Pass):
     name: ClassVar[str] = "host-place-constants"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         large = [each for each in operations_of(body_of(op)) if each.name == "memref.global" and _is_large(each)]
         if not large:
             return

@@ -49,7 +49,7 @@ class ProfileKernels(Pass):
     name: ClassVar[str] = "host-profile-kernels"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         graphs = {symbol_name(each): each for each in functions_in(op) if INPUTS in each.attributes}
         kernels = {symbol_name(each): each for each in functions_in(op) if INPUTS not in each.attributes}
         sites = _Sites(kernels, Support(op))

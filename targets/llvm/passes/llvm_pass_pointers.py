@@ -44,7 +44,7 @@ class PassPointers(Pass):
     name: ClassVar[str] = "llvm-pass-pointers"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         inside = {function: operations_in(function) for function in functions_in(op)}
         callees = {symbol_name(function): function for function in inside if _can_change(function)}
         for name in {name for operations in inside.values() for name in _otherwise_referred(operations)}:

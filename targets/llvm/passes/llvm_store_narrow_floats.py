@@ -36,7 +36,7 @@ class StoreNarrowFloats(Pass):
     name: ClassVar[str] = "llvm-store-narrow-floats"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         with op.context:
             for function in op.regions[0].blocks[0].operations:
                 _convert_function(function.operation)
