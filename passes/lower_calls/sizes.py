@@ -7,14 +7,15 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Type, Value
 from ...bindings.navigation import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
+from ...dialects.core.symbols_terms import Atom
 from ...dialects.tir import dialect as tir
 from ...emit.numbers import (
+    Number,
     as_i64,
     as_index,
     constant,
@@ -22,6 +23,7 @@ from ...emit.numbers import (
     floor_remainder,
     maximum,
     minimum,
+    number,
     select,
 )
 from ...support.errors import RelaxError
@@ -34,11 +36,11 @@ class Sizes:
     def __init__(self, function: str = "") -> None:
         #: For messages, where they cannot tell the place.
         self._function = function
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, Value] = {}
         #: Index values that are 0 or more.
-        self._natural: set[Any] = set()
+        self._natural: set[Value] = set()
         #: Bytes for each element of these sizes that are known to fit, as a part of those that may be asked for.
-        self._room: dict[frozenset[tuple[Any, int]], float] = {}
+        self._room: dict[frozenset[tuple[Value, int]], float] = {}
 
     def nested(self) -> Sizes:
         inside = Sizes()
@@ -87,16 +89,20 @@ class Sizes:
             total = total + term
         self._require_below(total, size)
 
-    def _require_below(self, total: Any, size: SymExpr) -> None:
+    def _require_below(self, total: Number, size: SymExpr) -> None:
         require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
 
-    def _divisor(self, value: Value, size: int | SymExpr) -> Any:
+    def _divisor(self, value: Number, size: int | SymExpr) -> Number:
         """What a size is divided by: by 0 gives 0."""
         return value
 
     def require_each_natural(self, extents: Sequence[Extent]) -> None:
         """Code that raises where a size is negative, naming the first dimension that is."""
-        unproven = [(axis, extent) for axis, extent in enumerate(extents) if not self._is_natural(extent)]
+        unproven = [
+            (axis, extent)
+            for axis, extent in enumerate(extents)
+            if not isinstance(extent, int) and not self._is_natural(extent)
+        ]
         if not unproven:
             return
         axes = [constant(axis, "i64") for axis, _ in unproven]
@@ -107,15 +113,15 @@ class Sizes:
         self._require_positive(size, "the size of dimension {} is negative: {}", which)
         self._natural.update(extent for _, extent in unproven)
 
-    def _require_natural(self, extents: Sequence[Any], shape: str) -> None:
+    def _require_natural(self, extents: Sequence[Value], shape: str) -> None:
         unproven = [extent for extent in extents if not self._is_natural(extent)]
         if unproven:
-            lowest = functools.reduce(minimum, unproven)
+            lowest = functools.reduce(minimum, map(number, unproven))
             self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
             self._natural.update(unproven)
 
-    def _is_natural(self, extent: Extent) -> bool:
-        return isinstance(extent, int) or extent in self._natural or defining_op(extent, "memref.dim") is not None
+    def _is_natural(self, extent: Value) -> bool:
+        return extent in self._natural or defining_op(extent, "memref.dim") is not None
 
     def _require_positive(self, size: Value, message: str, *shown: Value) -> None:
         tir.ops["assert"](as_index(size) >= 0, [*shown, as_i64(size)], kind="ValueError", message=message)
@@ -143,7 +149,7 @@ class Sizes:
             total = term if isinstance(total, int) and total == 0 else plus(total, term)
         return total
 
-    def _atom(self, atom: Any, size: int | SymExpr) -> Any:
+    def _atom(self, atom: Atom, size: int | SymExpr) -> Value:
         if atom.kind == "variable":
             return self._values[str(atom)]
         values = [as_index(self._sum(arg)) for arg in atom.args]
