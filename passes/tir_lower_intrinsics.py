@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.conversion import Conversion, ConversionRewriter, Decline
+from ..bindings.conversion import Conversion, ConversionRewriter, Decline, PatternFunction
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, text_in
@@ -49,7 +49,7 @@ class LowerIntrinsics(Pass):
     def _target_of(self, function: Operation) -> str:
         return text_in(function, TARGET, self.target)
 
-    def _conversion(self, target: str, elsewhere: Sequence[Any] = ()) -> Conversion:
+    def _conversion(self, target: str, elsewhere: Sequence[Operation] = ()) -> Conversion:
         """By the rules of a target; functions of other targets are left alone."""
         conversion = Conversion(f"{self.name} for {target}", advice='@rx.register_lower_intrinsic("{}") registers one')
         if elsewhere:
@@ -74,8 +74,8 @@ class LowerIntrinsics(Pass):
         return conversion
 
 
-def _as_pattern(rule: IntrinsicRule) -> Callable[[Any, list[Any], ConversionRewriter], Any]:
-    def apply(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> Any:
+def _as_pattern(rule: IntrinsicRule) -> PatternFunction:
+    def apply(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> object:
         dtype = _first_dtype(op)
         if rule.dtypes and dtype not in rule.dtypes:
             return Decline(f"it is for {', '.join(rule.dtypes)}, not for {dtype}")
@@ -106,7 +106,7 @@ def _unwrapped(outcome: Any) -> Any:
     return outcome.value if isinstance(outcome, Number) else outcome
 
 
-def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> Any:
+def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> list[Value] | Decline:
     """The same intrinsic on f32, rounded once in the end: what no rule takes in a narrow type."""
     operation = op.operation
     if _first_dtype(op) not in _NARROW:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
@@ -59,9 +59,9 @@ class StoreSmallTypes(Pass):
 class _Use(NamedTuple):
     """An operation on small types, with the types it had."""
 
-    op: Any
-    operands: list[Any]
-    results: list[Any]
+    op: Operation
+    operands: list[Type]
+    results: list[Type]
 
     @property
     def name(self) -> str:
@@ -93,7 +93,7 @@ def _convert_function(function: Operation) -> None:
         _compute(use)
 
 
-def _types_in(function: Operation, operations: list[Operation]) -> set[Any]:
+def _types_in(function: Operation, operations: list[Operation]) -> set[Type]:
     """The types of all values in a function, and of its parameters and results: few, and mostly none is small."""
     signature = function_type_of(function)
     blocks = [block for op in (function, *operations) for block in blocks_of(op)]
@@ -198,14 +198,14 @@ def _stored_constant(attribute: Attribute) -> Attribute:
 def _stored_resource(attribute: Attribute) -> Attribute:
     import numpy
 
-    codes: Any = numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
+    codes = numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
     ones = _ones(attribute.type.element_type)
     # No copy without need.
-    codes = codes if ones == 255 else codes & ones
-    return resource_attribute(codes.view(numpy.int8), _stored(attribute.type))
+    bytes_ = codes if ones == 255 else codes & ones
+    return resource_attribute(bytes_.view(numpy.int8), _stored(attribute.type))
 
 
-def _code(value: Any, element: Any) -> int:
+def _code(value: float, element: Type) -> int:
     """The bits of a number."""
     if isinstance(element, ir.IntegerType):
         return int(value) & ((1 << element.width) - 1)
@@ -217,7 +217,7 @@ def _signed(code: int) -> int:
     return code - 256 if code > 127 else code
 
 
-def _stored_elements(attribute: Any) -> Any:
+def _stored_elements(attribute: Attribute) -> Attribute:
     import numpy
 
     type_ = attribute.type
@@ -230,7 +230,7 @@ def _stored_elements(attribute: Any) -> Any:
     return ir.DenseElementsAttr.get(codes, shape=list(type_.shape), type=stored.element_type)
 
 
-def _codes(attribute: Any) -> bytes:
+def _codes(attribute: Attribute) -> bytes:
     """The elements' bits, a byte each, from the attribute's text: the bindings do not give them out."""
     text, element = str(attribute).rpartition(" : ")[0], attribute.type.element_type
     if '"' in text:
@@ -238,7 +238,7 @@ def _codes(attribute: Any) -> bytes:
     return bytes(_code_in(word, element) for word in re.findall(r"[-+.\w]+", text.removeprefix("dense")))
 
 
-def _code_in(word: str, element: Any) -> int:
+def _code_in(word: str, element: Type) -> int:
     """A NaN is written as its bits."""
     if word.startswith("0x"):
         return int(word, 16)

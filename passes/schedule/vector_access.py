@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
@@ -14,7 +13,8 @@ from ...emit.numbers import as_index, constant
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
 from .vector_body import from_elements, is_vector, lane_of
 
-Index = Any  # a number or an index value
+#: A number where it is known, else an index value.
+Index = int | Value
 #: How many tile points in from the start of a step, for each loop.
 Point = tuple[int, ...]
 
@@ -47,7 +47,7 @@ class Access:
         starts: Sequence[Index],
         lanes: int,
         rest: Index | None,
-        hoisted: dict[Any, Any],
+        hoisted: dict[object, Value],
         square: int | None = None,
     ):
         self._op = op
@@ -58,7 +58,9 @@ class Access:
         self._hoisted = hoisted
         #: The loop of which as many points are taken as there are lanes, so that squares can be transposed.
         self._square = square
-        self._made: dict[Any, Any] = {}
+        self._made: dict[object, Value] = {}
+        self._squares: dict[tuple[int, Point], list[Value]] = {}
+        self._bases: dict[tuple[int, int], Index] = {}
 
     def load(self, operand: int, point: Point, tensor: Value) -> Value:
         """A scalar where the lanes share it, else a vector."""
@@ -86,11 +88,10 @@ class Access:
         """Of a square of elements the vector that is a column in memory."""
         assert self._square is not None
         corner = tuple(0 if dim == self._square else offset for dim, offset in enumerate(point))
-        key = ("square", operand, corner)
-        if key not in self._made:
+        if (operand, corner) not in self._squares:
             places = [self._indices(operand, corner, lane) for lane in range(self._lanes)]
-            self._made[key] = transposed([self._read(tensor, place, None) for place in places])
-        return self._made[key][point[self._square]]
+            self._squares[operand, corner] = transposed([self._read(tensor, place, None) for place in places])
+        return self._squares[operand, corner][point[self._square]]
 
     def load_from_panel(self, panel: Value, row: Index, dim: int, point: Point) -> Value:
         """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
@@ -103,7 +104,7 @@ class Access:
     def store_to_panel(self, value: Value, panel: Value, row: Index, point: Point) -> Value:
         return self._write(value, panel, [row, point[self._vector] * self._lanes], None)
 
-    def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Any:
+    def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Value:
         """The tensor with the value, a scalar or a vector, in its place."""
         indices = self._indices(operand, point)
         if not is_vector(value):
@@ -115,7 +116,7 @@ class Access:
             return tensor
         return self._write(value, tensor, indices, self.mask(point))
 
-    def index(self, dim: int, point: Point) -> Any:
+    def index(self, dim: int, point: Point) -> Value:
         """The index of a loop: one, or one for each lane."""
         start = add(self._starts[dim], point[dim] * (self._lanes if dim == self._vector else 1))
         scalar = values([start])[0]
@@ -132,7 +133,7 @@ class Access:
             return None
         return self._mask(add(self._rest, -point[self._vector] * self._lanes))
 
-    def _mask(self, count: Index) -> Any:
+    def _mask(self, count: Index) -> Value | None:
         """The first `count` lanes, which may be more or less than there are."""
         if isinstance(count, int) and count >= self._lanes:
             return None
@@ -159,10 +160,9 @@ class Access:
         return tuple(sum(factor * distance(dim) for dim, factor in index.factors) for index in access)
 
     def _base(self, operand: int, axis: int) -> Index:
-        key = ("base", operand, axis)
-        if key not in self._made:
-            self._made[key] = self._linear(self._op.accesses[operand][axis])
-        return self._made[key]
+        if (operand, axis) not in self._bases:
+            self._bases[operand, axis] = self._linear(self._op.accesses[operand][axis])
+        return self._bases[operand, axis]
 
     def _linear(self, index: Linear) -> Index:
         total: Index = index.constant
@@ -185,13 +185,13 @@ class Access:
         attributes = _transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
         return result_of("vector.transfer_write", operands, tensor.type, **attributes)
 
-    def _read_every_second(self, tensor: Any, indices: Sequence[Index], point: Point) -> Any:
+    def _read_every_second(self, tensor: Value, indices: Sequence[Index], point: Point) -> Value:
         """Two vectors that end with the last element needed, so that nothing behind it is read."""
         lanes = self._lanes
         if lanes == 1:
             return self._read(tensor, indices, self.mask(point))
         *outer, last = indices
-        masks = [None, None]
+        masks: list[Value | None] = [None, None]
         if self._rest is not None:
             left = add(self._rest, -point[self._vector] * lanes)
             masks = [self._mask(add(times(left, 2), -1)), self._mask(add(times(left, 2), -lanes))]

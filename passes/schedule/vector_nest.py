@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
@@ -20,10 +20,11 @@ from ...emit.structured import StructuredOp
 from .combiner import Combiner
 from .epilogue import Epilogue
 from .plan import Plan
-from .vector_access import Access, Point, add, floor_to, is_lanewise, least, less
+from .vector_access import Access, Index, Point, add, floor_to, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
 
-Index = Any  # a number or an index value
+#: For each loop where it begins and its size, as they are inside of the loops around.
+Ranges = Sequence[tuple[Index, Index]]
 
 
 class Segment(NamedTuple):
@@ -55,7 +56,7 @@ class Nest:
         self.initial = list(initial)
         #: For each output how partial results become one; empty where lanes stay apart.
         self.combiners = list(combiners)
-        self.hoisted: dict[Any, Any] = {}
+        self.hoisted: dict[object, Value] = {}
 
     def emit(self) -> list[Value]:
         """The values of the outputs, computed before the operation."""
@@ -81,23 +82,23 @@ class Nest:
 
     # ---- loops around registers ----
 
-    def _block(self, level: int, ranges: list[tuple[Index, Index]], outputs: list[Value]) -> list[Value]:
+    def _block(self, level: int, ranges: Ranges, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.blocks):
             starts = tuple(start for start, _ in ranges)
             state = State(starts, (1,) * len(starts), (0,) * len(starts), self.plan.lanes, None)
             return self._loop(0, ranges, state, outputs)
         dim, block = self.plan.blocks[level]
         start, size = ranges[dim]
-        is_even = isinstance(size, int) and (size % block == 0 or size < block)
+        known = min(block, size) if isinstance(size, int) and (size % block == 0 or size < block) else None
 
         def inside(position: Index, *values: Value) -> list[Value]:
             inner = list(ranges)
-            inner[dim] = (add(start, position), min(block, size) if is_even else least(block, less(size, position)))
+            inner[dim] = (add(start, position), least(block, less(size, position)) if known is None else known)
             return self._block(level + 1, inner, list(values))
 
         return _run(0, size, block, inside, outputs)
 
-    def _loop(self, level: int, ranges: Any, state: State, outputs: list[Value]) -> list[Value]:
+    def _loop(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.order) - self.plan.carried:
             return self._registers(ranges, state, outputs)
         dim = self.plan.order[level]
@@ -114,8 +115,8 @@ class Nest:
         dim: int,
         range_: tuple[Index, Index],
         state: State,
-        body: Callable[[State, list[Any]], list[Any]],
-        values: list[Any],
+        body: Callable[[State, list[Value]], list[Value]],
+        values: list[Value],
     ) -> list[Value]:
         """A loop: `values = body(state there, values)` for each of its steps."""
         start, size = range_
@@ -130,7 +131,7 @@ class Nest:
             values = _run(segment.start, segment.stop, segment.step, inside, values)
         return values
 
-    def _fill_panel(self, ranges: Any, state: State, values: Sequence[Value]) -> list[Value]:
+    def _fill_panel(self, ranges: Ranges, state: State, values: Sequence[Value]) -> list[Value]:
         panel = self.plan.panel
         if panel is None:
             return []
@@ -151,20 +152,22 @@ class Nest:
 
     # ---- registers ----
 
-    def _registers(self, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
+    def _registers(self, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         step = Step(self, state)
-        values = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
-        values = self._reduce(len(self.plan.order) - self.plan.carried, ranges, state, outputs, values)
-        return step.write(values, outputs)
+        first = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
+        level = len(self.plan.order) - self.plan.carried
+        return step.write(self._reduce(level, ranges, state, outputs, first), outputs)
 
     def _reduce(
-        self, level: int, ranges: Any, state: State, outputs: list[Value], values: list[Value | None]
-    ) -> list[Any]:
+        self, level: int, ranges: Ranges, state: State, outputs: list[Value], values: Sequence[Value | None]
+    ) -> list[Value]:
         if level == len(self.plan.order):
             return Step(self, state).combine(values, outputs)
         dim = self.plan.order[level]
+        # What is reduced is read.
+        before = [value for value in values if value is not None]
         return self._steps(
-            dim, ranges[dim], state, lambda new, carried: self._reduce(level + 1, ranges, new, outputs, carried), values
+            dim, ranges[dim], state, lambda new, carried: self._reduce(level + 1, ranges, new, outputs, carried), before
         )
 
 
@@ -202,7 +205,7 @@ class Step:
             nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted, square if is_square else None
         )
         self.lanes = Lanes(nest.op, state.lanes, nest.hoisted)
-        self.converted: dict[Any, Any] = {}
+        self.converted: dict[Value, Value] = {}
 
     @property
     def _reduces_lanes(self) -> bool:
@@ -229,13 +232,14 @@ class Step:
         """What an accumulator starts from."""
         if self._reduces_lanes:
             return self.lanes.vector(self.nest.neutral(output))
-        if self.nest.initial[output] is not None:
-            return self.lanes.vector(self.nest.initial[output])
+        initial = self.nest.initial[output]
+        if initial is not None:
+            return self.lanes.vector(initial)
         if not self.op.reads_output(output):
             return None
         return self.lanes.vector(self.access.load(self.op.output_start + output, point, outputs[output]))
 
-    def combine(self, values: list[Value | None], outputs: Sequence[Value]) -> list[Any]:
+    def combine(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         """The accumulators after the points of this step."""
         new = list(values)
         inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
@@ -250,9 +254,9 @@ class Step:
                 before = [new[output * width + slot] for output in range(len(self.op.outputs))]
                 for output, value in enumerate(self._body(point, before, outputs)):
                     new[output * width + slot] = value
-        return new
+        return [value for value in new if value is not None]
 
-    def _body(self, point: Point, before: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    def _body(self, point: Point, before: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
         results = self.lanes.evaluate(
             [*loaded, *before], lambda dim: self.access.index(dim, point), self._widened_before(loaded)
@@ -262,9 +266,9 @@ class Step:
         if mask is None:
             return vectors
         pairs = zip(vectors, before, strict=True)
-        return [result_of("arith.select", [mask, after, old], old.type) for after, old in pairs]
+        return [new if old is None else result_of("arith.select", [mask, new, old], old.type) for new, old in pairs]
 
-    def _widened_before(self, loaded: Sequence[Value]) -> dict[Any, Any]:
+    def _widened_before(self, loaded: Sequence[Value]) -> dict[Value, Value]:
         """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
         panel = self.nest.plan.panel
         known = {}
@@ -299,7 +303,7 @@ class Step:
             panel = self.access.store_to_panel(vector, panel, row, point)
         return panel
 
-    def write(self, values: Sequence[Any], outputs: Sequence[Value]) -> list[Value]:
+    def write(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         new = list(outputs)
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
@@ -337,7 +341,7 @@ class Step:
         return reduced
 
 
-def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], values: list[Value]) -> list[Value]:
+def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
     """A loop, or its body where it is known to run once."""
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
@@ -347,11 +351,11 @@ def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], v
 def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
     """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
     if isinstance(size, int) and not one_by_one:
-        whole = size - size % tile
-        if whole:
-            yield Segment(0, whole, tile, tile)
-        if whole != size:
-            yield Segment(whole, size, size - whole, size - whole)
+        rest = size % tile
+        if rest != size:
+            yield Segment(0, size - rest, tile, tile)
+        if rest:
+            yield Segment(size - rest, size, rest, rest)
         return
     whole = floor_to(size, tile)
     if whole != 0:
@@ -375,7 +379,7 @@ def _vectors(size: Index, lanes: int, tile: int, *, masked: bool) -> Iterator[Se
         yield Segment(vectors, size, 1, 1, 1)
         return
     if isinstance(size, int):
-        count = -(-(size - whole) // lanes)
+        count = -(-(size % width) // lanes)
         yield Segment(whole, size, count * lanes, count, lanes, rest=True)
     else:
         yield Segment(whole, size, lanes, 1, lanes, rest=True)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ...bindings.ir import Attribute, Module, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -91,7 +90,7 @@ class Support:
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._known
 
-    def call(self, name: str, *operands: Any) -> Value | None:
+    def call(self, name: str, *operands: Value) -> Value | None:
         """Calls `__relax_<name>` where the insertion point is; its value."""
         symbol, type_ = _PREFIX + name, ir.Type.parse(_function_type(name))
         if symbol not in self._known:
@@ -99,9 +98,15 @@ class Support:
         result = _function_type(name).removeprefix("!llvm.func<").partition(" ")[0]
         return llvm_ops.call(symbol, operands, None if result == "void" else llvm_ops.type_of(result))
 
+    def value(self, name: str, *operands: Value) -> Value:
+        """What such a function gives."""
+        value = self.call(name, *operands)
+        assert value is not None, name
+        return value
+
     def require(self, name: str, *operands: Value) -> None:
         """Calls such a function, whose status must be 0."""
-        llvm_ops.require_ok(self.call(name, *operands))
+        llvm_ops.require_ok(self.value(name, *operands))
 
     def _declare(self, name: str, symbol: str, type_: Type) -> None:
         if _INLINED in _functions()[name][0]:
@@ -161,9 +166,8 @@ def needs_support(module: Module) -> bool:
     return bool(_declared(module.operation))
 
 
-def define_support(module: Any) -> None:
+def define_support(operation: Operation) -> None:
     """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
-    operation = module.operation
     declared = _declared(operation)
     for each in declared:
         each.erase()

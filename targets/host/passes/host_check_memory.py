@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
@@ -91,7 +91,7 @@ def _put_on_stack(op: Operation, function: Operation) -> None:
     op.erase()
 
 
-def _open(scope: Any) -> None:
+def _open(scope: Operation) -> None:
     """A scope holds nothing of the stack any more; an error must be able to leave it."""
     with scope.location, ir.InsertionPoint(scope):
         types = [result.type for result in scope.results]
@@ -110,7 +110,7 @@ def _open(scope: Any) -> None:
 # ---- elsewhere ----
 
 
-def _put_elsewhere(op: Any) -> Any:
+def _put_elsewhere(op: Operation) -> Operation:
     """An allocation in place of what the stack has no room for, given back where its block ends."""
     memref, block = op.results[0], op.block
     if leaves(memref) or len(block.region.blocks) > 1:
@@ -123,7 +123,7 @@ def _put_elsewhere(op: Any) -> Any:
         memrefs.deallocate(made)
     memref.replace_all_uses_with(made)
     op.erase()
-    return made.owner
+    return made.owner.operation
 
 
 def _require_memory(op: Operation) -> None:

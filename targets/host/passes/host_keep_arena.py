@@ -44,7 +44,7 @@ def _keep(support: Support, alloc: Operation) -> None:
     with alloc.location, ir.InsertionPoint(alloc):
         size = alloc.operands[0] if len(alloc.operands) else as_index(memref.type.shape[0])
         bytes_ = as_i64(size).value
-        pointer = support.call("take_arena", bytes_)
+        pointer = support.value("take_arena", bytes_)
         kept = memref_at(pointer, memref.type, [bytes_])
     for free in frees:
         with free.location, ir.InsertionPoint(free):

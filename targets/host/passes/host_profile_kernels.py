@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir, string_value
@@ -62,7 +62,7 @@ class ProfileKernels(Pass):
                 sites.define_table()
 
 
-def profile_of(function: Operation) -> dict[str, Any]:
+def profile_of(function: Operation) -> dict[str, object]:
     """What the manifest says of a function's kernels; nothing where this pass has not run."""
     if PROFILE not in function.attributes:
         return {}
@@ -72,11 +72,11 @@ def profile_of(function: Operation) -> dict[str, Any]:
 class _Sites:
     """The calls of kernels in a module, by the graph function that they are in."""
 
-    def __init__(self, kernels: Mapping[str, Any], support: Support):
+    def __init__(self, kernels: Mapping[str, Operation], support: Support):
         self.count = 0
         self._support = support
         self._kernels = kernels
-        self._sites: dict[str, list[dict[str, Any]]] = {}
+        self._sites: dict[str, list[dict[str, object]]] = {}
         self._callees: dict[str, list[str]] = {}
 
     def add(self, name: str, function: Operation) -> None:
@@ -94,7 +94,7 @@ class _Sites:
     def _time(self, op: Operation) -> None:
         with op.location:
             with ir.InsertionPoint(op):
-                start = self._support.call("profile_begin", address_of(_TABLE))
+                start = self._support.value("profile_begin", address_of(_TABLE))
             with ir.InsertionPoint.after(op):
                 self._support.call("profile_end", address_of(_TABLE), constant(self.count), start)
         del op.attributes[SITE]
@@ -117,8 +117,8 @@ class _Sites:
     def describe(self, name: str) -> str:
         """As JSON: the calls that a call of this function may come by. What several have in common is said once."""
         reached = self._reached(name)
-        kernels: list[dict[str, Any]] = []
-        sites: list[dict[str, Any]] = []
+        kernels: list[dict[str, object]] = []
+        sites: list[dict[str, object]] = []
         for site in [site for each in reached for site in self._sites.get(each, ())]:
             kernel = {key: site[key] for key in ("name", "operators", "main")}
             if kernel not in kernels:
@@ -136,16 +136,16 @@ class _Sites:
         return reached
 
 
-def _plain(site: Attribute) -> dict[str, Any]:
+def _plain(site: Attribute) -> dict[str, object]:
     """A dictionary attribute as Python's."""
     return {entry.name: _value(entry.attr) for entry in site}
 
 
-def _value(attribute: Attribute) -> Any:
+def _value(attribute: Attribute) -> list[str] | int | str:
     if isinstance(attribute, ir.ArrayAttr):
         return [string_value(each) for each in attribute]
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else string_value(attribute)
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     return isinstance(value, list) and not any(value)

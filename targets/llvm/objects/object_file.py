@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from ....bindings.context import new_context
 from ....bindings.execution import compile_module
@@ -25,7 +24,7 @@ def emit_object(module: Module, opt_level: int = 3) -> bytes:
     The same module gives the same bytes. Other functions that it only declares are found when the object is loaded.
     Raises RelaxError where it holds anything but the LLVM dialect, or defines no function.
     """
-    define_support(module)
+    define_support(module.operation)
     check_compilable(module, opt_level)
     return object_of_checked(module, opt_level)
 
@@ -79,7 +78,7 @@ def _check_translatable(module: Operation) -> None:
     verify_ir(module, "the module is invalid: no native code can be made of it")
 
 
-def foreign(op: Any) -> RelaxError:
+def foreign(op: Operation) -> RelaxError:
     """The error for what is not of the LLVM dialect."""
     text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
     return RelaxError(text, location=str(op.location))

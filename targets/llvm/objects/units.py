@@ -13,10 +13,9 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ....bindings.diagnostics import origins
-from ....bindings.ir import Module, Operation
+from ....bindings.ir import Location, Module, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
@@ -72,11 +71,11 @@ class Unit:
 class _Function:
     """A function with a body, and what it refers to in the order of first use."""
 
-    operation: Any
+    operation: Operation
     count: int
     references: dict[str, None] = field(default_factory=dict)
     #: The operations in it that name functions.
-    callers: list[Any] = field(default_factory=list)
+    callers: list[Operation] = field(default_factory=list)
     is_entangled: bool = False
 
     @property
@@ -262,7 +261,7 @@ def _has_body(op: Operation) -> bool:
     return len(op.regions[0].blocks) > 0
 
 
-def _place(location: Any) -> str:
+def _place(location: Location) -> str:
     names = [f'"{origin.name}"' if origin.operator else origin.name for origin in origins(location)]
     more = f" and {len(names) - _SHOWN_ORIGINS} more" if len(names) > _SHOWN_ORIGINS else ""
     return ", ".join(names[:_SHOWN_ORIGINS]) + more

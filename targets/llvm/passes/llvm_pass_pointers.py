@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ....bindings.ir import Operation, Type, Value
+from ....bindings.ir import Attribute, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import (
     body_of,
@@ -92,10 +92,10 @@ class _Caller:
 
     def __init__(self, function: Operation) -> None:
         self._function = function
-        self._pointers: dict[Any, Any] = {}
+        self._pointers: dict[Value | Attribute, Value] = {}
 
     def convert(self, call: Operation) -> None:
-        passed: list[Any] = []
+        passed: list[Value] = []
         with call.location, ir.InsertionPoint(call):
             for value in call.operands:
                 passed += self._passed(value) if _is_row_major(value.type) else [value]

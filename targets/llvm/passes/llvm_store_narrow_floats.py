@@ -8,8 +8,9 @@ what computes bf16 has become integers already; the rest gets it where it comput
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
@@ -73,7 +74,7 @@ def _retype(function: Operation, inside: list[Operation]) -> None:
                     each.operands[index] = _bitcast(each.operands[index], type_)
 
 
-def _spread_integers(values: Any) -> None:
+def _spread_integers(values: Sequence[Value]) -> None:
     """Those who use what stays bf16 get integers."""
     for value in values:
         if _is_bf16(value.type):
