@@ -8,7 +8,7 @@ also means that a pattern finds the function around through `op`, not through th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
@@ -173,6 +173,19 @@ class PatternCall:
 
 def is_used(operation: Operation) -> bool:
     return any(True for result in operation.results for _ in result.uses)
+
+
+def made_again(op: Operation, operands: Sequence[Value], results: Sequence[Type], name: str = "") -> Operation:
+    """The operation on other operands, or one of another name with its attributes, with results of these types."""
+    attributes = dict(op.attributes)
+    return ir.Operation.create(name or op.name, list(results), operands=list(operands), attributes=attributes)
+
+
+def replace_op(op: Operation, values: Iterable[Value]) -> None:
+    """Who uses what an operation gives gets these values; the operation goes."""
+    for result, value in zip(list(op.results), values, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
 
 
 def replacement(outcome: Any, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:

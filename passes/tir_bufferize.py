@@ -21,7 +21,7 @@ from ..bindings.navigation import (
     symbol_name,
 )
 from ..bindings.pass_manager import run_upstream
-from ..bindings.rewriting import located_error
+from ..bindings.rewriting import located_error, replace_op
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import DYNAMIC
 from .bufferize.lifetimes import end_allocations
@@ -102,8 +102,7 @@ def _fold_views(module: Operation) -> bool:
     for op in [op for op in operations_in(module) if op.name == "memref.expand_shape"]:
         joined = made_by(op.operands[0], "memref.collapse_shape")
         if joined and _is_seen_again(op.result, joined.operands[0]) and _has_sizes_of(op, joined.operands[0]):
-            op.result.replace_all_uses_with(joined.operands[0])
-            op.erase()
+            replace_op(op, [joined.operands[0]])
             found = True
     return found
 

@@ -11,6 +11,7 @@ from ..bindings.conversion import Conversion, ConversionRewriter, Decline, Patte
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, text_in
+from ..bindings.rewriting import made_again
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
 from ..emit.arithmetic import element_type, with_element
@@ -113,9 +114,8 @@ def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter
         return Decline("only floats of at most 16 bits are widened")
     f32 = ir.F32Type.get()
     wide = [_widened(value) for value in operation.operands]
-    attributes = {name: operation.attributes[name] for name in operation.attributes}
     types = [with_element(type_, f32) if _is_narrow(type_) else type_ for type_ in operation.results.types]
-    made = ir.Operation.create(operation.name, results=types, operands=wide, attributes=attributes)
+    made = made_again(operation, wide, types)
     return [
         to_float(Number(result), str(element_type(type_))).value if _is_narrow(type_) else result
         for result, type_ in zip(made.results, operation.results.types, strict=True)

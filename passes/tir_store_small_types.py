@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_of
-from ..bindings.rewriting import located_error
+from ..bindings.rewriting import located_error, made_again, replace_op
 from ..dialects.core.elements import elements_bytes, resource_attribute
 from ..emit.arithmetic import convert, with_element
 from ..emit.conversions import to_float
@@ -263,15 +263,11 @@ def _compute(use: _Use) -> None:
             results = [_rounded(_loaded(*pairs[0]), use.results[0]).value]
         else:
             results = _computed(op, [_loaded(*pair).value for pair in pairs], use.results)
-    for old, new in zip(list(op.results), results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace_op(op, results)
 
 
 def _computed(op: Operation, operands: list[Value], types: list[Type]) -> list[Value]:
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    results = [_computing(type_) for type_ in types]
-    made = ir.Operation.create(op.name, results=results, operands=operands, attributes=attributes)
+    made = made_again(op, operands, list(map(_computing, types)))
     return [_rounded(Number(result), type_).value for result, type_ in zip(made.results, types, strict=True)]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
+from ...bindings.rewriting import replace_op
 from ...emit.arithmetic import result_of
 from ...emit.linalg import segments
 from ...emit.structured import DYNAMIC
@@ -108,8 +109,7 @@ def _write(base: Operation, pieces: list[Operation]) -> None:
         with insert.location, ir.InsertionPoint(insert):
             materialize(insert.operands[0], part)
             written = to_tensor(memref, tensor.type) if insert == pieces[-1] else tensor
-        insert.results[0].replace_all_uses_with(written)
-        insert.erase()
+        replace_op(insert, [written])
         if place is not None:
             place.erase()
 
@@ -124,8 +124,7 @@ def _as_memref(base: Operation) -> tuple[Value, Value]:
         extents = [next(sizes) if size == DYNAMIC else size for size in tensor.type.shape]
         memref = memrefs.allocate(extents, tensor.type.element_type)
         made = to_tensor(memref, tensor.type)
-    tensor.replace_all_uses_with(made)
-    base.erase()
+    replace_op(base, [made])
     return made, memref
 
 

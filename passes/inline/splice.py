@@ -9,6 +9,7 @@ from ...bindings.diagnostics import silenced
 from ...bindings.ir import Location, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, last_of, made_by, operations_in, operations_of
+from ...bindings.rewriting import replace_op
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ShapeInfo, TensorInfo
 from ...dialects.core.substitute import dims_of, substitute, symbols_in, symbols_of, symbols_of_operation
@@ -31,9 +32,7 @@ def inline_call(call: Operation, callee: Operation, names: set[str]) -> bool:
         arguments = [_argument(*pair) for pair in zip(call.operands, body_of(body).arguments, strict=True)]
         is_straight = len(body.regions[0].blocks) == 1 and last_of(body_of(body)).name == "func.return"
         results = (_splice_block if is_straight else _splice_region)(call, body, arguments)
-        for result, value in zip(call.results, results, strict=True):
-            result.replace_all_uses_with(value)
-    call.erase()
+    replace_op(call, results)
     return True
 
 

@@ -20,11 +20,11 @@ from ...dialects.relax.function_attributes import argument_names
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from . import memrefs, scalars
-from .memrefs import Extent, as_value
+from .memrefs import Extent, as_value, plus
 from .notes import note_plan
 from .plan import Buffer, Plan, dims_of, make_plan
 from .sites import maker
-from .sizes import Sizes, plus, round_up
+from .sizes import Sizes, round_up
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"

@@ -207,6 +207,14 @@ def times(left: Extent, right: Extent) -> Extent:
     return (as_index(left) * as_index(right)).value
 
 
+def plus(left: Extent, right: Extent) -> Extent:
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    if any(isinstance(each, int) and each == 0 for each in (left, right)):
+        return right if isinstance(left, int) else left
+    return (as_index(left) + as_index(right)).value
+
+
 def is_constant(memref: Value) -> bool:
     """Whether the memory is that of a constant, which must not be written to."""
     while (viewed := made_by(memref, "memref.cast", "memref.reinterpret_cast")) is not None:

@@ -27,7 +27,7 @@ from ...emit.numbers import (
     select,
 )
 from ...support.errors import RelaxError
-from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, require_below, times
+from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, plus, require_below, times
 
 
 class Sizes:
@@ -146,7 +146,7 @@ class Sizes:
             term: Extent = coefficient
             for atom in monomial:
                 term = times(term, self._atom(atom, size))
-            total = term if isinstance(total, int) and total == 0 else plus(total, term)
+            total = plus(total, term)
         return total
 
     def _atom(self, atom: Atom, size: int | SymExpr) -> Value:
@@ -157,12 +157,6 @@ class Sizes:
             return functools.reduce(minimum if atom.kind == "min" else maximum, values).value
         divide = floor_remainder if atom.kind == "%" else floor_divide
         return divide(values[0], self._divisor(values[1], size)).value
-
-
-def plus(left: Extent, right: Extent) -> Extent:
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    return (as_index(left) + as_index(right)).value
 
 
 def round_up(size: Extent, multiple: int) -> Extent:

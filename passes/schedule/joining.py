@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import constant_of, made_by, operations_in, use_count
-from ...bindings.rewriting import Decline
+from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import DYNAMIC, Linear, StructuredOp
@@ -224,8 +224,7 @@ def fold_reshapes(function: Operation) -> None:
             is_same = apart.attributes["reassociation"] == op.attributes["reassociation"]
             known = apart.operands[0] if is_same else None
         if known is not None:
-            op.result.replace_all_uses_with(known)
-            op.erase()
+            replace_op(op, [known])
     for op in reversed(operations_in(function)):
         if op.name == _EXPAND and not use_count(op.result):
             op.erase()

@@ -17,21 +17,22 @@ from ...bindings.mlir import ir
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
+from ..lower_calls.memrefs import Extent, plus
 from .combiner import Combiner
 from .epilogue import Epilogue
 from .plan import Plan
-from .vector_access import Access, Index, Point, add, floor_to, is_lanewise, least, less
+from .vector_access import Access, Point, floor_to, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
 
 #: For each loop where it begins and its size, as they are inside of the loops around.
-Ranges = Sequence[tuple[Index, Index]]
+Ranges = Sequence[tuple[Extent, Extent]]
 
 
 class Segment(NamedTuple):
     """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
 
-    start: Index
-    stop: Index
+    start: Extent
+    stop: Extent
     step: int
     points: int
     lanes: int = 1
@@ -91,9 +92,9 @@ class Nest:
         start, size = ranges[dim]
         known = min(block, size) if isinstance(size, int) and (size % block == 0 or size < block) else None
 
-        def inside(position: Index, *values: Value) -> list[Value]:
+        def inside(position: Extent, *values: Value) -> list[Value]:
             inner = list(ranges)
-            inner[dim] = (add(start, position), least(block, less(size, position)) if known is None else known)
+            inner[dim] = (plus(start, position), least(block, less(size, position)) if known is None else known)
             return self._block(level + 1, inner, list(values))
 
         return _run(0, size, block, inside, outputs)
@@ -113,7 +114,7 @@ class Nest:
     def _steps(
         self,
         dim: int,
-        range_: tuple[Index, Index],
+        range_: tuple[Extent, Extent],
         state: State,
         body: Callable[[State, list[Value]], list[Value]],
         values: list[Value],
@@ -122,8 +123,8 @@ class Nest:
         start, size = range_
         for segment in self.segments(dim, size):
 
-            def inside(position: Index, *carried: Value, segment: Segment = segment) -> list[Value]:
-                new = state.at(dim, add(start, position), segment.points, position)
+            def inside(position: Extent, *carried: Value, segment: Segment = segment) -> list[Value]:
+                new = state.at(dim, plus(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
                 return body(new, list(carried))
@@ -137,13 +138,13 @@ class Nest:
             return []
         start, size = ranges[panel.dim]
 
-        def copy(position: Index, *panels: Value) -> list[Value]:
-            new = state.at(panel.dim, add(start, position), 1, position)
+        def copy(position: Extent, *panels: Value) -> list[Value]:
+            new = state.at(panel.dim, plus(start, position), 1, position)
             return [Step(self, new).copy_to_panel(panel.operand, position, panels[0])]
 
         return _run(0, size, 1, copy, [values[-1]])
 
-    def segments(self, dim: int, size: Index) -> list[Segment]:
+    def segments(self, dim: int, size: Extent) -> list[Segment]:
         tile = self.plan.tile.get(dim, 1)
         if dim != self.plan.vector:
             return list(_whole_and_rest(size, tile, one_by_one=dim == self.plan.square))
@@ -174,20 +175,20 @@ class Nest:
 class State(NamedTuple):
     """Where in the loops a piece of code is: where each loop stands, how many points of it are taken at once."""
 
-    starts: tuple[Index, ...]
+    starts: tuple[Extent, ...]
     counts: tuple[int, ...]
     #: Where each loop stands in its block.
-    positions: tuple[Index, ...]
+    positions: tuple[Extent, ...]
     lanes: int
     #: Elements left in the vector loop from its start on; None where all vectors are whole.
-    rest: Index | None
+    rest: Extent | None
 
-    def at(self, dim: int, start: Index, count: int, position: Index) -> State:
+    def at(self, dim: int, start: Extent, count: int, position: Extent) -> State:
         starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)
         starts[dim], counts[dim], positions[dim] = start, count, position
         return self._replace(starts=tuple(starts), counts=tuple(counts), positions=tuple(positions))
 
-    def vectors(self, lanes: int, rest: Index | None) -> State:
+    def vectors(self, lanes: int, rest: Extent | None) -> State:
         return self._replace(lanes=lanes, rest=rest)
 
 
@@ -295,7 +296,7 @@ class Step:
                 return self.access.load(operand, point, outputs[output])
         return self.access.load(operand, point, value)
 
-    def copy_to_panel(self, operand: int, row: Index, panel: Value) -> Value:
+    def copy_to_panel(self, operand: int, row: Extent, panel: Value) -> Value:
         """The panel with this step's vectors of an input in a row."""
         for point in self._outer():
             loaded = self.access.load(operand, point, self.op.operands[operand])
@@ -341,14 +342,14 @@ class Step:
         return reduced
 
 
-def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
+def _run(start: Extent, stop: Extent, step: int, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
     """A loop, or its body where it is known to run once."""
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step)
 
 
-def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
+def _whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
     """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
     if isinstance(size, int) and not one_by_one:
         rest = size % tile
@@ -364,7 +365,7 @@ def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iter
         yield Segment(whole, size, 1, 1)
 
 
-def _vectors(size: Index, lanes: int, tile: int, *, masked: bool) -> Iterator[Segment]:
+def _vectors(size: Extent, lanes: int, tile: int, *, masked: bool) -> Iterator[Segment]:
     """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane."""
     width = lanes * tile
     whole = floor_to(size, width)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...bindings.ir import Attribute, Module, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
 
@@ -179,4 +179,4 @@ def define_support(operation: Operation) -> None:
 def _declared(module: Operation) -> list[Operation]:
     known = {_PREFIX + name for name in _functions()}
     functions = [op for name, op in named_in(module).items() if name in known and op.name == "llvm.func"]
-    return [function for function in functions if not len(function.regions[0].blocks)]
+    return [function for function in functions if not has_body(function)]

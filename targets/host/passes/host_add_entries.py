@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import body_of, function_type_of, functions_in, operations_of, symbol_name
+from ....bindings.navigation import body_of, function_type_of, functions_in, has_body, operations_of, symbol_name
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
@@ -39,7 +39,7 @@ class AddEntries(Pass):
 
     def run(self, op: Operation) -> None:
         _refuse_nested(op)
-        functions = [each for each in functions_in(op) if len(each.regions[0].blocks) and not is_entry(each)]
+        functions = [each for each in functions_in(op) if has_body(each) and not is_entry(each)]
         public = [each for each in functions if INPUTS in each.attributes and _is_public(each)]
         signatures = [signature_of(function) for function in public]
         support = Support(op)

@@ -12,6 +12,7 @@ from typing import ClassVar
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, users_of
+from ....bindings.rewriting import replace_op
 from ....emit.numbers import as_i64, as_index
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -50,5 +51,4 @@ def _keep(support: Support, alloc: Operation) -> None:
         with free.location, ir.InsertionPoint(free):
             support.call("give_arena", pointer)
         free.erase()
-    memref.replace_all_uses_with(kept)
-    alloc.erase()
+    replace_op(alloc, [kept])

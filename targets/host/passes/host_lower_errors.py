@@ -20,6 +20,7 @@ from ....bindings.navigation import (
     defining_op,
     function_type_of,
     functions_in,
+    has_body,
     operations_in,
     operations_of,
     symbol_name,
@@ -53,7 +54,7 @@ class LowerErrors(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
 
     def run(self, op: Operation) -> None:
-        functions = {symbol_name(each): each for each in functions_in(op) if len(each.regions[0].blocks)}
+        functions = {symbol_name(each): each for each in functions_in(op) if has_body(each)}
         program = _Program(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:

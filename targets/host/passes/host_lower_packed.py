@@ -9,6 +9,7 @@ from typing import ClassVar
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import operations_in
+from ....bindings.rewriting import replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.tir import dialect as tir
@@ -44,9 +45,7 @@ class LowerPacked(Pass):
             if lower is not None:
                 with op.context, inside.location, ir.InsertionPoint(inside):
                     results = lower(support, inside)
-                for result, value in zip(inside.results, results, strict=True):
-                    result.replace_all_uses_with(value)
-                inside.erase()
+                replace_op(inside, results)
         with op.context, op.location:
             support.add_table()
 

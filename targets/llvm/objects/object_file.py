@@ -10,7 +10,7 @@ from ....bindings.context import new_context
 from ....bindings.execution import compile_module
 from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in, operations_of, symbol_name
+from ....bindings.navigation import has_body, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
 from ...host.support import define_support
@@ -32,7 +32,7 @@ def emit_object(module: Module, opt_level: int = 3) -> bytes:
 def object_of_checked(module: Module, opt_level: int) -> bytes:
     """The object file of a module that is known to be compilable."""
     defined = exported_functions(module)
-    declared = [symbol_name(function) for function in _functions(module) if not len(function.regions[0].blocks)]
+    declared = [symbol_name(function) for function in _functions(module) if not has_body(function)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
         compile_module(module, opt_level, defined[0], declared, path)
@@ -67,7 +67,7 @@ def _functions(module: Module) -> list[Operation]:
 def _is_exported(function: Operation) -> bool:
     attributes = function.attributes
     is_internal = "linkage" in attributes and "internal" in str(attributes["linkage"])
-    return len(function.regions[0].blocks) > 0 and not is_internal
+    return has_body(function) and not is_internal
 
 
 def _check_translatable(module: Operation) -> None:
