@@ -54,7 +54,8 @@ class Bufferize(Pass):
         order = operations_of(body)
         apart = ir.Module.create(op.location)
         with op.context, op.location:
-            for function in [*tensors, *_declarations(op)]:
+            # PrimFuncs may call what is declared.
+            for function in [*tensors, *(each for each in functions_in(op) if not has_body(each))]:
                 apart.body.append(function.detach_from_parent())
         try:
             # What comes out is verified with the rest of the module, behind this pass.
@@ -115,11 +116,6 @@ def _has_sizes_of(expanded: Operation, memref: Value) -> bool:
         if asked is None or asked.operands[0] != memref or constant_of(asked.operands[1]) != axis:
             return False
     return True
-
-
-def _declarations(module: Operation) -> list[Operation]:
-    """Functions without a body, which PrimFuncs may call."""
-    return [function for function in functions_in(module) if not has_body(function)]
 
 
 def is_on_tensors(function: Operation) -> bool:

@@ -16,6 +16,9 @@ from .function import FunctionLowering, Lower, Lowered
 from .sites import SITE, call_site
 from .views import match_sizes
 
+#: What is passed, and the graph's value that it is.
+_Argument = tuple[Lowered, Value]
+
 
 def _call_dps(into: FunctionLowering, op: Operation) -> None:
     outputs = [(into.new_tensor(result), result) for result in op.results]
@@ -29,7 +32,7 @@ def _call_packed(into: FunctionLowering, op: Operation) -> None:
         reason = "gives several results: let the function write them (relax.call_dps_packed)"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
     made = _packed(into, op, [(into.lowered(value), value) for value in op.operands], op.results.types)
-    for result, value in zip(op.results, made, strict=True):
+    for result, value in zip(op.results, made.results, strict=True):
         _take(into, result, value)
 
 
@@ -54,7 +57,8 @@ PRINT = "relax_mlir.print"
 
 def _print(into: FunctionLowering, op: Operation) -> None:
     arguments = [(_printed(into, value), value) for value in op.operands]
-    _packed(into, op, arguments, (), name=PRINT, text=op.opview.format)
+    call = _packed(into, op, arguments, (), PRINT)
+    call.attributes["tir.text"] = ir.StringAttr.get(op.opview.format)
 
 
 def _printed(into: FunctionLowering, value: Value) -> Value:
@@ -77,19 +81,13 @@ def return_shapes(into: FunctionLowering, op: Operation) -> None:
         sizes = into.lowered(value)
         if isinstance(sizes, list):
             numbers = [(as_i64(memrefs.as_value(size)), value) for size in sizes]
-            (made,) = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], name=SHAPE)
-            into.set(value, into.own(made))
+            made = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
+            into.set(value, into.own(made.result))
 
 
 def _packed(
-    into: FunctionLowering,
-    op: Operation,
-    arguments: Sequence[tuple[Lowered, Value]],
-    types: Sequence[Type],
-    *,
-    name: str = "",
-    text: str | None = None,
-) -> list[Value]:
+    into: FunctionLowering, op: Operation, arguments: Sequence[_Argument], types: Sequence[Type], name: str = ""
+) -> Operation:
     operands, dtypes = [], []
     for value, source in arguments:
         if isinstance(value, list):
@@ -104,9 +102,7 @@ def _packed(
         "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types]),
         SITE: call_site(op, None),
     }
-    if text is not None:
-        attributes["tir.text"] = ir.StringAttr.get(text)
-    return list(ir.Operation.create("tir.packed", results=lowered, operands=operands, attributes=attributes).results)
+    return ir.Operation.create("tir.packed", results=lowered, operands=operands, attributes=attributes)
 
 
 def _lowered_type(into: FunctionLowering, type_: Type, op: Operation) -> Type:

@@ -23,7 +23,6 @@ from ...emit.numbers import (
     floor_remainder,
     maximum,
     minimum,
-    number,
     select,
 )
 from ...support.errors import RelaxError
@@ -96,13 +95,9 @@ class Sizes:
         """What a size is divided by: by 0 gives 0."""
         return value
 
-    def require_each_natural(self, extents: Sequence[Extent]) -> None:
+    def require_each_natural(self, extents: Sequence[Value]) -> None:
         """Code that raises where a size is negative, naming the first dimension that is."""
-        unproven = [
-            (axis, extent)
-            for axis, extent in enumerate(extents)
-            if not isinstance(extent, int) and not self._is_natural(extent)
-        ]
+        unproven = [(axis, extent) for axis, extent in enumerate(extents) if not self._is_natural(extent)]
         if not unproven:
             return
         axes = [constant(axis, "i64") for axis, _ in unproven]
@@ -116,7 +111,7 @@ class Sizes:
     def _require_natural(self, extents: Sequence[Value], shape: str) -> None:
         unproven = [extent for extent in extents if not self._is_natural(extent)]
         if unproven:
-            lowest = functools.reduce(minimum, map(number, unproven))
+            lowest = functools.reduce(minimum, map(as_index, unproven))
             self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
             self._natural.update(unproven)
 

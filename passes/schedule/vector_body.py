@@ -83,17 +83,14 @@ class Lanes:
         self._broadcasts: dict[Value, Value] = {}
 
     def evaluate(
-        self,
-        arguments: Sequence[Value | None],
-        index_of: Callable[[int], Value],
-        known: Mapping[Value, Value] | None = None,
+        self, arguments: Sequence[Value | None], index_of: Callable[[int], Value], known: Mapping[Value, Value] = {}
     ) -> list[Value]:
         """What the body yields for its arguments; None is for one that it does not read.
 
         `index_of(dim)` is the index of a loop, `known` are values in the body that have been computed before.
         """
         pairs = zip(self._op.block.arguments, arguments, strict=True)
-        values = {**{argument: value for argument, value in pairs if value is not None}, **(known or {})}
+        values = {**{argument: value for argument, value in pairs if value is not None}, **known}
         for inner in operations_of(self._op.block):
             if len(inner.results) and inner.results[0] in values:
                 continue

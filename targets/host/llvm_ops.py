@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
-from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from ...emit.linalg import segments
 from ...emit.numbers import number, operation
@@ -72,11 +71,6 @@ def call(symbol: str, operands: Sequence[Value], result: Type | None = None) -> 
     results = [] if result is None else [result]
     op = ir.Operation.create("llvm.call", results=results, operands=list(operands), attributes=attributes)
     return op.result if results else None
-
-
-def require_ok(status: Value) -> None:
-    """Leaves the function where a status is not 0 (host-lower-errors)."""
-    tir.ops["return_unless_ok"](status)
 
 
 def declare(symbol: str, type_: Type) -> None:

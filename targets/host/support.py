@@ -12,6 +12,7 @@ from pathlib import Path
 from ...bindings.ir import Attribute, Module, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
+from ...dialects.tir import dialect as tir
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
 
@@ -105,8 +106,8 @@ class Support:
         return value
 
     def require(self, name: str, *operands: Value) -> None:
-        """Calls such a function, whose status must be 0."""
-        llvm_ops.require_ok(self.value(name, *operands))
+        """Calls such a function, and leaves the one that is in where its status is not 0 (host-lower-errors)."""
+        tir.ops["return_unless_ok"](self.value(name, *operands))
 
     def _declare(self, name: str, symbol: str, type_: Type) -> None:
         if _INLINED in _functions()[name][0]:

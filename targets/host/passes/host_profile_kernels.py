@@ -84,7 +84,8 @@ class _Sites:
         self._sites[name], self._callees[name] = [], []
         for op in operations_in(function):
             if SITE in op.attributes:
-                site = {"place": self.count, "name": self._kernel(op), **_plain(op.attributes[SITE])}
+                site: dict[str, object] = {"place": self.count, "name": self._kernel(op)}
+                site |= {entry.name: _value(entry.attr) for entry in op.attributes[SITE]}
                 self._sites[name].append(site)
                 self._time(op)
                 self.count += 1
@@ -134,11 +135,6 @@ class _Sites:
             callees = dict.fromkeys(self._callees.get(each, ()))
             reached += [callee for callee in callees if callee not in reached]
         return reached
-
-
-def _plain(site: Attribute) -> dict[str, object]:
-    """A dictionary attribute as Python's."""
-    return {entry.name: _value(entry.attr) for entry in site}
 
 
 def _value(attribute: Attribute) -> list[str] | int | str:
