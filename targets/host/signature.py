@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.rewriting import located_error
@@ -23,13 +23,12 @@ from ...support.errors import RelaxError
 from .abi import dlpack_name, element_bytes, padded_name
 
 Result = TensorInfo | ObjectInfo
-Read = TypeVar("Read")
 
 
 class ListInfo(NamedTuple):
     """A list of tensors: the function that works has one argument or result for each."""
 
-    items: tuple[Info, ...]
+    items: tuple[Any, ...]
     #: Of results: what each of any number of further tensors is like, and the two results that they are made of.
     rest: TensorInfo | None = None
     joined: tuple[Result, ...] = ()
@@ -43,7 +42,7 @@ class OptionalInfo(NamedTuple):
     """A result that may be None: another result, a bool, tells whether it is there."""
 
     present: Result
-    held: Result | ListInfo | NothingInfo
+    held: Result | ListInfo
 
 
 Passed = Info | ListInfo | NothingInfo
@@ -89,7 +88,7 @@ class Signature:
                 f"function '{self.name}' has {len(self.outputs)} results and {len(self.output_names)} names for them"
             )
 
-    def describe(self) -> dict[str, object]:
+    def describe(self) -> dict[str, Any]:
         """For the manifest: plain data."""
         names = [{"name": name} for name in self.output_names] or [{} for _ in self.outputs]
         return {
@@ -102,7 +101,7 @@ class Signature:
         return {"written": True} if name in self.written else {}
 
 
-def single(infos: Iterable[Passed | Given]) -> Iterator[Info]:
+def single(infos: Iterable[Any]) -> Iterable[Any]:
     """What the function that works has arguments or results for, one after the other."""
     for info in infos:
         if isinstance(info, OptionalInfo):
@@ -153,7 +152,7 @@ def _check_tensor(where: str, info: TensorInfo) -> None:
         raise RelaxError(f"{where}: {error.message}", notes=error.notes) from None
 
 
-def _describe(info: Passed | Given) -> dict[str, object]:
+def _describe(info: Passed | Given) -> dict[str, Any]:
     if isinstance(info, OptionalInfo):
         return {**_describe(info.held), "optional": True}
     if isinstance(info, ListInfo):
@@ -183,8 +182,8 @@ def given_outputs(function: Operation, results: Sequence[Info], outputs: Sequenc
 
 
 def _by_groups(
-    function: Operation, name: str, names: Sequence[str], read: Callable[[Sequence[Group]], Iterable[Read]]
-) -> tuple[Read, ...]:
+    function: Operation, name: str, names: Sequence[str], read: Callable[[Sequence[Group]], Iterable[Any]]
+) -> Any:
     """What is read of an attribute's groups; without it each value is one."""
     try:
         if name in function.attributes:
@@ -220,7 +219,7 @@ def _outputs(groups: Sequence[Group], results: Sequence[Info], outputs: Sequence
         yield OptionalInfo(own[0], _given(group._replace(size=group.size - 1), types[1:], own[1:]))
 
 
-def _given(group: Group, types: Sequence[Info], outputs: Sequence[Result]) -> Result | ListInfo | NothingInfo:
+def _given(group: Group, types: Sequence[Info], outputs: Sequence[Result]) -> Any:
     if group.kind == NOTHING:
         return NothingInfo()
     if group.kind == VALUE:

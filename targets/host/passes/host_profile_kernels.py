@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir, string_value
@@ -76,7 +76,7 @@ class _Sites:
         self.count = 0
         self._support = support
         self._kernels = kernels
-        self._sites: dict[str, list[dict[str, object]]] = {}
+        self._sites: dict[str, list[dict[str, Any]]] = {}
         self._callees: dict[str, list[str]] = {}
 
     def add(self, name: str, function: Operation) -> None:
@@ -84,8 +84,7 @@ class _Sites:
         self._sites[name], self._callees[name] = [], []
         for op in operations_in(function):
             if SITE in op.attributes:
-                site: dict[str, object] = {"place": self.count, "name": self._kernel(op)}
-                site |= {entry.name: _value(entry.attr) for entry in op.attributes[SITE]}
+                site = {"place": self.count, "name": self._kernel(op), **_plain(op.attributes[SITE])}
                 self._sites[name].append(site)
                 self._time(op)
                 self.count += 1
@@ -118,8 +117,8 @@ class _Sites:
     def describe(self, name: str) -> str:
         """As JSON: the calls that a call of this function may come by. What several have in common is said once."""
         reached = self._reached(name)
-        kernels: list[dict[str, object]] = []
-        sites: list[dict[str, object]] = []
+        kernels: list[dict[str, Any]] = []
+        sites: list[dict[str, Any]] = []
         for site in [site for each in reached for site in self._sites.get(each, ())]:
             kernel = {key: site[key] for key in ("name", "operators", "main")}
             if kernel not in kernels:
@@ -137,11 +136,16 @@ class _Sites:
         return reached
 
 
-def _value(attribute: Attribute) -> list[str] | int | str:
+def _plain(site: Attribute) -> dict[str, Any]:
+    """A dictionary attribute as Python's."""
+    return {entry.name: _value(entry.attr) for entry in site}
+
+
+def _value(attribute: Attribute) -> Any:
     if isinstance(attribute, ir.ArrayAttr):
         return [string_value(each) for each in attribute]
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else string_value(attribute)
 
 
-def _is_empty(value: object) -> bool:
+def _is_empty(value: Any) -> bool:
     return isinstance(value, list) and not any(value)
