@@ -188,7 +188,7 @@ def _tensor_to_shape(into: FunctionLowering, op: Operation) -> None:
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
     sizes = [as_index(loops.load(memref, axis)).value for axis in range(length)]
     into.sizes.require_each_natural(sizes)
-    into.set(op.results[0], sizes)
+    into.set(op.results[0], list(sizes))
 
 
 def _shape_to_tensor(into: FunctionLowering, op: Operation) -> None:

@@ -136,7 +136,5 @@ def _destination(value: Value) -> Value | None:
     while (producer := made_by(value)) is not None:
         if producer.name != "linalg.generic":
             return None
-        first_output = len(producer.operands) - len(producer.results)
-        position = list(producer.results).index(value)
-        value = producer.operands[first_output + position]
+        value = producer.operands[len(producer.operands) - len(producer.results) + value.result_number]
     return value

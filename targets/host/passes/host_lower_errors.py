@@ -73,14 +73,11 @@ def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is told the place."""
     inside = {name: operations_in(function) for name, function in functions.items()}
     calls = {name: {callee_of(op) for op in inside[name] if op.name == "func.call"} for name in functions}
-    found = {name for name, f in functions.items() if _knows_place(f) or _can_fail(inside[name])}
+    found = {name for name, ops in inside.items() if any(op.name in (_ASSERT, _STATUS) for op in ops)}
+    found |= {name for name, function in functions.items() if _knows_place(function)}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
     return {name: not _knows_place(function) for name, function in functions.items() if name in found}
-
-
-def _can_fail(operations: list[Operation]) -> bool:
-    return any(op.name in (_ASSERT, _STATUS) for op in operations)
 
 
 @dataclass(frozen=True)
