@@ -171,10 +171,6 @@ class PatternCall:
         return self.matched is not None and operation in (self.matched, *ancestors(self.matched))
 
 
-def is_used(operation: Operation) -> bool:
-    return any(True for result in operation.results for _ in result.uses)
-
-
 def made_again(op: Operation, operands: Sequence[Value], results: Sequence[Type], name: str = "") -> Operation:
     """The operation on other operands, or one of another name with its attributes, with results of these types."""
     attributes = dict(op.attributes)
@@ -186,6 +182,10 @@ def replace_op(op: Operation, values: Iterable[Value]) -> None:
     for result, value in zip(list(op.results), values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
+
+
+def is_used(operation: Operation) -> bool:
+    return any(True for result in operation.results for _ in result.uses)
 
 
 def replacement(outcome: Any, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:

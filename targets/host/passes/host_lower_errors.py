@@ -162,9 +162,9 @@ class _FailingFunction:
         Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
         """
         is_body = block.owner.operation.name == "func.func"
-        gone: list[Value] = []
+        operations, gone = operations_of(block), list[Value]()
         held = _with(held, () if is_body else block.arguments)
-        for op in operations_of(block):
+        for op in operations:
             for value in _passed_on(op):
                 held = _without(held, value)
             inside = [value for region in op.regions for inner in region.blocks for value in self._mark(inner, held)]
