@@ -102,8 +102,8 @@ class LoopProgram:
             if condition:
                 return
             condition = self.scalars.cast(statement.node, False, "i1")
-        message = statement.message.replace("{", "{{").replace("}", "}}")
-        tir.ops["assert"](condition, [], kind="AssertionError", message=message)
+        # Braces would stand for a number.
+        tir.ops["assert"](condition, [], kind="AssertionError", message=statement.message.replace("{}", "{ }"))
 
     def _if(self, statement: If) -> None:
         self._when(self.scalars.truth(statement.condition), statement.then, statement.otherwise)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: not relax-opt %s 2>&1 | FileCheck %s
 from relax_mlir.script import relax as R
 

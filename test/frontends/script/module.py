@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s | FileCheck %s
 # RUN: relax-opt %s --relax-legalize-ops --relax-fuse-tir=epilogues=true | FileCheck %s --check-prefix=FUSED
 # A module as people write it: tensor programs, constants of the file, a graph that calls both.
