@@ -289,3 +289,26 @@ def _affine(sign: ast.operator, left: Any, right: Any) -> Any:
     if isinstance(sign, ast.FloorDiv):
         return ir.AffineExpr.get_floor_div(left, right)
     return ir.AffineExpr.get_mod(left, right) if isinstance(sign, ast.Mod) else None
+
+
+def range_of(expression: Any, dims: Sequence[Dim]) -> tuple[int | None, int | None]:
+    """The lowest and the highest value of an affine expression of variables that go so far; None where unknown."""
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineConstantExpr):
+        return expression.value, expression.value
+    if isinstance(expression, ir.AffineDimExpr):
+        size = dims[expression.position]
+        return (0, size - 1) if isinstance(size, int) and size > 0 else (None, None)
+    ends = [range_of(each, dims) for each in (expression.lhs, expression.rhs)]
+    if any(each is None for pair in ends for each in pair):
+        return None, None
+    (low, high), (other_low, other_high) = ends
+    assert low is not None and high is not None and other_low is not None and other_high is not None
+    if isinstance(expression, ir.AffineAddExpr):
+        return low + other_low, high + other_high
+    if isinstance(expression, ir.AffineMulExpr):
+        products = [low * other_low, low * other_high, high * other_low, high * other_high]
+        return min(products), max(products)
+    if isinstance(expression, ir.AffineFloorDivExpr):
+        return low // other_low, high // other_low
+    return 0, other_low - 1 if high >= other_low or low < 0 else high

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,7 +84,9 @@ class Source:
         if len(self.text) > _MOST_TEXT:
             raise ScriptError(f"the script has {len(self.text) >> 20} MiB of text", location=self.file)
         try:
-            return ast.parse(self.text, self.file)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of Python's about what it would do
+                return ast.parse(self.text, self.file)
         except SyntaxError as error:
             place = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
             raise self.problem(place, f"this is not Python: {error.msg}") from None

@@ -16,8 +16,8 @@ from ...emit import linalg, tensors
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index
 from .names import TIR
-from .nests import Domain, Nest, affine_index
-from .program import Allocate, Buffer, Let, Statement, Store, indices_of
+from .nests import Domain, Nest, affine_index, range_of
+from .program import Allocate, Buffer, Let, Statement, Store, element_of
 from .scalars import Scalars
 
 
@@ -92,8 +92,12 @@ class TensorProgram:
         self._dims = {domain.name: position for position, domain in enumerate(domains)}
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
-        reads = self._reads(statements, outputs)
+        reads = self._reads(statements, outputs, domains)
         at = {store.buffer: _place(self._dims, self.scalars, store) for store in stores}
+        for store in stores:
+            map_ = self._map(store.indices)
+            assert map_ is not None
+            self._check_range(store.node, store.buffer, map_, domains)
         places = [at[buffer] for buffer in outputs]
         are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]
         parts = [_Part(place, is_whole, sizes) for place, is_whole in zip(places, are_whole, strict=True)]
@@ -118,18 +122,21 @@ class TensorProgram:
     def _is_written_whole(self, buffer: Buffer, domains: Sequence[Domain], place: _Place) -> bool:
         return not any(place.offsets) and self._is_whole(buffer, domains, place.dims)
 
-    def _reads(self, statements: Sequence[Statement], outputs: Sequence[Buffer]) -> list[Read]:
+    def _reads(
+        self, statements: Sequence[Statement], outputs: Sequence[Buffer], domains: Sequence[Domain]
+    ) -> list[Read]:
         """What is read at affine places wherever the point: operands. What only one branch reads is read there."""
         found: dict[tuple[int, str], Read] = {}
-        names = {name: held for name, held in self.scalars.env.items() if isinstance(held, Buffer)}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             for node in _always(self.scalars, statement.value):
-                buffer = names.get(node.value.id) if isinstance(node.value, ast.Name) else None
-                if buffer is None or buffer in outputs:
+                held = self.scalars.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+                if not isinstance(held, Buffer) or held in outputs:
                     continue
-                map_ = self._map(indices_of(node))
+                buffer, indices = element_of(self.scalars.source, node, self.scalars.env)
+                map_ = self._map(indices)
                 if map_ is not None:
+                    self._check_range(node, buffer, map_, domains)
                     key = (id(buffer), str(map_))
                     found.setdefault(key, Read(buffer, map_, key))
         return list(found.values())
@@ -137,6 +144,15 @@ class TensorProgram:
     def _map(self, indices: Sequence[ast.expr]) -> AffineMap | None:
         results = [affine_index(self.scalars.names, index, self._dims) for index in indices]
         return None if any(each is None for each in results) else ir.AffineMap.get(len(self._dims), 0, results)
+
+    def _check_range(self, node: ast.AST, buffer: Buffer, map_: AffineMap, domains: Sequence[Domain]) -> None:
+        """Refuses indices that are known to leave the buffer."""
+        for axis, (result, dim) in enumerate(zip(map_.results, buffer.dims, strict=True)):
+            low, high = range_of(result, [domain.dim for domain in domains])
+            if (low is not None and low < 0) or (isinstance(dim, int) and high is not None and high >= dim):
+                reach = f"goes from {low} to {high}" if low != high else f"is {low}"
+                message = f"'{buffer.name}' has {dim} elements along dimension {axis}, but the index {reach}"
+                raise self.scalars.source.problem(node, message)
 
     def _is_whole(self, buffer: Buffer, domains: Sequence[Domain], dims: Sequence[int | None]) -> bool:
         """Whether a buffer goes as far as the nest's variables that index it; None is another index."""

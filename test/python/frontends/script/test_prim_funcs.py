@@ -441,3 +441,18 @@ def test_program_gives_what_numpy_gives(name):
     for one, other in zip(*((each if isinstance(each, tuple) else (each,)) for each in (given, wanted)), strict=True):
         assert one.dtype == other.dtype or one.dtype == numpy.float32
         numpy.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
+
+
+def test_affine_indices_are_operands():
+    """`T.floordiv(v, 2)` is read as an operand of the nest, not element by element."""
+    text = """
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        B[i] = A[T.floordiv(i, 2)] + A[(i * 3 + 1) % 8] + A[7 - i] * A[i // 4 + i % 2]
+"""
+    module = rx.Module.from_script(text)
+    assert "tensor.extract" not in str(module) and str(module).count("affine_map") == 5
+    a, i = floats(8), numpy.arange(8)
+    expected = a[i // 2] + a[(i * 3 + 1) % 8] + a[7 - i] * a[i // 4 + i % 2]
+    numpy.testing.assert_allclose(run(module, a), expected, rtol=1e-5)

@@ -88,7 +88,11 @@ CASES = {
     ),
     "a handle": (HEAD + "@T.prim_func\ndef f(a: T.handle):\n    pass\n", "3:1", "parameter 'a' is a T.handle of nothing"),
     "a view": (prim("C = T.decl_buffer((4,), data=A.data)"), "4:34", "a view of other memory"),
-    "too far": (prim(COPY + "B[i, j] = A[i + 100, j]"), "4:5", "found 8"),
+    "too far": (prim(COPY + "B[i, j] = A[i + 100, j]"), "5:19", "'A' has 8 elements along dimension 0, but the index goes from 100 to 107"),
+    "before the begin": (prim(COPY + "B[i, j] = A[i - 1, j]"), "5:19", "the index goes from -1 to 6"),
+    "a place behind the end": (prim(COPY + "B[i, j] = A[i, 4]"), "5:19", "has 4 elements along dimension 1, but the index is 4"),
+    "written too far": (prim("for i, j in T.grid(9, 4):\n    B[i, j] = 0.0"), "5:9", "'B' has 8 elements along dimension 0, but the index goes from 0 to 8"),
+    "a rank that is read": (prim(COPY + "B[i, j] = A[i]"), "5:19", "'A' has 2 dimensions, not 1"),
 }  # fmt: skip
 
 
