@@ -50,7 +50,10 @@ def _shape(graph: GraphValues, call: ast.Call) -> Any:
 @_special("prim_value")
 def _prim_value(graph: GraphValues, call: ast.Call) -> Any:
     given = arguments_of(graph.names, call, ("value",), 1)
-    return graph.ssa(call, graph.annotations.dim(given["value"]))
+    try:  # as an attribute it may be negative
+        return graph.names.constant(given["value"], graph.values | graph.annotations.symbols)
+    except NotConstant:
+        return graph.annotations.dim(given["value"])
 
 
 @_special("TupleGetItem")

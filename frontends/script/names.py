@@ -13,8 +13,8 @@ from .source import Source
 IR, RELAX, TIR = "ir", "relax", "tir"
 #: What TVM calls them, by what they are here.
 _VOCABULARIES = {"ir": IR, "relax": RELAX, "tir": TIR, "tirx": TIR}
-#: Without any import, as print-outs have it.
-_USUAL = {"I": IR, "R": RELAX, "T": TIR}
+#: Without any import: as print-outs have it, and as it is in full.
+_USUAL = {"I": IR, "R": RELAX, "T": TIR, "ir": IR, "relax": RELAX, "tir": TIR}
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -39,14 +39,19 @@ class Names:
         #: Name -> a Python value: a number, text, a tuple, an array.
         self.constants: dict[str, Any] = {}
         self._around = around or {}
+        #: Words that are imported by themselves.
+        self._words: dict[str, tuple[str, str]] = {}
 
     def take(self, statement: ast.stmt) -> bool:
         """Whether the statement, which stands outside of functions, says what a name is."""
         if isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
                 word = _VOCABULARIES.get(alias.name)
-                if word is not None and (statement.module or "").rpartition(".")[2] == "script":
-                    self.vocabularies[alias.asname or alias.name] = word
+                if "script" in (statement.module or "").split("."):
+                    if word is not None:
+                        self.vocabularies[alias.asname or alias.name] = word
+                    elif alias.name == "ir_module":
+                        self._words[alias.asname or alias.name] = (IR, alias.name)
             return True
         if isinstance(statement, ast.Import):
             return True
@@ -71,9 +76,16 @@ class Names:
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name) or not parts or node.id not in self.vocabularies:
+        if not isinstance(node, ast.Name):
             return None
-        return self.vocabularies[node.id], ".".join(reversed(parts))
+        if node.id == "tvm" and parts[-1:] == ["script"]:  # @tvm.script.ir_module, tvm.script.tir.exp
+            del parts[-1]
+            kind = _VOCABULARIES.get(parts.pop()) if len(parts) > 1 else IR
+        elif not parts:
+            return self._words.get(node.id)
+        else:
+            kind = self.vocabularies.get(node.id)
+        return None if kind is None or not parts else (kind, ".".join(reversed(parts)))
 
     def known(self, name: str) -> Any:
         """The constant of that name. Raises NotConstant."""
@@ -139,8 +151,13 @@ class Names:
             raise self.source.problem(node, f"this cannot be worked out: {error}") from None
 
     def _of_numpy(self, node: ast.AST, bound: Mapping[str, Any] | None) -> Any:
-        """`float("inf")`, `math.pi`, `np.float32(1)`: what constants are often written with."""
+        """`float("inf")`, `np.float32(1)`, `T.int64(16)`: what constants are often written with."""
         if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
+            word = self.word(node.func)
+            if word == (IR, "meta_var") or (word is not None and word[0] == TIR and word[1] in ("int32", "int64")):
+                value = self.constant(node.args[0], bound)
+                if word[0] == IR or isinstance(value, int):
+                    return value
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             make = {"float": float, "int": int, "bool": bool}.get(name.rstrip("0123456789"))
             if make is not None and self.word(node.func) is None:
