@@ -6,43 +6,46 @@ Only what is refused in any case is changed. Inputs that a call writes to must b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
 from .arrays import KNOWN_TO_NUMPY, copy, is_copied, numpy_type, share, tensor
 from .errors import UnsupportedArray
+from .manifest import Signature, Value
 
 _KINDS = ("bool", "int", "float")  # of numbers, each of which can stand for those before it
 
 
-def are_passed_as_they_are(entry: Mapping[str, Any], arguments: Sequence[Any]) -> bool:
+def are_passed_as_they_are(signature: Signature, arguments: Sequence[Any]) -> bool:
     """Whether the types of arguments say that the entry can be asked about them: tvm-ffi knows their structures."""
     return all(
-        described["kind"] not in ("tensor", "list") or _is_known(argument)
-        for described, argument in zip(entry["inputs"], arguments, strict=False)
+        described.kind not in ("tensor", "list") or _is_known(argument)
+        for described, argument in zip(signature.inputs, arguments, strict=False)
     )
 
 
-def prepared(entry: Mapping[str, Any], arguments: Sequence[Any]) -> list[Any]:
+def prepared(signature: Signature, arguments: Sequence[Any]) -> list[Any]:
     """The arguments, those changed that would be refused as they are. Raises UnsupportedArray with the name."""
-    if len(arguments) != len(entry["inputs"]):
+    if len(arguments) != len(signature.inputs):
         return list(arguments)  # the entry says so
-    pairs = zip(entry["inputs"], arguments, strict=True)
-    return [_prepared(entry["name"], position, *pair) for position, pair in enumerate(pairs)]
+    pairs = zip(signature.inputs, arguments, strict=True)
+    return [_prepared(signature.name, position, *pair) for position, pair in enumerate(pairs)]
 
 
-def _prepared(function: str, position: int, described: Mapping[str, Any], value: Any) -> Any:
-    where = f"{function}: argument #{position} '{described['name']}'"
-    is_written = bool(described.get("written"))
-    if described["kind"] == "tensor":
-        return _tensor(where, described, value, is_written)
-    if described["kind"] != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+def _prepared(function: str, position: int, described: Value, value: Any) -> Any:
+    where = f"{function}: argument #{position} '{described.name}'"
+    if described.kind == "tensor":
+        return _tensor(where, described, value, described.written)
+    if described.kind != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         return value
-    if len(value) != len(described["items"]):
+    if len(value) != len(described.items):
         return value
-    items = zip(described["items"], value, strict=True)
-    found = [_tensor(f"{where} item #{index}", each, item, is_written) for index, (each, item) in enumerate(items)]
+    items = zip(described.items, value, strict=True)
+    found = [
+        _tensor(f"{where} item #{index}", each, item, described.written) if each.kind == "tensor" else item
+        for index, (each, item) in enumerate(items)
+    ]
     return value if all(one is other for one, other in zip(found, value, strict=True)) else found
 
 
@@ -54,7 +57,7 @@ def _is_known(value: Any) -> bool:
     return is_numpys or isinstance(value, tvm_ffi.Tensor) or hasattr(cls, "__dlpack_c_exchange_api__")
 
 
-def _tensor(where: str, described: Mapping[str, Any], value: Any, is_written: bool) -> Any:
+def _tensor(where: str, described: Value, value: Any, is_written: bool) -> Any:
     import tvm_ffi
 
     try:
@@ -78,7 +81,7 @@ def _is_numpys(value: Any, name: str) -> bool:
     return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
 
 
-def _of_numbers(where: str, described: Mapping[str, Any], value: Any, is_written: bool) -> Any:
+def _of_numbers(where: str, described: Value, value: Any, is_written: bool) -> Any:
     """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
     numpy = _numpy(where)
     if is_written:
@@ -87,11 +90,11 @@ def _of_numbers(where: str, described: Mapping[str, Any], value: Any, is_written
     try:
         array = numpy.asarray(value)
     except (OverflowError, TypeError, ValueError) as error:
-        expected = f"expected numbers of {described['dtype']}"
+        expected = f"expected numbers of {described.dtype}"
         raise UnsupportedArray(f"{where} {expected}, got a list that is none: {error}") from None
     if isinstance(value, numpy.generic):
         return _of_numpy(where, described, array, is_written)
-    name = described.get("holds", described["dtype"])
+    name = described.holds or described.dtype
     wanted = numpy_type(name)
     kinds = [_kind(array.dtype.name), _kind(name)]
     if kinds[0] is None or (array.size and _KINDS.index(kinds[0]) > _KINDS.index(kinds[1] or "float")):
@@ -114,7 +117,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _of_numpy(where: str, described: Mapping[str, Any], array: Any, is_written: bool) -> Any:
+def _of_numpy(where: str, described: Value, array: Any, is_written: bool) -> Any:
     dtype, flags = array.dtype, array.flags
     _check_element_type(where, described, dtype)
     is_in_place = dtype.isnative and flags.aligned and (flags.c_contiguous or not array.size)
@@ -136,12 +139,12 @@ def _shared(array: Any) -> Any:
         return array.copy()
 
 
-def _check_element_type(where: str, described: Mapping[str, Any], dtype: Any) -> None:
+def _check_element_type(where: str, described: Value, dtype: Any) -> None:
     """Types that numpy exports as others or not at all; of the rest the entry knows."""
-    held, name = described.get("holds"), dtype.name
-    if name in KNOWN_TO_NUMPY or name in (described["dtype"], held):
+    held, name = described.holds, dtype.name
+    if name in KNOWN_TO_NUMPY or name in (described.dtype, held):
         return
-    expected = f"{described['dtype']} (a byte for each {held})" if held else described["dtype"]
+    expected = f"{described.dtype} (a byte for each {held})" if held else described.dtype
     raise UnsupportedArray(f"{where} expected dtype {expected}, got {name}")
 
 

@@ -41,6 +41,7 @@ class Executable:
         _check_functions(artifact)
         self._artifact = artifact
         self._entries = {entry["name"]: entry for entry in artifact.entries}
+        self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
         self._profiling = threading.Lock()
         self._module: Any = None if load_later else _load(artifact)
@@ -54,7 +55,7 @@ class Executable:
                 self._module = _load(self._artifact)
             packed = _find(self._module, name)
             packed.release_gil = True
-            self._functions[name] = Function(packed, self._entries[name])
+            self._functions[name] = Function(packed, self._signatures[name])
         return self._functions[name]
 
     def __repr__(self) -> str:
@@ -89,12 +90,12 @@ class Executable:
         """
         from .profiling import profile_calls
 
-        function, entry = self[name], self._entries[name]
+        function, signature = self[name], self._signatures[name]
         if not self._profiling.acquire(blocking=False):
             raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
         try:
             find, passed = functools.partial(_find, self._module), function.prepared(*arguments)
-            return profile_calls(entry, lambda: function.packed(*passed), find, repeat=repeat, warmup=warmup)
+            return profile_calls(signature, lambda: function.packed(*passed), find, repeat=repeat, warmup=warmup)
         finally:
             self._profiling.release()
 
@@ -136,7 +137,7 @@ def load(
 
     is_trusted = sha256 is None and verify_key is None
     artifact = read_artifact(path, verify_constants=verify_constants, check=None if is_trusted else check)
-    return Executable(replace(artifact, functions=functions or {}))
+    return Executable(replace(artifact, functions=functions) if functions else artifact)
 
 
 def _unpickled(data: bytes, load_later: bool, functions: Mapping[str, Callable[..., Any]]) -> Executable:
@@ -313,6 +314,7 @@ def _shown(value: Any) -> Any:
         return f"<tensor {tuple(value.shape)} {value.dtype}>"
 
 
+@functools.lru_cache(maxsize=1)
 def register_builtin_errors() -> None:
     """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
 

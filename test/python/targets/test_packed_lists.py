@@ -49,6 +49,16 @@ def test_lists_values_and_nothing() -> None:
     assert [each["kind"] for each in signature["outputs"][1]["items"]] == ["tensor", "object"]
 
 
+def test_objects_in_lists_are_passed_as_they_are() -> None:
+    executable = compiled("""
+func.func @main(%any: !relax.object, %x: tensor<2xf32>) -> (tensor<2xf32>, !relax.object)
+    attributes {relax.input_groups = [{kind = "list", size = 2 : i64, name = "xs"}]} {
+  return %x, %any : tensor<2xf32>, !relax.object
+}""")
+    x, same = executable["main"]([7, [1, 2]])
+    assert x.tolist() == [1, 2] and same == 7
+
+
 _JOINED = """
 func.func @main(%first: tensor<2xf32>, %data: tensor<?xf32>, %rows: tensor<?x3xi64>, %there: tensor<i1>)
     -> (tensor<i1>, tensor<2xf32>, tensor<?xf32>, tensor<?x3xi64>) attributes {
