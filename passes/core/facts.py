@@ -80,16 +80,6 @@ class LegalizedFact(Fact):
 
 
 @dataclass(frozen=True)
-class KeptFact(Fact):
-    """An operator that stays: a view, a call of a library, what the target takes itself."""
-
-    operator: str
-    origins: Sequence[str]
-    calls: str
-    results: Sequence[str]
-
-
-@dataclass(frozen=True)
 class KernelFact(Fact):
     """A PrimFunc before it is scheduled."""
 
@@ -152,7 +142,6 @@ class ScheduleFact(Fact):
     """The schedule that took a kernel, and why others did not."""
 
     kernel: str
-    pattern: str
     schedule: str
     place: str
     declined: Sequence[Mapping[str, str]] = ()

@@ -63,7 +63,7 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
         {
             "name": name,
             **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
-            "schedule": _without(schedules.get(name, {}), "kind", "kernel", "pattern"),
+            "schedule": _without(schedules.get(name, {}), "kind", "kernel"),
             "loops": loops[name],
             "code": _without(code.get(name, {}), "kind", "name"),
             "calls": [],
