@@ -40,7 +40,6 @@ class Executable:
         """
         _check_functions(artifact)
         self._artifact = artifact
-        self._entries = {entry["name"]: entry for entry in artifact.entries}
         self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
         self._profiling = threading.Lock()
@@ -49,7 +48,7 @@ class Executable:
     def __getitem__(self, name: str) -> Function:
         """The function of that name; `executable[name].packed` is tvm-ffi's."""
         if name not in self._functions:
-            if name not in self._entries:
+            if name not in self._signatures:
                 raise UnknownFunction(self._unknown(name))
             if self._module is None:
                 self._module = _load(self._artifact)
@@ -69,19 +68,19 @@ class Executable:
         return _unpickled, (artifact_bytes(self._artifact), self._module is None, dict(self._artifact.functions))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._signatures)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._signatures
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._signatures)
 
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""
-        if name not in self._entries:
+        if name not in self._signatures:
             raise UnknownFunction(self._unknown(name))
-        return self._entries[name]
+        return next(entry for entry in self._artifact.entries if entry["name"] == name)
 
     def profile(self, name: str, *arguments: Any, repeat: int = 20, warmup: int = 3) -> Profile:
         """Calls a function so many times with and without clocks on, and tells what time each of its kernels takes.
@@ -108,8 +107,8 @@ class Executable:
         write_artifact(self._artifact, path)
 
     def _unknown(self, name: str) -> str:
-        hint = suggest(str(name), self._entries)
-        return f"no function {name!r} in this executable; there are {', '.join(self._entries) or 'none'}{hint}"
+        hint = suggest(str(name), self._signatures)
+        return f"no function {name!r} in this executable; there are {', '.join(self._signatures) or 'none'}{hint}"
 
 
 def load(

@@ -43,22 +43,16 @@ class Value(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A place in the program where a kernel is called."""
+    """A place in the program where a kernel is called: the number of its clock, and what KernelTime begins with."""
 
-    #: The number of its clock.
     place: int
-    #: A PrimFunc's name, or that of a packed function.
     name: str
-    #: What the kernel computes, and which of it the time is filed under.
+    nodes: tuple[str, ...]
+    node_operators: tuple[str, ...]
     operators: tuple[str, ...]
     main: str
-    #: Names of the model's nodes with their operators ("onnx.Conv"), or places in a file with "".
-    nodes: tuple[str, ...] = ()
-    node_operators: tuple[str, ...] = ()
-    #: Types, as "f32[n,4]".
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    #: Of inputs and outputs; None where sizes differ from call to call.
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
     bytes: int | None = None
 
 
@@ -77,15 +71,11 @@ class Signature(NamedTuple):
 
 
 #: What values of each kind always have.
-_ALWAYS: dict[str, tuple[str, ...]] = {
-    **{"tensor": ("dtype", "shape"), "scalar": ("dtype",), "object": ()},
-    **{"list": ("items",), "nothing": ()},
-}
+_ALWAYS = {"tensor": ("dtype", "shape"), "scalar": ("dtype",), "object": (), "list": ("items",), "nothing": ()}
 #: Kinds of what a list holds.
 _HELD = ("tensor", "scalar", "object")
 _FIELDS = {"name": str, "dtype": str, "shape": list, "holds": str, "items": list, "written": bool, "optional": bool}
 _OF_KERNELS = ("name", "operators", "main")
-_OF_SITES = ("nodes", "node_operators", "inputs", "outputs")
 
 
 def _plain(value: Any) -> Any:
@@ -103,13 +93,9 @@ def profile_content(sites: Iterable[Site]) -> dict[str, Any]:
         kernel = {name: _plain(fields.pop(name)) for name in _OF_KERNELS}
         if kernel not in kernels:
             kernels.append(kernel)
-        told = {name: _plain(value) for name, value in fields.items() if not _says_nothing(value)}
+        told = {name: _plain(value) for name, value in fields.items() if isinstance(value, int) or any(value or ())}
         places.append({**told, "kernel": kernels.index(kernel)})
     return {"kernels": kernels, "sites": places}
-
-
-def _says_nothing(value: Any) -> bool:
-    return value is None or (isinstance(value, tuple) and not any(value))
 
 
 # ---- reading ----
@@ -123,9 +109,6 @@ class Fields:
             raise ArtifactError(f"damaged: its {what} is no JSON object")
         self._content = content
         self._what = what
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._content
 
     def get(self, key: str, kind: type) -> Any:
         value = self._content.get(key)
@@ -141,16 +124,13 @@ class Fields:
 
 
 def parse_signature(entry: Any) -> Signature:
-    """What an entry of the manifest says; what others than this release's llvm have put there stays unread.
-
-    Raises ArtifactError.
-    """
+    """What an entry of the manifest says; fields that a target has added are its own. Raises ArtifactError."""
     fields = Fields(entry, "entry")
     name = fields.get("name", str)
     inputs, outputs = (tuple(map(_value, fields.items(key, dict))) for key in ("inputs", "outputs"))
     if any(not each.name for each in inputs):
         raise ArtifactError(f"damaged: its manifest has an input of '{name}' without a name")
-    return Signature(name, inputs, outputs, _sites(fields, name) if "profile" in fields else None)
+    return Signature(name, inputs, outputs, _sites(fields, name) if "profile" in entry else None)
 
 
 def _value(content: Any, kinds: Iterable[str] = _ALWAYS) -> Value:
@@ -164,21 +144,22 @@ def _value(content: Any, kinds: Iterable[str] = _ALWAYS) -> Value:
         raise ArtifactError("damaged: its manifest has a shape of more than numbers and text")
     found["shape"] = tuple(found.get("shape", ()))
     found["items"] = tuple(_value(each, _HELD) for each in found.get("items", ()))
-    return Value(kind, rest=_value(content["rest"], ("tensor",)) if "rest" in fields else None, **found)
+    return Value(kind, rest=_value(content["rest"], ("tensor",)) if "rest" in content else None, **found)
 
 
 def _sites(entry: Fields, function: str) -> tuple[Site, ...]:
     """Field by field of all sites: there are hundreds in a program that loads in a millisecond."""
     profile = Fields(entry.get("profile", dict), "profile")
     kernels, sites = profile.items("kernels", dict), profile.items("sites", dict)
-    told = _column(kernels, "name", str), _texts(kernels, "operators", list), _column(kernels, "main", str)
     places, numbers = _column(sites, "place", int), _column(sites, "kernel", int)
     if min([*places, *numbers], default=0) < 0 or max(numbers, default=-1) >= len(kernels):
         raise ArtifactError(f"damaged: what its manifest says of the kernels of '{function}'")
-    of_kernels = [[values[number] for number in numbers] for values in told]
-    of_sites = [_texts(sites, name, list, NoneType) for name in _OF_SITES]
-    rows = zip(places, *of_kernels, *of_sites, _column(sites, "bytes", int, NoneType), strict=True)
-    return tuple(map(Site._make, rows))
+    told = _column(kernels, "name", str), _texts(kernels, "operators", list), _column(kernels, "main", str)
+    names, operators, mains = ([values[number] for number in numbers] for values in told)
+    nodes = [_texts(sites, name, list, NoneType) for name in ("nodes", "node_operators")]
+    types = [_texts(sites, name, list, NoneType) for name in ("inputs", "outputs")]
+    moved = _column(sites, "bytes", int, NoneType)
+    return tuple(map(Site._make, zip(places, names, *nodes, operators, mains, *types, moved, strict=True)))
 
 
 def _column(objects: Sequence[dict[str, Any]], name: str, *kinds: type) -> list[Any]:

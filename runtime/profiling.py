@@ -37,7 +37,12 @@ def profile_calls(
     """
     if repeat < 1 or warmup < 0:
         raise ValueError(f"repeat={repeat}, warmup={warmup}: at least one call must be timed")
-    sites = _sites(signature)
+    sites = signature.sites
+    if sites is None:
+        raise ArtifactError(
+            f"'{signature.name}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
+            "older release or without the pass host-profile-kernels; compile it again"
+        )
     switch: Switch = find(SWITCH) if sites else _no_clocks
     plain, timed, counts = [], [], []
     for _ in range(warmup):
@@ -48,16 +53,6 @@ def profile_calls(
             timed.append(_seconds(call))
             counts.append(read())
     return _summary(signature.name, sites, plain, timed, counts)
-
-
-def _sites(signature: Signature) -> Sequence[Site]:
-    """The places where kernels are called."""
-    if signature.sites is None:
-        raise ArtifactError(
-            f"'{signature.name}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
-            "older release or without the pass host-profile-kernels; compile it again"
-        )
-    return signature.sites
 
 
 def _no_clocks(on: int) -> int:
@@ -102,7 +97,8 @@ def _summary(
     between = max(whole - sum(seconds), 0.0)  # rounding
     shares = [each / whole for each in (*seconds, between)]
     spreads = [[run[index][1] * 1e-9 for run in counts] for index in range(len(sites))]
-    kernels = [_kernel_time(*each) for each in zip(sites, calls, seconds, shares, spreads, strict=False)]
+    rows = zip(sites, calls, seconds, shares, map(min, spreads), map(max, spreads), strict=False)
+    kernels = [KernelTime(*site[1:], *figures) for site, *figures in rows]
     kernels.sort(key=lambda each: -each.seconds)
     unprofiled = _mean(_middle(plain, key=lambda each: each))
     called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
@@ -119,21 +115,3 @@ def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:
 
 def _mean(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers)
-
-
-def _kernel_time(site: Site, calls: int, seconds: float, share: float, every: list[float]) -> KernelTime:
-    return KernelTime(
-        kernel=site.name,
-        nodes=site.nodes,
-        node_operators=site.node_operators,
-        operators=site.operators,
-        main_operator=site.main,
-        inputs=site.inputs,
-        outputs=site.outputs,
-        bytes=site.bytes,
-        calls=calls,
-        seconds=seconds,
-        share=share,
-        fastest_seconds=min(every),
-        slowest_seconds=max(every),
-    )

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation
@@ -145,41 +146,37 @@ def passed_inputs(
 ) -> tuple[Passed, ...]:
     """What callers pass. `written` are the places of the inputs that a call may write to: a list where one is its."""
 
-    def read(groups: Sequence[Group]) -> Iterator[Passed]:
-        first = 0
-        for group in groups:
-            if group.is_optional or group.has_rest:
-                raise ValueError("has what only the run tells: that is for results")
-            end = first + group.size
-            yield Passed(group, tuple(inputs[first:end]), is_written=any(first <= place < end for place in written))
-            first = end
+    def passed(group: Group, places: slice) -> Passed:
+        if group.is_optional or group.has_rest:
+            raise ValueError("has what only the run tells: that is for results")
+        is_written = any(places.start <= place < places.stop for place in written)
+        return Passed(group, tuple(inputs[places]), is_written=is_written)
 
-    return _by_groups(function, INPUT_GROUPS, names, read)
+    return _by_groups(function, INPUT_GROUPS, names, passed)
 
 
 def given_outputs(function: Operation, results: Sequence[Info], outputs: Sequence[Info]) -> tuple[Passed, ...]:
     """What callers get. `results` are the graph's types, `outputs` what the lowered function leaves."""
 
-    def read(groups: Sequence[Group]) -> Iterator[Passed]:
-        first = 0
-        for group in groups:
-            end = first + group.size
-            if group.is_optional and results[first] != TensorInfo((), "i1"):
-                raise ValueError("has an optional without a 0-D bool in front")
-            yield Passed(group, tuple(outputs[first:end]), _joined(*results[end - 2 : end]) if group.has_rest else None)
-            first = end
+    def given(group: Group, places: slice) -> Passed:
+        types = results[places]
+        if group.is_optional and types[0] != TensorInfo((), "i1"):
+            raise ValueError("has an optional without a 0-D bool in front")
+        return Passed(group, tuple(outputs[places]), _joined(*types[-2:]) if group.has_rest else None)
 
-    return _by_groups(function, RESULT_GROUPS, [""] * len(outputs), read)
+    return _by_groups(function, RESULT_GROUPS, [""] * len(outputs), given)
 
 
 def _by_groups(
-    function: Operation, name: str, names: Sequence[str], read: Callable[[Sequence[Group]], Iterable[Passed]]
+    function: Operation, name: str, names: Sequence[str], read: Callable[[Group, slice], Passed]
 ) -> tuple[Passed, ...]:
-    """What is read of an attribute's groups; without it each value is one."""
+    """What is read of an attribute's groups and the places of their values; without it each value is one."""
+    groups = [Group(VALUE, 1, each) for each in names]
     try:
         if name in function.attributes:
-            return tuple(read(decode_groups(function.attributes[name], len(names))))
-        return tuple(read([Group(VALUE, 1, each) for each in names]))
+            groups = decode_groups(function.attributes[name], len(names))
+        ends = accumulate(group.size for group in groups)
+        return tuple(read(group, slice(end - group.size, end)) for group, end in zip(groups, ends, strict=True))
     except ValueError as problem:
         raise located_error(f"attribute '{name}' {problem}", function.location) from None
 

@@ -152,7 +152,7 @@ def test_what_is_read_of_an_entry(tmp_path: Path, whole: bytes) -> None:
         Value("nothing", "left_out"),
     )
     assert signature.outputs == (Value("list", rest=tensor, optional=True), Value("object", "y"))
-    site = Site(0, "exp", ("relax.exp",), "relax.exp", nodes=("a",), inputs=("f32[n]",))
+    site = Site(0, "exp", ("a",), (), ("relax.exp",), "relax.exp", ("f32[n]",), ())
     assert signature.sites == (site._replace(place=3, bytes=8), site)
     content = {**signature.content(), "profile": profile_content(signature.sites), "own": entry["own"]}
     assert content == entry

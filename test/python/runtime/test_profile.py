@@ -109,7 +109,7 @@ def test_numbers_that_runs_become() -> None:
     seconds = [[0.02, 0.01, 0.05, 0.06, 0.03, 8.0, 0.04, 0.02], [0.3, 0.05, 0.09, 0.1, 0.08, 0.9, 0.12, 0.11]]
     calls = [[1, 1, 1, 2, 2, 7, 3, 3], [4] * 8]
     counts = [[(calls[site][run], round(seconds[site][run] * 1e9)) for site in (0, 1)] for run in range(len(timed))]
-    sites = [Site(0, name, (f"relax.{name}",), f"relax.{name}", bytes=64) for name in ("small", "large")]
+    sites = [Site(0, name, (), (), (f"relax.{name}",), f"relax.{name}", (), (), 64) for name in ("small", "large")]
     plain = [each / 2 for each in timed]
     profile = _summary("main", sites, plain, timed, counts)
     kept = [3, 4, 6, 7]
