@@ -279,7 +279,7 @@ def _parse_manifest(text: bytes) -> tuple[dict[str, Any], list[int], list[Consta
     return found, sizes, places
 
 
-def _parse_constant(content: Any) -> ConstantPlace:
+def _parse_constant(content: object) -> ConstantPlace:
     fields = Fields(content, "constant")
     numbers = [fields.get(key, int) for key in ("offset", "size", "crc32")]
     shape = fields.items("shape", int)

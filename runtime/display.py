@@ -28,7 +28,7 @@ def html(artifact: Artifact) -> str:
     """The same for notebooks."""
     rows = [
         f"<tr><td style='text-align:left'><code>{escape(signature_text(each))}</code></td>"
-        f"<td>{'' if (count := _kernels(each)) is None else count}</td></tr>"
+        f"<td>{'' if each.sites is None else len(each.sites)}</td></tr>"
         for each in artifact.signatures
     ]
     head = "<tr><th style='text-align:left'>function</th><th>kernels</th></tr>"
@@ -46,14 +46,9 @@ def _facts(artifact: Artifact) -> list[str]:
     ]
 
 
-def _kernels(signature: Signature) -> int | None:
-    """How many places call kernels; unknown where the program was compiled without clocks."""
-    return None if signature.sites is None else len(signature.sites)
-
-
 def _kernels_text(signature: Signature) -> str:
-    count = _kernels(signature)
-    return "" if count is None else f"  ({counted(count, 'kernel')})"
+    """How many places call kernels; nothing where the program was compiled without clocks."""
+    return "" if signature.sites is None else f"  ({counted(len(signature.sites), 'kernel')})"
 
 
 def _size(count: int) -> str:

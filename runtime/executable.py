@@ -22,6 +22,8 @@ from .function import Function
 from .signing import check_trust
 
 if TYPE_CHECKING:
+    import tvm_ffi
+
     from .profile import Profile
 
 _SET_CONSTANTS, _SET_FUNCTIONS = "__relax_set_constants", "__relax_set_functions"
@@ -171,7 +173,7 @@ def check_features(required: tuple[str, ...]) -> None:
         raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
 
 
-def _load(artifact: Artifact) -> Any:
+def _load(artifact: Artifact) -> tvm_ffi.Module:
     check_architecture(artifact.triple)
     check_features(artifact.features)
     module = _load_objects(artifact.objects)
@@ -192,7 +194,7 @@ def _session() -> Any:
     return tvm_ffi_orcjit.default_session()
 
 
-def _load_objects(objects: Sequence[memoryview]) -> Any:
+def _load_objects(objects: Sequence[memoryview]) -> tvm_ffi.Module:
     """One module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
@@ -204,7 +206,7 @@ def _load_objects(objects: Sequence[memoryview]) -> Any:
         raise ArtifactError(f"the object code cannot be loaded: {_first_line(error)}") from None
 
 
-def _find(module: Any, name: str) -> Any:
+def _find(module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
     try:
         return module.get_function(name)
     except AttributeError:
@@ -213,7 +215,7 @@ def _find(module: Any, name: str) -> Any:
         raise ArtifactError(f"'{name}' cannot be linked: {_first_line(error)}") from None
 
 
-def _set_constants(module: Any, artifact: Artifact) -> None:
+def _set_constants(module: tvm_ffi.Module, artifact: Artifact) -> None:
     """Tells the code where its constants are. It owns that memory from here on: functions outlive executables."""
     memory = ConstantMemory([constant.data for constant in artifact.constants])
     try:
@@ -222,7 +224,7 @@ def _set_constants(module: Any, artifact: Artifact) -> None:
         raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
 
 
-def _set_functions(module: Any, artifact: Artifact) -> None:
+def _set_functions(module: tvm_ffi.Module, artifact: Artifact) -> None:
     """Gives the code the functions that came with it, which it owns from here on."""
     import tvm_ffi
 
@@ -266,7 +268,7 @@ class ConstantMemory:
     """The constants of one program, as code sees them: an address each, 64-byte aligned, while this object lives."""
 
     def __init__(self, constants: Sequence[memoryview]) -> None:
-        self._kept: list[Any] = []
+        self._kept: list[memoryview | bytearray] = []
         self.table = (ctypes.c_void_p * max(len(constants), 1))(*(self._place(view) for view in constants))
         self.count = len(constants)
 
@@ -295,7 +297,7 @@ def register_print() -> None:
     tvm_ffi.register_global_func(_PRINT, print_values, override=True)
 
 
-def print_values(format_: str, *values: Any) -> None:
+def print_values(format_: str, *values: object) -> None:
     """By Python's str.format; without a format, the values one by one."""
     shown = [_shown(value) for value in values]
     print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)

@@ -104,7 +104,7 @@ def profile_content(sites: Iterable[Site]) -> dict[str, Any]:
 class Fields:
     """Typed access to a JSON object of the manifest."""
 
-    def __init__(self, content: Any, what: str) -> None:
+    def __init__(self, content: object, what: str) -> None:
         if not isinstance(content, dict):
             raise ArtifactError(f"damaged: its {what} is no JSON object")
         self._content = content
@@ -123,7 +123,7 @@ class Fields:
         return values
 
 
-def parse_signature(entry: Any) -> Signature:
+def parse_signature(entry: dict[str, Any]) -> Signature:
     """What an entry of the manifest says; fields that a target has added are its own. Raises ArtifactError."""
     fields = Fields(entry, "entry")
     name = fields.get("name", str)
@@ -133,7 +133,7 @@ def parse_signature(entry: Any) -> Signature:
     return Signature(name, inputs, outputs, _sites(fields, name) if "profile" in entry else None)
 
 
-def _value(content: Any, kinds: Iterable[str] = _ALWAYS) -> Value:
+def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> Value:
     fields = Fields(content, "entry")
     kind = fields.get("kind", str)
     if kind not in kinds:

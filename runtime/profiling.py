@@ -7,7 +7,7 @@ import ctypes
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .errors import ArtifactError
 from .manifest import Signature, Site
@@ -25,7 +25,7 @@ Run = TypeVar("Run")
 def profile_calls(
     signature: Signature,
     call: Callable[[], object],
-    find: Callable[[str], Any],
+    find: Callable[[str], Switch],
     *,
     repeat: int = 20,
     warmup: int = 3,

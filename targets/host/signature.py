@@ -98,15 +98,13 @@ def _check_name(kind: str, name: str) -> None:
 
 
 def _check_input(where: str, info: Info) -> None:
-    if isinstance(info, ObjectInfo):
-        return
-    if isinstance(info, ScalarInfo):
+    if isinstance(info, TensorInfo):
+        _check_tensor(where, info)
+    elif isinstance(info, ScalarInfo):
         if not (is_bool(info.dtype) or is_int(info.dtype) or is_float(info.dtype)):
             raise RelaxError(f"{where}: a scalar of type {info.dtype} cannot be passed")
-        return
-    if not isinstance(info, TensorInfo):
+    elif not isinstance(info, ObjectInfo):
         raise RelaxError(f"{where}: {describe(info)} cannot be passed; possible are tensors, scalars and objects")
-    _check_tensor(where, info)
 
 
 def _check_output(where: str, info: Info) -> None:
