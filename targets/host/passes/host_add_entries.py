@@ -105,19 +105,15 @@ def signature_of(function: Operation) -> Signature:
 
 def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]:
     """The results by the names that a model has for them; without names where it has none."""
-    names = _result_names(function) or [""] * len(outputs)
+    names = [""] * len(outputs)
+    if RESULT_NAMES in function.attributes:
+        held = function.attributes[RESULT_NAMES]
+        if not isinstance(held, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in held):
+            raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
+        names = list(map(string_value, held)) or names
     if len(names) != len(outputs):
         raise RelaxError(
             f"function '{name_in_program(function)}' has {len(outputs)} results and {len(names)} names for them"
         )
     pairs = zip(outputs, names, strict=True)
     return tuple(each._replace(group=each.group._replace(name=name)) for each, name in pairs)
-
-
-def _result_names(function: Operation) -> list[str]:
-    if RESULT_NAMES not in function.attributes:
-        return []
-    names = function.attributes[RESULT_NAMES]
-    if not isinstance(names, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in names):
-        raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
-    return [string_value(each) for each in names]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy
 import pytest
 from compiling import array, compiled, floats, resident_kb
+from relax_mlir.runtime.arguments import prepared
+from relax_mlir.runtime.manifest import Signature, Value
 
 import relax_mlir as rx
 
@@ -57,6 +59,17 @@ func.func @main(%any: !relax.object, %x: tensor<2xf32>) -> (tensor<2xf32>, !rela
 }""")
     x, same = executable["main"]([7, [1, 2]])
     assert x.tolist() == [1, 2] and same == 7
+
+
+def test_a_list_that_is_written_to_is_one_of_arrays() -> None:
+    tensor = Value("tensor", dtype="float32", shape=(2,))
+    signature = Signature("main", (Value("list", "xs", items=(tensor,), written=True),), ())
+    with pytest.raises(
+        rx.runtime.UnsupportedArray, match="'xs' item #0 is written to, which nobody would see in a list"
+    ):
+        prepared(signature, [[[1.0, 2.0]]])
+    (given,) = prepared(signature._replace(inputs=(signature.inputs[0]._replace(written=False),)), [[[1.0, 2.0]]])
+    assert numpy.from_dlpack(given[0]).tolist() == [1, 2]
 
 
 _JOINED = """
