@@ -13,12 +13,12 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ..prelude import Node, Value, const, known, relax
-from ..values import OneOf
-from .flattening import all_tensors, common_form, form_of, of_all
+from ..values import Held, OneOf, Tensor
+from .flattening import Form, all_tensors, common_form, form_of, of_all
 from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
 
 #: `make(operation)`: what a branch gives, built in a region of the operation.
-Make = Callable[[Any], Sequence[Any]]
+Make = Callable[[Operation], Sequence[Held]]
 
 
 def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: Value | None = None) -> list[Any]:
@@ -55,8 +55,13 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
 
 def _yielded(
-    node: Node, sketch: Operation, forms: Sequence[Any], outputs: Sequence[Any], scalar: Any, inner: Collection[str]
-) -> list[Any]:
+    node: Node,
+    sketch: Operation,
+    forms: Sequence[Form],
+    outputs: Sequence[Sequence[Held]],
+    scalar: Tensor,
+    inner: Collection[str],
+) -> list[Tensor]:
     """The results of an operation with the sketch's regions, which yield the tensors of the outputs.
 
     `inner` are the symbols that the regions define.
@@ -81,7 +86,7 @@ def _yielded(
 # ---- tensors of several ranks ----
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _differ(one: Held, other: Held) -> bool:
     """Whether only the run tells the rank of a tensor that is one of both, by more than what each of them tells."""
     if not isinstance(one, (Value, OneOf)) or not isinstance(other, (Value, OneOf)) or one.dtype != other.dtype:
         return False
@@ -91,11 +96,11 @@ def _differ(one: Any, other: Any) -> bool:
     return len(ranks) > 1 and None not in ranks
 
 
-def _tensors(held: Any) -> list[Value]:
+def _tensors(held: Value | OneOf) -> list[Value]:
     return held.tensors if isinstance(held, OneOf) else [held]
 
 
-def _as_one_of(pair: Sequence[Any], side: int) -> OneOf:
+def _as_one_of(pair: Sequence[Value | OneOf], side: int) -> OneOf:
     """One of a pair, of which the first has the first places."""
     own, others = pair[side], _tensors(pair[1 - side])
     empty = [Value(ssa=relax["zeros"]((0,) * (tensor.rank or 0), dtype=tensor.dtype)) for tensor in others]
@@ -105,7 +110,9 @@ def _as_one_of(pair: Sequence[Any], side: int) -> OneOf:
     return OneOf(Value(ssa=relax["add"](place.ssa, const(len(others), "i64"))), [*empty, *_tensors(own)])
 
 
-def convert_each(node: Node, held: OneOf, convert: Callable[[list[Any], Any], Sequence[Any]]) -> list[Any]:
+def convert_each(
+    node: Node, held: OneOf, convert: Callable[[Sequence[Held | None], Operation], Sequence[Held]]
+) -> list[Held]:
     """The outputs of a node with a tensor that is one of several: the node with each of them, of which one runs.
 
     `convert(inputs, operation)` builds the node in a region of the operation. All tensors that the same place decides
@@ -114,7 +121,7 @@ def convert_each(node: Node, held: OneOf, convert: Callable[[list[Any], Any], Se
     is_last = len(held.tensors) == 2
     later = None if is_last else Value(ssa=relax["subtract"](held.place.ssa, const(1, "i64")))
 
-    def chosen(each: Any, is_first: bool) -> Any:
+    def chosen(each: Held | None, is_first: bool) -> Held | None:
         if not isinstance(each, OneOf) or each.place.ssa != held.place.ssa:
             return each
         if is_first or later is None:

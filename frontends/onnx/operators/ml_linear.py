@@ -12,6 +12,7 @@ from ....emit import loops
 from ....emit.numbers import Number, constant, number, select
 from ..control.scf_regions import truth
 from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
+from ..tensors import Array
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from .products import as_f32
 
@@ -76,7 +77,7 @@ def svm_regressor(node: Node) -> Outputs:
     return transformed(score, post_transform(node))
 
 
-def _kernel(node: Node, x: Tensor, vectors: Any) -> Any:
+def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
     """How near each row is to each vector: [rows, vectors]."""
     import numpy
 
@@ -131,7 +132,7 @@ def svm_classifier(node: Node) -> Outputs:
     return [label, transformed(scores, name)]
 
 
-def _weights_of_pairs(coefficients: Any, counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Any:
+def _weights_of_pairs(coefficients: Array, counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Array:
     """The weight of each vector for each pair of classes. A class has a row of coefficients for each other class."""
     import numpy
 
@@ -168,7 +169,7 @@ _PRECISION = 0.005
 _LEAST_SHARE = 1e-7
 
 
-def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Any:
+def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
     """The probabilities of the classes [rows, classes] of the scores [rows, pairs], through a sigmoid for each pair."""
     slopes, offsets = (node.floats(name) or [] for name in ("prob_a", "prob_b"))
     if len(slopes) != len(pairs) or len(offsets) != len(pairs):
