@@ -57,7 +57,12 @@ class Type:
 class AffineMap:
     n_dims: int
     n_symbols: int
-    results: _List[Any]
+    results: _List[AffineExpr]
+
+class AffineExpr:
+    def __add__(self, other: AffineExpr | int) -> AffineExpr: ...
+    def __mul__(self, other: AffineExpr | int) -> AffineExpr: ...
+    def __getattr__(self, name: str) -> Any: ...
 
 class Value:
     location: Location

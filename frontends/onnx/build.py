@@ -90,7 +90,7 @@ def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Ten
     importer.add_nodes(graph.node)
     if importer.problems.found:
         return []
-    outputs = []
+    outputs: list[Held] = []
     for output in graph.output:
         held = importer.output(output.name)
         if held is None:
