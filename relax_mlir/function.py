@@ -97,14 +97,15 @@ class FunctionBuilder:
         handles = self._module.handles
         return [handles.argument(argument) for argument in self.block.arguments]
 
-    def returns(self, *values: Any) -> None:
+    def returns(self, *values: object) -> None:
         """What the function returns; `f.returns()` where it is nothing."""
         if self._returned is not None:
             raise RelaxError(f"@{self._name} returns twice")
-        wrong = [type(value).__name__ for value in values if as_value(value) is None]
-        if wrong:
-            raise RelaxError(f"@{self._name} must return values, got {wrong[0]}")
-        returned = [as_value(value) for value in values]
+        returned = []
+        for value in values:
+            if (ssa := as_value(value)) is None:
+                raise RelaxError(f"@{self._name} must return values, got {type(value).__name__}")
+            returned.append(ssa)
         if any(is_foreign(value, self._module.handles, self._module.context) for value in returned):
             raise RelaxError(f"@{self._name} must return values of its own, got a value of another module")
         self._returned = returned
