@@ -164,7 +164,7 @@ class _FailingFunction:
         Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
         """
         is_body = block.owner.operation.name == "func.func"
-        operations, gone = operations_of(block), []
+        operations, gone = operations_of(block), list[Value]()
         held = _with(held, () if is_body else block.arguments)
         for op in operations:
             for value in _passed_on(op):
