@@ -21,7 +21,7 @@ from .support.errors import RelaxError
 class FunctionBuilder:
     """A function in the making; see Module.function. Operators built inside of the `with` go into its body."""
 
-    def __init__(self, module: Any, name: str, inputs: Iterable[Any] | Mapping[str, Any], private: bool):
+    def __init__(self, module: Any, name: str, inputs: Iterable[object] | Mapping[str, object], private: bool):
         self._module = module
         self._name = name
         self._names = list(inputs) if isinstance(inputs, Mapping) else []
@@ -64,7 +64,7 @@ class FunctionBuilder:
         self._stack.enter_context(handles.being_built(unplaced if self._module.source_lines else None))
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if kind is None and self._returned is not None:
             self._finish(self._returned)
         self._stack.close()
@@ -123,7 +123,7 @@ class FunctionBuilder:
         return attributes
 
     @staticmethod
-    def _type(item: Any, context: Context) -> Type:
+    def _type(item: object, context: Context) -> Type:
         try:
             if isinstance(item, Info):
                 return encode(item, context)

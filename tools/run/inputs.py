@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...runtime import tensor
 from ...runtime.arrays import numpy_type
@@ -16,12 +16,20 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .sizes import Sizes, shape_text
 
+if TYPE_CHECKING:
+    import numpy
+
+Array: TypeAlias = "numpy.ndarray"
+#: What is passed for an input: an optional may be left out.
+Given: TypeAlias = "Array | float | list[Array | float] | None"
+#: What a signature says of a function, or of what it takes and gives.
+Entry: TypeAlias = Mapping[str, Any]
 _INTEGERS_BELOW = 10
 
 
 def make_inputs(
-    entry: Mapping[str, Any], files: Sequence[str], shapes: Mapping[str, Sequence[Any]], seed: int
-) -> tuple[dict[str, Any], list[str]]:
+    entry: Entry, files: Sequence[str], shapes: Mapping[str, Sequence[int]], seed: int
+) -> tuple[dict[str, Array | float], list[str]]:
     """Arrays and numbers by the inputs' names, in their order, and notes on what was assumed. Raises RelaxError."""
     described = {each["name"]: each for each in entry["inputs"]}
     for name, each in described.items():
@@ -34,7 +42,7 @@ def make_inputs(
             sizes.bind(name, described[name]["shape"], array.shape, origin)
     _bind_shapes(shapes, described, sizes)
     told = set(sizes.values)
-    values: dict[str, Any] = {}
+    values: dict[str, Array | float] = {}
     for position, (name, each) in enumerate(described.items()):
         if name in given:
             values[name] = given[name][0]
@@ -47,7 +55,7 @@ def make_inputs(
     return values, [_note(assumed, described)] if assumed else []
 
 
-def _note(assumed: Sequence[str], described: Mapping[str, Any]) -> str:
+def _note(assumed: Sequence[str], described: Entry) -> str:
     """That no file and no option says what some sizes are, and the option that would."""
     name, shape = next(
         (name, each["shape"])
@@ -61,7 +69,7 @@ def _note(assumed: Sequence[str], described: Mapping[str, Any]) -> str:
     return f"sizes {', '.join(assumed)} are taken to be 1, as no input given here has them: {option} says other ones"
 
 
-def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, Any], sizes: Sizes) -> None:
+def _bind_shapes(shapes: Mapping[str, Sequence[int]], described: Entry, sizes: Sizes) -> None:
     for name, shape in shapes.items():
         _check_name(name, described, "--shape")
         if described[name]["kind"] != "tensor":
@@ -69,13 +77,13 @@ def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, An
         sizes.bind(name, described[name]["shape"], shape, "--shape")
 
 
-def _check_name(name: str, described: Mapping[str, Any], option: str) -> None:
+def _check_name(name: str, described: Entry, option: str) -> None:
     if name not in described:
         known = ", ".join(described) or "none"
         raise RelaxError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
 
 
-def _given(texts: Sequence[str], described: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+def _given(texts: Sequence[str], described: Entry) -> dict[str, tuple[Any, str]]:
     """The arrays and numbers that --input names, and where each is from."""
     given: dict[str, tuple[Any, str]] = {}
     for text in texts:
@@ -90,7 +98,7 @@ def _given(texts: Sequence[str], described: Mapping[str, Any]) -> dict[str, tupl
     return given
 
 
-def _named(path: str) -> dict[str, Any]:
+def _named(path: str) -> dict[str, Array]:
     if not path.endswith(".npz"):
         raise RelaxError(f"option --input expects name=file.npy or file.npz, got '{path}'")
     loaded = _load(path)
@@ -104,7 +112,7 @@ def _named(path: str) -> dict[str, Any]:
     return arrays
 
 
-def _one(name: str, text: str, described: Mapping[str, Any]) -> Any:
+def _one(name: str, text: str, described: Entry) -> Array | float:
     _check_name(name, described, "--input")
     if described[name]["kind"] == "scalar" and not text.endswith(".npy"):
         return _number(name, text)
@@ -115,7 +123,7 @@ def _one(name: str, text: str, described: Mapping[str, Any]) -> Any:
     return loaded
 
 
-def _number(name: str, text: str) -> Any:
+def _number(name: str, text: str) -> float:
     for kind in (int, float):
         try:
             return kind(text)
@@ -151,7 +159,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _checked(name: str, array: Any, described: Mapping[str, Any], origin: str) -> Any:
+def _checked(name: str, array: Any, described: Entry, origin: str) -> Any:
     """What the function takes: the array, or for a scalar its only element."""
     import numpy
 
@@ -167,7 +175,7 @@ def _checked(name: str, array: Any, described: Mapping[str, Any], origin: str) -
     return numpy.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
 
 
-def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Any:
+def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Array:
     """The same numbers for the same seed. Integers are few and small: they may be indices."""
     import numpy
 
@@ -201,7 +209,7 @@ def _scalar_dtype(dtype: str) -> str:
 # ---- lists of tensors: the items of `xs` are xs.0, xs.1 and so on; what is left out has no name ----
 
 
-def spread_inputs(entry: Mapping[str, Any]) -> dict[str, Any]:
+def spread_inputs(entry: Entry) -> Entry:
     """The signature as if every tensor of a list were an input by itself."""
     inputs = [each for described in entry["inputs"] for each in _spread(described)]
     names = [each["name"] for each in inputs]
@@ -211,7 +219,7 @@ def spread_inputs(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "inputs": inputs}
 
 
-def _spread(described: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _spread(described: Entry) -> list[Entry]:
     if described["kind"] == "nothing":
         return []
     if described["kind"] != "list":
@@ -219,18 +227,18 @@ def _spread(described: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**item, "name": f"{described['name']}.{index}"} for index, item in enumerate(described["items"])]
 
 
-def gathered_inputs(entry: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def gathered_inputs(entry: Entry, values: Mapping[str, Array | float]) -> dict[str, Given]:
     """What the function takes for each input, of values by the names of `spread_inputs`."""
     return {each["name"]: _gathered(each, values) for each in entry["inputs"]}
 
 
-def _gathered(described: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+def _gathered(described: Entry, values: Mapping[str, Array | float]) -> Given:
     if described["kind"] == "list":
         return [values[each["name"]] for each in _spread(described)]
     return None if described["kind"] == "nothing" else values[described["name"]]
 
 
-def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Any]]:
     """Values by name, those of lists each by itself; None has none."""
     for name, value in values.items():
         if isinstance(value, (list, tuple)):
@@ -239,7 +247,7 @@ def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def passed(value: Any) -> Any:
+def passed(value: Given) -> Any:
     """An input as a program takes it."""
     if isinstance(value, list):
         return [tensor(each) for each in value]
