@@ -15,7 +15,15 @@ from .symbols import SymbolError, SymExpr, parse
 
 if TYPE_CHECKING:  # what stubs say that operators take and give
     from collections.abc import Callable, Sequence
-    from typing import TypeAlias
+    from typing import TypeAlias, TypedDict
+
+    from ...bindings.ir import InsertionPoint, Location
+
+    class At(TypedDict, total=False):
+        """Where an operation is made: what it is told to come from, and its place; the current ones otherwise."""
+
+        loc: Location | None
+        ip: InsertionPoint | None
 
     Create: TypeAlias = Callable[..., Value]
     ScalarLike: TypeAlias = Value | SymExpr | str | float | bool
