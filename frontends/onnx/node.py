@@ -156,19 +156,19 @@ class Node:
     def int(self, name: str, default: builtins.int | None = None) -> Any:
         return self._get(name, _INT, "an integer", default, lambda held: int(held.i))
 
-    def float(self, name: str, default: Any = None) -> Any:
+    def float(self, name: str, default: builtins.float | None = None) -> Any:
         return self._get(name, _FLOAT, "a float", default, lambda held: float(held.f))
 
-    def string(self, name: str, default: Any = None) -> Any:
+    def string(self, name: str, default: str | None = None) -> Any:
         return self._get(name, _STRING, "a string", default, lambda held: held.s.decode("utf-8", "replace"))
 
-    def ints(self, name: str, default: Any = None) -> Any:
+    def ints(self, name: str, default: Sequence[builtins.int] | None = None) -> Any:
         return self._get(name, _INTS, "a list of integers", default, lambda held: list(held.ints))
 
-    def floats(self, name: str, default: Any = None) -> Any:
+    def floats(self, name: str, default: Sequence[builtins.float] | None = None) -> Any:
         return self._get(name, _FLOATS, "a list of floats", default, lambda held: list(held.floats))
 
-    def strings(self, name: str, default: Any = None) -> Any:
+    def strings(self, name: str, default: Sequence[str] | None = None) -> Any:
         decode = lambda held: [each.decode("utf-8", "replace") for each in held.strings]  # noqa: E731
         return self._get(name, _STRINGS, "a list of strings", default, decode)
 
@@ -199,7 +199,7 @@ class Node:
         except RelaxError as error:
             raise self.fail(error.message, name) from None
 
-    def array(self, name: str, default: Any = None) -> Any:
+    def array(self, name: str, default: Array | None = None) -> Any:
         """A tensor among the attributes, as an array."""
         data: TensorData = self.graph.model.data
         return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, data))
