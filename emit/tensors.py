@@ -113,7 +113,7 @@ def put_slice(
 
 
 def place(
-    offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size], tensors: int
+    offsets: Sequence[int | Value], sizes: Sequence[int | Value], strides: Sequence[int | Value], tensors: int
 ) -> tuple[list[Value], dict[str, Attribute]]:
     """The operands and attributes of an operation on a part; `tensors` operands come before."""
     operands: list[Value] = []

@@ -9,23 +9,22 @@ this is how tensors are returned whose size the data decide.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, symbol_name
-from ...dialects.core.infos import ObjectInfo, TensorInfo
+from ...dialects.core.infos import Info, ObjectInfo, TensorInfo
 from ...dialects.core.symbols import SymExpr
+from ...dialects.core.symbols_terms import Atom
 from ...dialects.tir import dialect as tir
-from ...emit.numbers import as_i64, as_index, number
+from ...emit.numbers import Number, as_i64, as_index, number
 from ...passes.legalize.builder import OPERATOR
 from ...passes.lower_calls.memrefs import MOST_BYTES, Extent, below
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi
-from .arguments import ArgumentChecks, Tensor
+from .arguments import ArgumentChecks, Checked, Tensor
 from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
-from .signature import ListInfo, OptionalInfo, Result, Signature, single
+from .signature import ListInfo, OptionalInfo, Signature, single
 from .support import Support, cut, short
 
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
@@ -65,17 +64,17 @@ def is_entry(function: Operation) -> bool:
 class EntrySizes(Sizes):
     """Sizes of what callers pass: what is wrong with them is their error, and said in these words."""
 
-    def _require_below(self, total: Any, size: SymExpr) -> None:
+    def _require_below(self, total: Number, size: SymExpr) -> None:
         fits, _ = below(total, MOST_BYTES)
         tir.ops["assert"](fits, [], kind="ValueError", message=f"the size '{short(str(size))}' does not fit in 64 bits")
 
-    def _atom(self, atom: Any, size: int | SymExpr) -> Value:
+    def _atom(self, atom: Atom, size: int | SymExpr) -> Value:
         for part in atom.args:
             if isinstance(part, SymExpr):
                 self._require_fit(part)
         return super()._atom(atom, size)
 
-    def _divisor(self, value: Any, size: Any) -> Any:
+    def _divisor(self, value: Number, size: int | SymExpr) -> Number:
         text = f"the size '{short(str(size))}' divides by a number that is not positive: {{}}"
         tir.ops["assert"]((number(value) > 0).value, [as_i64(value)], kind="ValueError", message=text)
         return value
@@ -94,7 +93,7 @@ class _Entry:
         self._check_arity()
         self._check_constants()
         checks = ArgumentChecks(self._support, self._sizes, signature.name)
-        values: list[Any] = []
+        values: list[Checked] = []
         for position, (name, info) in enumerate(signature.inputs):
             values += checks.check(position, name, info, behind(self._args, position * abi.ANY_SIZE))
         checks.check_agreement()
@@ -137,12 +136,12 @@ class _Entry:
             store(constant(0), block, offset)
         return [view_of(block, abi.ANY_SIZE * position) for position in range(count)]
 
-    def _shape(self, info: Result) -> list[Extent]:
+    def _shape(self, info: Info) -> list[Extent]:
         sizes = (info.shape or ()) if isinstance(info, TensorInfo) else ()
         extents = [self._sizes.compute(size) for size in sizes if size is not None]
         return [size if isinstance(size, int) else as_i64(size).value for size in extents]
 
-    def _make_result(self, position: int, info: Result, shape: list[Extent], slot: Value) -> Any:
+    def _make_result(self, position: int, info: Info, shape: list[Extent], slot: Value) -> Checked:
         """Allocates a tensor for a result."""
         if not isinstance(info, TensorInfo):
             return slot
@@ -150,7 +149,7 @@ class _Entry:
         made = f" ({cut(makers[position])})" if makers and makers[position] else ""
         label = self._support.text(self._label(position) + made)
         self._support.require("allocate", label, *_described(info), stored(shape), slot)
-        return Tensor(self._support.call("data", slot), shape)
+        return Tensor(self._support.value("data", slot), shape)
 
     def _label(self, position: int) -> str:
         return f"{self._signature.name}: result #{position}"
@@ -191,13 +190,13 @@ class _Entry:
             self._support.require("make_array", results[0], constant(len(results), 32), self._result)
 
 
-def _described(info: TensorInfo) -> tuple[Any, Any, Any]:
+def _described(info: TensorInfo) -> tuple[Value, Value, Value]:
     """Rank, element type and bytes of an element."""
     rank, dtype = constant(len(info.shape or ()), 32), constant(abi.dlpack_dtype(info.dtype), 32)
     return rank, dtype, constant(abi.element_bytes(info.dtype))
 
 
-def _passed(value: Any, type_: Type) -> Value:
+def _passed(value: Checked, type_: Type) -> Value:
     """A value as a kernel takes it."""
     if isinstance(value, Tensor):
         return memref_at(value.data, type_, value.sizes)

@@ -6,11 +6,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import body_of, function_type_of, functions_in, operations_of, symbol_name
+from ....bindings.navigation import (
+    body_of,
+    function_type_of,
+    functions_in,
+    has_body,
+    operations_of,
+    symbol_name,
+    text_in,
+)
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
@@ -37,10 +45,11 @@ class AddEntries(Pass):
     name: ClassVar[str] = "host-add-entries"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         _refuse_nested(op)
-        functions = [each for each in functions_in(op) if len(each.regions[0].blocks) and not is_entry(each)]
-        public = [each for each in functions if INPUTS in each.attributes and _is_public(each)]
+        functions = [each for each in functions_in(op) if has_body(each) and not is_entry(each)]
+        graphs = [each for each in functions if INPUTS in each.attributes]
+        public = [each for each in graphs if text_in(each, "sym_visibility", "public") == "public"]
         signatures = [signature_of(function) for function in public]
         support = Support(op)
         for signature, function in zip(signatures, public, strict=True):
@@ -64,11 +73,6 @@ def _refuse_nested(module: Operation) -> None:
             name = f" @{symbol_name(op)}" if symbol_name(op) else ""
             reason = "is not for this target: whoever compiles it must take it out before"
             raise located_error(f"the nested module{name} {reason}", op.location)
-
-
-def _is_public(function: Operation) -> bool:
-    attributes = function.attributes
-    return "sym_visibility" not in attributes or string_value(attributes["sym_visibility"]) == "public"
 
 
 def _hide(function: Operation) -> None:

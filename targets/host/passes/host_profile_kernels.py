@@ -49,7 +49,7 @@ class ProfileKernels(Pass):
     name: ClassVar[str] = "host-profile-kernels"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         graphs = {symbol_name(each): each for each in functions_in(op) if INPUTS in each.attributes}
         kernels = {symbol_name(each): each for each in functions_in(op) if INPUTS not in each.attributes}
         sites = _Sites(kernels, Support(op))
@@ -62,7 +62,7 @@ class ProfileKernels(Pass):
                 sites.define_table()
 
 
-def profile_of(function: Operation) -> dict[str, Any]:
+def profile_of(function: Operation) -> dict[str, object]:
     """What the manifest says of a function's kernels; nothing where this pass has not run."""
     if PROFILE not in function.attributes:
         return {}
@@ -72,7 +72,7 @@ def profile_of(function: Operation) -> dict[str, Any]:
 class _Sites:
     """The calls of kernels in a module, by the graph function that they are in."""
 
-    def __init__(self, kernels: Mapping[str, Any], support: Support):
+    def __init__(self, kernels: Mapping[str, Operation], support: Support):
         self.count = 0
         self._support = support
         self._kernels = kernels
@@ -94,7 +94,7 @@ class _Sites:
     def _time(self, op: Operation) -> None:
         with op.location:
             with ir.InsertionPoint(op):
-                start = self._support.call("profile_begin", address_of(_TABLE))
+                start = self._support.value("profile_begin", address_of(_TABLE))
             with ir.InsertionPoint.after(op):
                 self._support.call("profile_end", address_of(_TABLE), constant(self.count), start)
         del op.attributes[SITE]
