@@ -30,14 +30,7 @@ from .handles import erasing
 from .ir import Attribute, Location, Operation, OpView, Type, Value
 from .mlir import ir, rewrite
 from .navigation import ancestors, operations_in
-from .rewriting import (
-    UPDATED,
-    Decline,
-    PatternCall,
-    function_name,
-    op_name,
-    replacement,
-)
+from .rewriting import UPDATED, Decline, PatternCall, function_name, op_name, replacement
 
 __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
 

@@ -33,12 +33,7 @@ class Value:
     """A tensor of the graph: an SSA value, a constant array, or elements that are sizes."""
 
     def __init__(
-        self,
-        *,
-        ssa: Tensor | None = None,
-        array: Array | None = None,
-        elements: Any = None,
-        dtype: str = "i64",
+        self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
     ):
         self._ssa = ssa
         #: A constant's elements, a numpy array.

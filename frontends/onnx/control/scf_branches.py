@@ -26,9 +26,8 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
     `place` is 0 where the condition holds and 1 elsewhere, if there is such a tensor.
     """
-    scalar = scalar_of(node, condition)
     # In an operation without results first: only what the branches give tells its types.
-    sketch = ir.Operation.create("scf.if", operands=[scalar], regions=2)
+    sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, condition)], regions=2)
     known_symbols = len(node.graph.symbols.given)
     try:
         outputs = []
@@ -41,7 +40,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
             with ir.InsertionPoint(region.blocks[0]):
                 held[:] = [_as_one_of(pair, side) if _differ(*pair) else pair[side] for pair in pairs]
         forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
-        results = _yielded(node, sketch, forms, outputs, scalar, node.graph.symbols.given[known_symbols:])
+        results = _yielded(node, sketch, forms, outputs, node.graph.symbols.given[known_symbols:])
     finally:
         sketch.erase()
     made = of_all(forms, [Value(ssa=result) for result in results])
@@ -55,12 +54,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
 
 def _yielded(
-    node: Node,
-    sketch: Operation,
-    forms: Sequence[Form],
-    outputs: Sequence[Sequence[Held]],
-    scalar: Tensor,
-    inner: Collection[str],
+    node: Node, sketch: Operation, forms: Sequence[Form], outputs: Sequence[Sequence[Held]], inner: Collection[str]
 ) -> list[Tensor]:
     """The results of an operation with the sketch's regions, which yield the tensors of the outputs.
 
@@ -77,7 +71,7 @@ def _yielded(
             values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]
             ir.Operation.create("scf.yield", operands=values)
     types = [type_of(info) for info in infos]
-    made = ir.Operation.create("scf.if", results=types, operands=[scalar], regions=2)
+    made = ir.Operation.create("scf.if", results=types, operands=list(sketch.operands), regions=2)
     for source, target in zip(sketch.regions, made.regions, strict=True):
         source.blocks[0].append_to(target)
     return list(made.results)

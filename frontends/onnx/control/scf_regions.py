@@ -32,10 +32,11 @@ def _names_any(size: Dim, symbols: Collection[str]) -> bool:
 
 def as_items(node: Node, made: list[Held]) -> list[Value]:
     """What a body has made for sequences: a tensor for each."""
-    items = [held for held in made if isinstance(held, Value)]
-    if len(items) < len(made):
-        index = next(index for index, held in enumerate(made) if not isinstance(held, Value))
-        raise node.fail(f"output #{index} of its body is a sequence or an optional: items of sequences are tensors")
+    items = []
+    for index, held in enumerate(made):
+        if not isinstance(held, Value):
+            raise node.fail(f"output #{index} of its body is a sequence or an optional: items of sequences are tensors")
+        items.append(held)
     return items
 
 
