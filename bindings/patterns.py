@@ -47,7 +47,7 @@ _FEW = 1000
 
 
 #: `function(op, rewriter)`: what takes the place of the operation's results.
-_Function = Callable[[OpView, "Rewriter"], object]
+_Function = Callable[[OpView, "Rewriter"], Outcome]
 _Labelled = tuple[str, _Function]
 
 

@@ -30,7 +30,7 @@ Returned = Index | Sequence[Index] | None
 Body = Callable[..., Returned]
 
 
-def load(buffer: Value, *indices: int | Value) -> Number:
+def load(buffer: Value, *indices: Index) -> Number:
     """An element of a memref or a tensor."""
     places = [index(each) for each in indices]
     if not isinstance(buffer.type, ir.MemRefType):
@@ -58,7 +58,7 @@ def for_range(start: Index, stop: Index, body: Body, *carried: Index, step: Inde
     return given(op.results)
 
 
-def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: int | Value) -> list[Any]:
+def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: Index) -> list[Any]:
     """`body(*indices, *carried)` for all indices below sizes, or in ranges (start, stop), the last one fastest; it
     returns what is carried on. The last of that."""
 
@@ -72,7 +72,7 @@ def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: in
     return _values(enter([], *_values(carried)))
 
 
-def repeat_while(initial: Sequence[int | Value], condition: Callable[..., Value], body: Body) -> list[Any]:
+def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body: Body) -> list[Any]:
     """`values = body(*values)` as long as `condition(*values)`; the last values."""
     first = _values(initial)
     types = [value.type for value in first]
@@ -85,12 +85,7 @@ def repeat_while(initial: Sequence[int | Value], condition: Callable[..., Value]
     return given(op.results)
 
 
-def when(
-    condition: Number,
-    then: Callable[[], Returned],
-    otherwise: Callable[[], Returned] | None = None,
-    types: Sequence[Type] = (),
-) -> list[Any]:
+def when(condition: Number, then: Body, otherwise: Body | None = None, types: Sequence[Type] = ()) -> list[Any]:
     """One of two bodies; with `types`, both return values of these."""
     op = ir.Operation.create("scf.if", results=list(types), operands=[condition], regions=2)
     for region, make in zip(op.regions, (then, otherwise), strict=True):
