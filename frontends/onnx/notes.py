@@ -15,8 +15,8 @@ from ...passes.core.journal import Journal
 from ...support.errors import RelaxError
 from .inputs import Passed
 from .node import Node
-from .tensors import dtype_of
-from .values import OneOf, Value
+from .tensors import AttributeProto, ModelProto, TensorProto, dtype_of
+from .values import Held, OneOf, Value
 
 # The last of onnx's kinds of attributes that hold one value; lists come behind.
 _LAST_SINGLE = 5
@@ -27,7 +27,7 @@ _MOST_ITEMS, _MOST_TEXT = 16, 120
 _around: ContextVar[str] = ContextVar("node around", default="")
 
 
-def note_model(proto: Any, inputs: Sequence[Passed]) -> None:
+def note_model(proto: ModelProto, inputs: Sequence[Passed]) -> None:
     """Tells of a model that has been read, where somebody listens."""
     journal = Journal.active()
     if journal is None:
@@ -51,7 +51,7 @@ def note_model(proto: Any, inputs: Sequence[Passed]) -> None:
 
 
 @contextmanager
-def noting(node: Node) -> Iterator[Callable[[Sequence[object]], None]]:
+def noting(node: Node) -> Iterator[Callable[[Sequence[Held | None]], None]]:
     """Around the conversion of a node: what comes is to be called with the node's outputs."""
     journal = Journal.active()
     if journal is None:
@@ -66,7 +66,7 @@ def noting(node: Node) -> Iterator[Callable[[Sequence[object]], None]]:
         _around.reset(token)
 
 
-def _fact(node: Node, outputs: Sequence[object], around: str, has_nodes: bool) -> NodeFact:
+def _fact(node: Node, outputs: Sequence[Held | None], around: str, has_nodes: bool) -> NodeFact:
     named = [
         {"name": name, "type": _type(value)} for name, value in zip(node.proto.output, outputs, strict=False) if name
     ]
@@ -84,7 +84,7 @@ def _fact(node: Node, outputs: Sequence[object], around: str, has_nodes: bool) -
     )
 
 
-def _outcome(node: Node, outputs: Sequence[object]) -> str:
+def _outcome(node: Node, outputs: Sequence[Held | None]) -> str:
     made = [value for value in outputs if isinstance(value, Value) and value.is_in_graph]
     if not made:
         return "constant"
@@ -92,7 +92,7 @@ def _outcome(node: Node, outputs: Sequence[object]) -> str:
     return "input" if all(value.ssa in given for value in made) else "operators"
 
 
-def attribute_text(attribute: Any) -> str:
+def attribute_text(attribute: AttributeProto) -> str:
     """An attribute's value for people."""
     from onnx import helper
 
@@ -118,7 +118,7 @@ def _item_text(value: object) -> str:
     return f"a {type(value).__name__}"  # a type, a sparse tensor
 
 
-def _tensor_text(tensor: Any) -> str:
+def _tensor_text(tensor: TensorProto) -> str:
     try:
         dtype = dtype_of(tensor.data_type)
     except RelaxError:
@@ -133,7 +133,7 @@ def _constants(node: Node) -> Iterator[dict[str, object]]:
             yield {"name": name, "type": type_text(info), "bytes": _bytes(info.shape or (), info.dtype)}
 
 
-def _type(value: object) -> str:
+def _type(value: Held | None) -> str:
     if isinstance(value, Value):
         return type_text(value.info)
     if isinstance(value, OneOf):
@@ -141,7 +141,7 @@ def _type(value: object) -> str:
     return "not imported" if value is None else "a sequence or an optional"
 
 
-def _weight_bytes(tensor: Any) -> int:
+def _weight_bytes(tensor: TensorProto) -> int:
     """What an initializer takes; nothing for text, of which no program has any."""
     try:
         return _bytes(tuple(tensor.dims), dtype_of(tensor.data_type))

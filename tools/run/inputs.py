@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...runtime import tensor
 from ...runtime.arrays import numpy_type
@@ -17,12 +17,19 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .sizes import Sizes, shape_text
 
+if TYPE_CHECKING:
+    import numpy
+
+Array: TypeAlias = "numpy.ndarray"
+#: What is passed for an input: an optional may be left out.
+Given: TypeAlias = "Array | float | list[Array | float] | None"
+#: What a signature says of a function, or of what it takes and gives.
 _INTEGERS_BELOW = 10
 
 
 def make_inputs(
-    signature: Signature, files: Sequence[str], shapes: Mapping[str, Sequence[Any]], seed: int
-) -> tuple[dict[str, Any], list[str]]:
+    signature: Signature, files: Sequence[str], shapes: Mapping[str, Sequence[int]], seed: int
+) -> tuple[dict[str, Array | float], list[str]]:
     """Arrays and numbers by the inputs' names, in their order, and notes on what was assumed. Raises RelaxError."""
     described = {each.name: each for each in signature.inputs}
     for name, each in described.items():
@@ -35,7 +42,7 @@ def make_inputs(
             sizes.bind(name, described[name].shape, array.shape, origin)
     _bind_shapes(shapes, described, sizes)
     told = set(sizes.values)
-    values: dict[str, Any] = {}
+    values: dict[str, Array | float] = {}
     for position, (name, each) in enumerate(described.items()):
         if name in given:
             values[name] = given[name][0]
@@ -62,7 +69,7 @@ def _note(assumed: Sequence[str], described: Mapping[str, Value]) -> str:
     return f"sizes {', '.join(assumed)} are taken to be 1, as no input given here has them: {option} says other ones"
 
 
-def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, Value], sizes: Sizes) -> None:
+def _bind_shapes(shapes: Mapping[str, Sequence[int]], described: Mapping[str, Value], sizes: Sizes) -> None:
     for name, shape in shapes.items():
         _check_name(name, described, "--shape")
         if described[name].kind != "tensor":
@@ -91,7 +98,7 @@ def _given(texts: Sequence[str], described: Mapping[str, Value]) -> dict[str, tu
     return given
 
 
-def _named(path: str) -> dict[str, Any]:
+def _named(path: str) -> dict[str, Array]:
     if not path.endswith(".npz"):
         raise RelaxError(f"option --input expects name=file.npy or file.npz, got '{path}'")
     loaded = _load(path)
@@ -105,7 +112,7 @@ def _named(path: str) -> dict[str, Any]:
     return arrays
 
 
-def _one(name: str, text: str, described: Mapping[str, Value]) -> Any:
+def _one(name: str, text: str, described: Mapping[str, Value]) -> Array | float:
     _check_name(name, described, "--input")
     if described[name].kind == "scalar" and not text.endswith(".npy"):
         return _number(name, text)
@@ -116,7 +123,7 @@ def _one(name: str, text: str, described: Mapping[str, Value]) -> Any:
     return loaded
 
 
-def _number(name: str, text: str) -> Any:
+def _number(name: str, text: str) -> float:
     for kind in (int, float):
         try:
             return kind(text)
@@ -168,7 +175,7 @@ def _checked(name: str, array: Any, described: Value, origin: str) -> Any:
     return numpy.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
 
 
-def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Any:
+def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Array:
     """The same numbers for the same seed. Integers are few and small: they may be indices."""
     import numpy
 
@@ -220,18 +227,18 @@ def _spread(described: Value) -> list[Value]:
     return [item._replace(name=f"{described.name}.{index}") for index, item in enumerate(described.items)]
 
 
-def gathered_inputs(signature: Signature, values: Mapping[str, Any]) -> dict[str, Any]:
+def gathered_inputs(signature: Signature, values: Mapping[str, Array | float]) -> dict[str, Given]:
     """What the function takes for each input, of values by the names of `spread_inputs`."""
     return {each.name: _gathered(each, values) for each in signature.inputs}
 
 
-def _gathered(described: Value, values: Mapping[str, Any]) -> Any:
+def _gathered(described: Value, values: Mapping[str, Array | float]) -> Given:
     if described.kind == "list":
         return [values[each.name] for each in _spread(described)]
     return None if described.kind == "nothing" else values[described.name]
 
 
-def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Any]]:
     """Values by name, those of lists each by itself; None has none."""
     for name, value in values.items():
         if isinstance(value, (list, tuple)):
@@ -240,7 +247,7 @@ def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def passed(value: Any) -> Any:
+def passed(value: Given) -> Any:
     """An input as a program takes it."""
     if isinstance(value, list):
         return [tensor(each) for each in value]
