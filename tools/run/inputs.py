@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Array: TypeAlias = "numpy.ndarray"
 #: What is passed for an input: an optional may be left out.
 Given: TypeAlias = "Array | float | list[Array | float] | None"
-#: What a signature says of a function, or of what it takes and gives.
 _INTEGERS_BELOW = 10
 
 
