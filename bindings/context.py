@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..support.errors import RelaxError
 from .diagnostics import attach_reporter
@@ -19,7 +18,7 @@ UPSTREAM_DIALECTS = tuple(
 )
 
 
-def new_context(dialects: Iterable[str] = ()) -> Any:
+def new_context(dialects: Iterable[str] = ()) -> Context:
     """A context with the named upstream dialects loaded; others load when the parser meets them.
 
     Multithreading stays off: with it on, C++ threads that call Python verifiers deadlock with the interpreter's lock.

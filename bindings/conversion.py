@@ -27,27 +27,20 @@ from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .diagnostics import Diagnostic, error_at
 from .handles import erasing
-from .ir import Attribute, Operation, OpView, Type
+from .ir import Attribute, Location, Operation, OpView, Type, Value
 from .mlir import ir, rewrite
 from .navigation import ancestors, operations_in
-from .rewriting import (
-    UPDATED,
-    Decline,
-    PatternCall,
-    function_name,
-    op_name,
-    replacement,
-)
+from .rewriting import UPDATED, Decline, PatternCall, function_name, op_name, replacement
 
 __all__ = ["UPDATED", "Conversion", "ConversionRewriter", "Decline"]
 
 #: `function(op, operands, rewriter)`: the operation, its operands after conversion, what else is needed.
-PatternFunction = Callable[[Any, "list[Any]", "ConversionRewriter"], Any]
+PatternFunction = Callable[[OpView, "list[Value]", "ConversionRewriter"], object]
 
 
 CAST = "builtin.unrealized_conversion_cast"
 #: Whether operations of a kind may stay: always, never, or as a function of the operation says.
-Rule = bool | Callable[[Any], bool]
+Rule = bool | Callable[[OpView], bool]
 # Longer attributes are cut in messages.
 _MOST_TEXT = 80
 
@@ -63,10 +56,10 @@ class ConversionRewriter:
 
     def __init__(self) -> None:
         #: The operation that is being converted.
-        self.op: Any = None
+        self.op: Operation
 
     @property
-    def result_types(self) -> list[Any]:
+    def result_types(self) -> list[Type]:
         """The types that the values returned for the operation's results must have."""
         return list(self.op.results.types)
 
@@ -85,7 +78,7 @@ class Legality:
         self._dialects: dict[str, Rule] = {}
         self._found: dict[str, Rule | None] = {}
 
-    def set(self, names: Sequence[Any], rule: Rule) -> None:
+    def set(self, names: Sequence[object], rule: Rule) -> None:
         """Dialects ("arith") and operations ("arith.addi", or their classes). The last rule for a name holds."""
         self._found.clear()
         for name in names:
@@ -121,9 +114,9 @@ class Conversion:
         self.max_rounds = max_rounds
         self.legality = Legality(default=False if full else None)
         self.patterns: dict[str, list[_Pattern]] = {}
-        self.is_opaque: Callable[[Any], bool] | None = None
+        self.is_opaque: Callable[[Operation], bool] | None = None
 
-    def add(self, op: Any, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
+    def add(self, op: object, function: PatternFunction, *, priority: int = 0, name: str = "") -> None:
         """A pattern for an operation (its name or class). The highest priority is tried first, then the first added."""
         if not callable(function):
             raise RelaxError(f"{self.name}: the pattern for '{op_name(op)}' must be a function, got {function!r}")
@@ -131,19 +124,19 @@ class Conversion:
         patterns.append(_Pattern(name or function_name(function), function, priority))
         patterns.sort(key=lambda pattern: -pattern.priority)
 
-    def legal(self, *names: Any) -> None:
+    def legal(self, *names: object) -> None:
         """Operations and dialects that may stay; patterns leave them alone."""
         self.legality.set(names, True)
 
-    def illegal(self, *names: Any) -> None:
+    def illegal(self, *names: object) -> None:
         """Operations and dialects of which nothing may be left."""
         self.legality.set(names, False)
 
-    def legal_if(self, condition: Callable[[Any], bool], *names: Any) -> None:
+    def legal_if(self, condition: Callable[[OpView], bool], *names: object) -> None:
         """Operations and dialects that may stay where the condition holds for the operation, and nowhere else."""
         self.legality.set(names, condition)
 
-    def leave_alone(self, is_opaque: Callable[[Any], bool]) -> None:
+    def leave_alone(self, is_opaque: Callable[[Operation], bool]) -> None:
         """Operations into which the conversion does not look, external modules for example."""
         self.is_opaque = is_opaque
 
@@ -161,15 +154,15 @@ class Conversion:
 class _Run:
     """One conversion of one operation."""
 
-    def __init__(self, conversion: Conversion, root: Any):
+    def __init__(self, conversion: Conversion, root: Operation):
         self.conversion = conversion
         self.root = root
         self.legality = conversion.legality
         self._call = PatternCall(root)
         self._rewriter = ConversionRewriter()
         #: Of the round that runs: what was converted, with the last pattern and place; what declined; what was made.
-        self._converted: dict[str, tuple[str, Any]] = {}
-        self._declined: dict[Any, list[tuple[str, str]]] = {}
+        self._converted: dict[str, tuple[str, Location]] = {}
+        self._declined: dict[Operation, list[tuple[str, str]]] = {}
         self._made: set[str] = set()
 
     def run(self) -> None:
@@ -178,7 +171,7 @@ class _Run:
             self._run_rounds()
             self._check_legality()
 
-    def _operations(self) -> list[Any]:
+    def _operations(self) -> list[Operation]:
         return operations_in(self.root, self.conversion.is_opaque)
 
     def _run_rounds(self) -> None:
@@ -214,11 +207,11 @@ class _Run:
                 patterns.add_conversion(name, self._matcher(candidates, is_legal), converter)
         return patterns.freeze()
 
-    def _matcher(self, candidates: list[_Pattern], is_legal: Callable[[Any], bool] | None) -> Any:
+    def _matcher(self, candidates: list[_Pattern], is_legal: Callable[[OpView], bool] | None) -> Callable[..., bool]:
         """A function by MLIR's convention: true means that nothing was changed."""
 
         @callback(failed=True, clean_up=self._call.discard)
-        def match(op: OpView, adaptor: Any, _: Any, mlir_rewriter: Any) -> bool:
+        def match(op: OpView, adaptor: Any, _: object, mlir_rewriter: Any) -> bool:
             if is_legal is not None and is_legal(op) or self._is_out_of_reach(op.operation):
                 return True
             return not self._convert(candidates, op, adaptor, mlir_rewriter)
@@ -253,7 +246,7 @@ class _Run:
         return False
 
     @fragile
-    def _replace(self, name: str, operation: Operation, outcome: Any, mlir_rewriter: Any) -> None:
+    def _replace(self, name: str, operation: Operation, outcome: object, mlir_rewriter: Any) -> None:
         values = None
         if outcome is not UPDATED:
             values = replacement(outcome, operation.results.types, name, operation)

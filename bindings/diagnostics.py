@@ -26,7 +26,7 @@ class Diagnostic(NamedTuple):
     line: int = 0
     column: int = 0
     name: str = ""
-    notes: tuple[Any, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
 
     @property
     def place(self) -> str:

@@ -15,14 +15,14 @@ from typing import Any
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
-from .ir import Operation
+from .ir import Operation, OperationBase
 from .mlir import ir
 
 _BASE = ir._OperationBase
 _mlir_erase = _BASE.erase
 _mlir_detach = _BASE.detach_from_parent
 _mlir_symbol_erase = ir.SymbolTable.erase
-_guard: ContextVar[Callable[[Any], None] | None] = ContextVar("guard", default=None)
+_guard: ContextVar[Callable[[Operation], None] | None] = ContextVar("guard", default=None)
 # How many runs of drivers there are, in all threads: the methods are the bindings' own where there is none.
 _runs = 0
 _lock = threading.Lock()
@@ -39,7 +39,7 @@ def detach(operation: Operation) -> None:
 
 @contextmanager
 @fragile
-def erasing_by(eraser: Callable[[Any], None]) -> Iterator[None]:
+def erasing_by(eraser: Callable[[Operation], None]) -> Iterator[None]:
     """Inside, `op.erase()` calls `eraser(op)` instead."""
     _count(1)
     token = _guard.set(eraser)
@@ -62,7 +62,7 @@ def _count(more: int) -> None:
             ir.SymbolTable.erase = _mlir_symbol_erase
 
 
-def _guarded_erase(self: Any) -> None:
+def _guarded_erase(self: OperationBase) -> None:
     eraser = _guard.get()
     if eraser is None:
         _mlir_erase(self)
@@ -70,7 +70,7 @@ def _guarded_erase(self: Any) -> None:
         eraser(self.operation)
 
 
-def _guarded_symbol_erase(self: Any, symbol: Any) -> None:
+def _guarded_symbol_erase(self: Any, symbol: OperationBase) -> None:
     eraser = _guard.get()
     if eraser is None:
         _mlir_symbol_erase(self, symbol)
@@ -78,7 +78,7 @@ def _guarded_symbol_erase(self: Any, symbol: Any) -> None:
         eraser(symbol.operation)
 
 
-def _guarded_detach(self: Any) -> Any:
+def _guarded_detach(self: OperationBase) -> object:
     if _guard.get() is not None:
         raise RelaxError(f"a pattern cannot detach an operation ('{self.operation.name}'): move it, or erase it")
     return _mlir_detach(self)

@@ -7,15 +7,15 @@ import ctypes
 import importlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from .ir import Module
 from .mlir import ROOT
 
 # What declared functions count as found at: they are looked up when the object is loaded, never called from here.
 _SOMEWHERE = 1 << 20
 
 
-def compile_module(module: Any, opt_level: int, defined: str, declared: Iterable[str], path: Path) -> None:
+def compile_module(module: Module, opt_level: int, defined: str, declared: Iterable[str], path: Path) -> None:
     """Compiles a module of the LLVM dialect for this machine and writes an object file.
 
     `defined` is a function with a body; asking for it makes the engine compile and link. Linking wants an address for
@@ -29,7 +29,7 @@ def compile_module(module: Any, opt_level: int, defined: str, declared: Iterable
     engine.dump_to_object_file(str(path))
 
 
-def to_llvm_ir(module: Any) -> str:
+def to_llvm_ir(module: Module) -> str:
     """The text of a module of the LLVM dialect in LLVM IR. What the translation does not know ends the process."""
     translate = importlib.import_module(f"{ROOT}.dialects.llvm").translate_module_to_llvmir
     return str(translate(module.operation))

@@ -13,12 +13,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import CodeType
 from typing import Any
 from weakref import WeakSet, ref
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
-from .ir import Context, Location, Type
+from .ir import Block, Context, Location, Module, Operation, OpView, Type, Value
 from .mlir import ir
 from .navigation import ancestors, blocks_of, operations_in
 
@@ -29,7 +30,7 @@ _is_checked: ContextVar[bool] = ContextVar("is_checked", default=False)
 # How many modules of ours each context has, by its id: one that is counted cannot die.
 _owners: Counter[int] = Counter()
 #: Modules that their last user has let go, what forgets their contexts' memos, and whether handles were handed out.
-_released: deque[tuple[Any, Callable[[], None], bool]] = deque()
+_released: deque[tuple[Module, Callable[[], None], bool]] = deque()
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
@@ -37,13 +38,13 @@ _PACKAGE = __name__.partition(".")[0] + "."
 _FEW = 1024
 
 
-def adopt(owner: Any) -> None:
+def adopt(owner: Module) -> None:
     """Counts a module in, which is to be given to `release` once."""
     _owners[id(owner.context)] += 1
     _free_released()
 
 
-def release(owner: Any, forget: Callable[[], None], handed_out: bool = True) -> None:
+def release(owner: Module, forget: Callable[[], None], handed_out: bool = True) -> None:
     """Frees a module as soon as nobody has a handle of its context any more, or at once if nobody was given any."""
     _released.append((owner, forget, handed_out))
     _free_released()
@@ -69,22 +70,22 @@ def _free_released() -> None:
 class Handles:
     """The handles of a module that were handed out and are followed."""
 
-    def __init__(self, owner: Any):
+    def __init__(self, owner: Module):
         #: MLIR's module, which lives as long as one of them.
         self.owner = owner
         # Its id alone: a reference would count as somebody's handle.
         self.context_id = id(owner.context)
-        self._values: list[Any] = []
+        self._values: list[ref[Result | Argument]] = []
         self._operations: list[Any] = []
         self._many = _FEW
         #: What stands for a place where nobody says one, while the module is being built: the line is told instead.
-        self._unplaced: Any = None
-        self._lines: dict[tuple[Any, int], Any] = {}
+        self._unplaced: Location | None = None
+        self._lines: dict[tuple[CodeType, int], Location] = {}
         _all.add(self)
 
     @contextmanager
     @fragile
-    def being_built(self, unplaced: Any) -> Iterator[None]:
+    def being_built(self, unplaced: Location | None) -> Iterator[None]:
         """Inside, what builders hand out is followed; where the location is `unplaced`, the caller's line is told."""
         module, before = building.set(self), self._unplaced
         self._unplaced = unplaced
@@ -97,7 +98,7 @@ class Handles:
                 # They would count as somebody's handles.
                 self._lines.clear()
 
-    def line(self, location: Location, depth: int) -> Any:
+    def line(self, location: Location, depth: int) -> Location:
         """For a location that says nothing, the line of the first caller outside of this package; else itself.
 
         Without folders: what is made of the module must not depend on where the program lies.
@@ -114,7 +115,7 @@ class Handles:
             found = self._lines[key] = ir.Location.file(name, frame.f_lineno, 0, location.context)
         return found
 
-    def result(self, value: Any, type_: Type, what: str) -> Any:
+    def result(self, value: Value, type_: Type, what: str) -> Result:
         """The result of an operation of this name."""
         result = Result(value)
         result.handles, result.what = self, what
@@ -125,7 +126,7 @@ class Handles:
             self._forget_those_gone()
         return result
 
-    def argument(self, value: Any) -> Any:
+    def argument(self, value: Value) -> Argument:
         """The argument of a block."""
         argument = Argument(value)
         argument.handles, argument.what = self, ""
@@ -144,7 +145,7 @@ class Handles:
         self._operations.append(ref(holder))
         return holder
 
-    def check(self, changed: Any, reason: str) -> None:
+    def check(self, changed: Operation, reason: str) -> None:
         """Marks the handles of what is not in the module any more, after an operation was changed."""
         self._forget_those_gone()
         self._operations = [each for each in self._operations if each() is not None]
@@ -179,17 +180,17 @@ def _mark_operation(holder: Any, reason: str) -> None:
         holder.__class__ = ErasedOperation
 
 
-def _reason(holder: Any) -> str:
+def _reason(holder: object) -> str:
     return "" if holder is None else str(object.__getattribute__(holder, "reason"))
 
 
-def _left(root: Any) -> tuple[dict[int, str], list[Any]]:
+def _left(root: Operation) -> tuple[dict[int, str], list[Operation]]:
     """What is in a module: values (what tells them apart) with their operations' names, functions and the like.
 
     Arguments have no name. An operation's own hash changes with its operands.
     """
     values: dict[int, str] = {}
-    without_results: list[Any] = []
+    without_results: list[Operation] = []
 
     for operation in (root, *operations_in(root)):
         values.update((hash(result), operation.name) for result in operation.results)
@@ -201,7 +202,7 @@ def _left(root: Any) -> tuple[dict[int, str], list[Any]]:
 
 @contextmanager
 @fragile
-def erasing(operation: Any, by: str) -> Iterator[None]:
+def erasing(operation: Operation, by: str) -> Iterator[None]:
     """Around what changes an operation and may erase some inside; handles of these say afterwards by what."""
     if _is_checked.get():
         yield
@@ -222,7 +223,7 @@ class Result(ir.OpResult):
     __slots__ = ("__weakref__", "handles", "is_tensor", "reason", "what")
 
     @property
-    def owner(self) -> Any:
+    def owner(self) -> OpView | Block:
         owner = super().owner
         if isinstance(owner, ir.OpView):
             owner.identity, owner.what, owner.reason = hash(self), self.what, ""
@@ -236,7 +237,7 @@ class Argument(ir.BlockArgument):
     __slots__ = ("__weakref__", "handles", "reason", "what")
 
 
-def is_foreign(value: Any, handles: Handles | None, context: Context) -> bool:
+def is_foreign(value: Value, handles: Handles | None, context: Context) -> bool:
     """Whether a value cannot be used in a context, by what `handles` follow. Raises RelaxError where it was erased."""
     if not isinstance(value, (Result, Argument)):
         return value.context is not context
@@ -244,21 +245,21 @@ def is_foreign(value: Any, handles: Handles | None, context: Context) -> bool:
     return of is not handles if handles is not None else of.context_id != id(context)
 
 
-def _refuse(holder: Any, name: str) -> Any:
+def _refuse(holder: object, name: str) -> Any:
     if name in ("__class__", "__repr__", "__str__", "__hash__", "__eq__"):
         return object.__getattribute__(holder, name)
     raise erased_error(holder)
 
 
-def _text(holder: Any) -> str:
+def _text(holder: object) -> str:
     return f"<{_told(holder)}>"
 
 
-def erased_error(holder: Any) -> RelaxError:
+def erased_error(holder: object) -> RelaxError:
     return RelaxError(f"{_told(holder)}: look up in the module what is there now")
 
 
-def _told(holder: Any) -> str:
+def _told(holder: object) -> str:
     what, reason = object.__getattribute__(holder, "what"), object.__getattribute__(holder, "reason")
     whose = f"a value of '{what}'" if isinstance(holder, Result) else f"'{what}'" if what else "an argument"
     return f"{whose} was erased by {reason}"

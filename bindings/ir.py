@@ -8,6 +8,6 @@ from .mlir import ir as _ir
 SymbolTable = _ir.SymbolTable
 Attribute, Type, Location, Context = _ir.Attribute, _ir.Type, _ir.Location, _ir.Context
 Value, OpResult, BlockArgument = _ir.Value, _ir.OpResult, _ir.BlockArgument
-Operation, OpView, OperationBase = _ir.Operation, _ir.OpView, _ir._OperationBase
+Operation, OpView, OperationBase, Attributes = _ir.Operation, _ir.OpView, _ir._OperationBase, _ir.OpAttributeMap
 Block, Region, InsertionPoint, Module = _ir.Block, _ir.Region, _ir.InsertionPoint, _ir.Module
-AffineMap = _ir.AffineMap
+AffineMap, AffineExpr = _ir.AffineMap, _ir.AffineExpr

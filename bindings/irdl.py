@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .ir import Context
+from .ir import Attribute, Block, Context, Module, OpView, Value
 from .mlir import ir, string_array, string_value
 
 
@@ -82,7 +82,7 @@ def build_irdl_module(
     ops: Sequence[OpShape],
     context: Context,
     spell: Callable[[str], str] = str,
-) -> Any:
+) -> Module:
     """The IRDL module of a dialect. With `spell=irdl_name` it verifies, so that other tools can read its text."""
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
@@ -105,7 +105,7 @@ class KeptDescription:
     What is read is verified, so operations are spelled for the verifier, and get their names afterwards.
     """
 
-    def __init__(self, module: Any, names: Iterable[str]) -> None:
+    def __init__(self, module: Module, names: Iterable[str]) -> None:
         """Of a module of operations `without_clashes`, built with `spell=irdl_name`; it gets its names."""
         spelled = {irdl_name(name): name for name in names if irdl_name(name) != name}
         symbols = [string_value(op.attributes["sym_name"]) for op in _described(module)]
@@ -116,20 +116,20 @@ class KeptDescription:
         self._code = stream.getvalue()
         self._name(module)
 
-    def read(self, context: Context) -> Any:
+    def read(self, context: Context) -> Module:
         """The module, ready to be loaded."""
         with context:
             module = ir.Module.parse(self._code)
         self._name(module)
         return module
 
-    def _name(self, module: Any) -> None:
+    def _name(self, module: Module) -> None:
         described = _described(module)
         for place, name in self._names.items():
             described[place].attributes["sym_name"] = ir.StringAttr.get(name, module.context)
 
 
-def _described(module: Any) -> Any:
+def _described(module: Module) -> Sequence[OpView]:
     """What a dialect's IRDL module declares: its types, attributes and operations."""
     return module.body.operations[0].regions[0].blocks[0].operations
 
@@ -146,7 +146,7 @@ def _names_in(shape: OpShape | ParamShape) -> list[str]:
     return [irdl_name(shape.name), *values, *shape.attributes, *shape.regions]
 
 
-def _symbol(op_name: str, name: str) -> Any:
+def _symbol(op_name: str, name: str) -> Block:
     attributes = {"sym_name": ir.StringAttr.get(name)}
     op = ir.Operation.create(op_name, attributes=attributes, regions=1)
     return op.regions[0].blocks.append()
@@ -157,7 +157,7 @@ class _Writer:
 
     def __init__(self, context: Context):
         self.attribute_type = ir.Type.parse("!irdl.attribute", context)
-        self._variadicities: dict[tuple[str, ...], Any] = {}
+        self._variadicities: dict[tuple[str, ...], Attribute] = {}
 
     def parametric(self, op_name: str, shape: ParamShape) -> None:
         with ir.InsertionPoint(_symbol(op_name, shape.name)):
@@ -182,16 +182,16 @@ class _Writer:
                 regions = [ir.Operation.create("irdl.region", results=[region_type]).result for _ in op.regions]
                 self._create("irdl.regions", regions, names=op.regions)
 
-    def _create(self, name: str, operands: Sequence[Any], **attributes: Any) -> None:
+    def _create(self, name: str, operands: Sequence[Value], **attributes: Attribute | Sequence[str]) -> None:
         encoded = {
             key: value if isinstance(value, ir.Attribute) else string_array(value) for key, value in attributes.items()
         }
         ir.Operation.create(name, operands=list(operands), attributes=encoded)
 
-    def _any(self) -> Any:
+    def _any(self) -> Value:
         return ir.Operation.create("irdl.any", results=[self.attribute_type]).result
 
-    def _constraint(self, bases: tuple[str, ...]) -> Any:
+    def _constraint(self, bases: tuple[str, ...]) -> Value:
         if not bases:
             return self._any()
         values = [self._base(base) for base in bases]
@@ -199,14 +199,14 @@ class _Writer:
             return values[0]
         return ir.Operation.create("irdl.any_of", operands=values, results=[self.attribute_type]).result
 
-    def _base(self, base: str) -> Any:
+    def _base(self, base: str) -> Value:
         if base.startswith("@"):
             attributes = {"base_ref": ir.Attribute.parse(base)}
         else:
             attributes = {"base_name": ir.StringAttr.get(base)}
         return ir.Operation.create("irdl.base", attributes=attributes, results=[self.attribute_type]).result
 
-    def _variadicity(self, counts: tuple[str, ...]) -> Any:
+    def _variadicity(self, counts: tuple[str, ...]) -> Attribute:
         if counts not in self._variadicities:
             text = f"#irdl<variadicity_array[{', '.join(counts)}]>"
             self._variadicities[counts] = ir.Attribute.parse(text)

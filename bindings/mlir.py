@@ -13,11 +13,14 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..support.callbacks import callback as _callback
 from ..support.callbacks import enters
 from .wheel import find_root
+
+if TYPE_CHECKING:
+    from .ir import Attribute, Context, Module, OperationBase, Type
 
 
 class _NoNumpy:
@@ -65,7 +68,7 @@ def _register_location_casters() -> None:
     """A location can be an attribute (`origin = loc("x")`), and then the bindings fail to hand it out."""
     for cls in (ir.CallSiteLoc, ir.FileLineColLoc, ir.FusedLoc, ir.NameLoc, ir.UnknownLoc):
 
-        def cast(value: Any, cls: type = cls) -> Any:
+        def cast(value: object, cls: type = cls) -> object:
             return cls(value) if isinstance(value, ir.Location) else value
 
         register_type_caster(cls.static_typeid, cast)
@@ -85,7 +88,7 @@ def _raise_outside() -> None:
     mlir_walk = enters(ir._OperationBase.walk)
 
     @functools.wraps(mlir_walk)
-    def walk(operation: Any, callback: Callable[[Any], Any], *arguments: Any, **options: Any) -> None:
+    def walk(operation: OperationBase, callback: Callable[..., object], *arguments: Any, **options: Any) -> None:
         mlir_walk(operation, guarded(callback), *arguments, **options)
 
     guarded = _callback(ir.WalkResult.INTERRUPT)
@@ -103,17 +106,17 @@ _core.globals.dialect_search_modules = [f"{__package__}.dialect_classes", *_core
 _irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
 
 
-def parse_type(text: str, context: Any) -> Any:
+def parse_type(text: str, context: Context) -> Type:
     """The type that a text spells. Raises ValueError; MLIR's own parser dies of an empty text."""
     return _parse(ir.Type, text, context)
 
 
-def parse_attribute(text: str, context: Any) -> Any:
+def parse_attribute(text: str, context: Context) -> Attribute:
     """The attribute that a text spells. Raises ValueError."""
     return _parse(ir.Attribute, text, context)
 
 
-def _parse(kind: Any, text: str, context: Any) -> Any:
+def _parse(kind: Any, text: str, context: Context) -> Any:
     if not text.strip() or "\0" in text or not is_encodable(text):
         raise ValueError(f"{text!r} spells nothing")
     try:
@@ -134,7 +137,7 @@ def is_encodable(text: str) -> bool:
 _LISTS = (list, ir.OpResultList, ir.OpOperandList)
 
 
-def is_several(made: Any) -> bool:
+def is_several(made: object) -> TypeGuard[Sequence[Any]]:
     """Whether it is a list of something; a named tuple, as infos are, is one thing."""
     return isinstance(made, _LISTS) or type(made) is tuple
 
@@ -144,13 +147,13 @@ def as_list(made: Any) -> list[Any]:
     return list(made) if is_several(made) else [made]
 
 
-def string_value(attribute: Any) -> str:
+def string_value(attribute: Attribute) -> str:
     """The text in a string attribute. Raises ValueError where it is not UTF-8, which MLIR allows."""
     data: bytes = attribute.value_bytes
     return data.decode()
 
 
-def string_array(texts: Iterable[str]) -> Any:
+def string_array(texts: Iterable[str]) -> Attribute:
     return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
 
 
@@ -176,7 +179,7 @@ def readable(read: Callable[[], str]) -> str:
         return NOT_UTF8
 
 
-def print_asm(operation: Any, **options: Any) -> str:
+def print_asm(operation: OperationBase, **options: Any) -> str:
     """An operation as text; what is not UTF-8 becomes surrogates, which `encode(errors="surrogateescape")` undoes."""
     return operation.get_asm(binary=True, **options).decode("utf-8", "surrogateescape")
 
@@ -191,7 +194,7 @@ def wheel_folder() -> Path:
     return Path(importlib.import_module(ROOT).__path__[0])
 
 
-def load_irdl(module: Any) -> None:
+def load_irdl(module: Module) -> None:
     """Registers the dialects that an IRDL module describes in the module's context."""
     _irdl.load_dialects(module)
 

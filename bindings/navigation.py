@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .ir import Operation, Value
+from .ir import Block, Operation, OperationBase, OpView, Type, Value
 from .mlir import ir, string_value
 
 
@@ -35,31 +35,31 @@ def enclosing(operation: Operation, name: str) -> Operation | None:
     return next((around for around in ancestors(operation) if around.name == name), None)
 
 
-def body_of(op: Any) -> Any:
+def body_of(op: OperationBase) -> Block:
     """The first block of an operation: a module's, a function's, a loop's."""
     return op.regions[0].blocks[0]
 
 
-def blocks_of(op: Any) -> list[Any]:
+def blocks_of(op: OperationBase) -> list[Block]:
     """The blocks of all regions of an operation."""
     return [block for region in op.regions for block in region.blocks]
 
 
-def operations_of(block: Any) -> list[Any]:
+def operations_of(block: Block) -> list[Operation]:
     """The operations of a block, as they are now: who goes through them may change it."""
     return [view.operation for view in block.operations]
 
 
-def last_of(block: Any) -> Any:
+def last_of(block: Block) -> Operation:
     return block.operations[len(block.operations) - 1].operation
 
 
-def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> list[Operation]:
+def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | None = None) -> list[Operation]:
     """The operations in an operation, itself left out, outer ones first; nothing that lies in an opaque one."""
     found: list[Operation] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
-    def visit(operation: Operation) -> Any:
+    def visit(operation: Operation) -> object:
         found.append(operation)
         # The first is the root.
         return skip if is_opaque is not None and len(found) > 1 and is_opaque(operation) else advance
@@ -68,7 +68,7 @@ def operations_in(root: Any, is_opaque: Callable[[Any], bool] | None = None) -> 
     return found[1:]
 
 
-def defining_op(value: Any, *names: str) -> Any:
+def defining_op(value: Value, *names: str) -> OpView | None:
     """The operation that makes a value, if it is one of these; None for others and for block arguments."""
     owner = value.owner
     if isinstance(owner, ir.Block):
@@ -92,48 +92,48 @@ def use_count(value: Value) -> int:
     return sum(1 for _ in value.uses)
 
 
-def users_of(value: Any) -> list[Any]:
+def users_of(value: Value) -> list[Operation]:
     """The operations that use a value, once for each use."""
     return [use.owner.operation for use in value.uses]
 
 
-def innermost(op: Any, name: str) -> Any:
+def innermost(op: OperationBase, name: str) -> Any:
     """The operation itself or the nearest one around it of this name; None where there is none."""
-    found = op.operation
+    found: Operation | None = op.operation
     while found is not None and found.name != name:
         found = parent_of(found)
     return found
 
 
-def functions_in(module: Any) -> Iterator[Any]:
+def functions_in(module: OperationBase) -> Iterator[Operation]:
     """The functions of a module, those of modules inside it left out."""
     return (op for op in operations_of(body_of(module)) if op.name == "func.func")
 
 
-def has_body(function: Any) -> bool:
+def has_body(function: OperationBase) -> bool:
     return len(function.regions[0].blocks) > 0
 
 
-def text_in(op: Any, name: str, otherwise: str = "") -> str:
+def text_in(op: OperationBase, name: str, otherwise: str = "") -> str:
     """The text of an attribute, or what holds where there is none."""
     attributes = op.attributes
     return string_value(attributes[name]) if name in attributes else otherwise
 
 
-def symbol_name(op: Any) -> str:
+def symbol_name(op: OperationBase) -> str:
     """The name of a function, a global or another symbol; empty for what has none."""
     return text_in(op, "sym_name")
 
 
-def callee_of(call: Any) -> str:
+def callee_of(call: OperationBase) -> str:
     """The name of the function that a call is of."""
     return str(call.attributes["callee"].value)
 
 
-def function_type_of(function: Any) -> Any:
+def function_type_of(function: OperationBase) -> Type:
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
-def is_private(op: Any) -> bool:
+def is_private(op: OperationBase) -> bool:
     attributes = op.attributes
     return "sym_visibility" in attributes and attributes["sym_visibility"].value == "private"

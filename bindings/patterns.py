@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ..support.callbacks import Entrance, callback, enters, fragile
 from ..support.errors import RelaxError
 from .handles import erasing
-from .ir import Operation, OperationBase, OpView
+from .ir import Location, Operation, OperationBase, OpView
 from .mlir import rewrite
 from .navigation import defining_op, operations_in
 from .rewriting import (
@@ -46,11 +46,16 @@ __all__ = ["UPDATED", "Outcome", "Pattern", "Rewriter", "apply_greedy", "apply_w
 _FEW = 1000
 
 
+#: `function(op, rewriter)`: what takes the place of the operation's results.
+_Function = Callable[[OpView, "Rewriter"], Outcome]
+_Labelled = tuple[str, _Function]
+
+
 class Pattern(NamedTuple):
     """A function that rewrites operations of one kind, or of several. The highest benefit is tried first."""
 
-    ops: Any
-    function: Callable[[Any, Rewriter], Any]
+    ops: object
+    function: _Function
     benefit: int = 1
     name: str = ""
 
@@ -72,7 +77,7 @@ class Rewriter:
         #: The bindings' own, which checks nothing.
         self.mlir_rewriter: Any = None
 
-    def replace(self, op: OperationBase, values: Any) -> None:
+    def replace(self, op: OperationBase, values: object) -> None:
         """Replaces another operation than the matched one, for which the values are returned. Not in a walk."""
         self._driver.replace_other(self.mlir_rewriter, op.operation, values)
 
@@ -134,13 +139,13 @@ class _Driver:
         #: 0 for a walk, which goes over everything once.
         self._rounds = rounds
         self._total, self._most, self._is_counted = 0, rounds * _FEW, False
-        self._last: tuple[str, str, Any] | None = None
+        self._last: tuple[str, str, Location] | None = None
         self._changed_others = False
         self._by_name = _sorted_by_name(patterns)
         self._rewriter = Rewriter(self)
         self._call = PatternCall(self.root, self._erase_other)
 
-    def run(self, work: Callable[[Any], None]) -> None:
+    def run(self, work: Callable[[Any], object]) -> None:
         context = self.root.context
         with erasing(self.root, self._what), context, self._call:
             patterns = rewrite.RewritePatternSet(context)
@@ -161,7 +166,7 @@ class _Driver:
             for (name, _), count in self.applied.items():
                 counter[name] += count
 
-    def _matcher(self, candidates: Sequence[tuple[str, Any]]) -> Callable[[Any, Any], bool]:
+    def _matcher(self, candidates: Sequence[_Labelled]) -> Callable[..., bool]:
         """A function by MLIR's convention: true means that nothing was changed."""
 
         @callback(failed=True, clean_up=self._call.discard)
@@ -172,7 +177,7 @@ class _Driver:
 
         return match
 
-    def _apply(self, name: str, function: Any, op: OpView) -> bool:
+    def _apply(self, name: str, function: _Function, op: OpView) -> bool:
         self._changed_others, self._call.pattern = False, name
         outcome = function(op, self._rewriter)
         if outcome is None and not self._changed_others:
@@ -187,7 +192,7 @@ class _Driver:
         return True
 
     @fragile
-    def _replace(self, mlir_rewriter: Any, operation: Operation, outcome: Any) -> None:
+    def _replace(self, mlir_rewriter: Any, operation: Operation, outcome: object) -> None:
         if isinstance(outcome, tuple) and not outcome and len(operation.results) and not is_used(operation):
             # Nobody wants what it gives: nothing has to take its place.
             self._call.discard()
@@ -197,7 +202,7 @@ class _Driver:
         self._call.place()
         mlir_rewriter.replace_op(operation, values)
 
-    def replace_other(self, mlir_rewriter: Any, operation: Operation, outcome: Any) -> None:
+    def replace_other(self, mlir_rewriter: Any, operation: Operation, outcome: object) -> None:
         if self._call.is_around_match(operation):
             raise pattern_error(self._call.pattern, operation, "replaces what it was called for: return the values")
         self._refuse_in_walk(operation)
@@ -226,7 +231,7 @@ class _Driver:
         self._is_counted = True
         self._most = self._rounds * max(len(operations_in(self.root)), _FEW)
 
-    def _endless(self, last: tuple[str, str, Any]) -> RelaxError:
+    def _endless(self, last: tuple[str, str, Location]) -> RelaxError:
         name, op, location = last
         count, rounds = self.applied[name, op], self._rounds
         message = f"{self._what}: patterns still apply after {rounds} round{'' if rounds == 1 else 's'}"
@@ -234,9 +239,9 @@ class _Driver:
         return located_error(message, location)
 
 
-def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[tuple[str, Any]]]:
+def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Labelled]]:
     """Labels and functions by the name of the operation they match, in the order in which they are tried."""
-    by_name: dict[str, list[tuple[str, Any]]] = {}
+    by_name: dict[str, list[_Labelled]] = {}
     # Sorting keeps the order of equals: what was given first is tried first.
     for pattern in sorted(patterns, key=lambda pattern: -pattern.benefit):
         for name in pattern.op_names:

@@ -89,8 +89,8 @@ class PatternCall:
         return self
 
     @fragile
-    def __exit__(self, exception_type: Any, exception: Any, traceback: Any) -> None:
-        self._entered.__exit__(exception_type, exception, traceback)
+    def __exit__(self, kind: Any, exception: Any, traceback: Any) -> None:
+        self._entered.__exit__(kind, exception, traceback)
         burials, self._burials, self._buried = self._burials, [], set()
         # In the order of burial, in which users come first.
         used = [operation for operation in burials if not self._lay_to_rest(operation)]
@@ -113,7 +113,7 @@ class PatternCall:
         self.location = self.matched.location
         return self.location
 
-    def _first_made(self) -> Any:
+    def _first_made(self) -> OperationBase | None:
         # A new insertion point each time: one at a block's begin remembers the operation that was there.
         return _at_block_begin(self._block).ref_operation
 
@@ -188,7 +188,7 @@ def is_used(operation: Operation) -> bool:
     return any(True for result in operation.results for _ in result.uses)
 
 
-def replacement(outcome: Any, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:
+def replacement(outcome: object, types: Sequence[Type], name: str, operation: Operation) -> list[Value]:
     """The values that a pattern returned for an operation's results, which must have these types.
 
     Raises RelaxError for anything else.
@@ -226,12 +226,12 @@ def located_error(message: str, location: Location) -> RelaxError:
     return RelaxError(message, location=diagnostic.place, diagnostics=[diagnostic])
 
 
-def function_name(function: Any) -> str:
+def function_name(function: object) -> str:
     """How a pattern without a name of its own is called in messages."""
     return getattr(function, "__name__", type(function).__name__)
 
 
-def op_name(op: Any) -> str:
+def op_name(op: object) -> str:
     """The name for an operation's class, definition or name itself. Raises RelaxError for anything else."""
     name = op if isinstance(op, str) else getattr(op, "OPERATION_NAME", None) or getattr(op, "full_name", None)
     if not isinstance(name, str) or "." not in name:
@@ -239,7 +239,7 @@ def op_name(op: Any) -> str:
     return name
 
 
-def _single_value(item: Any, name: str, operation: Operation) -> Value:
+def _single_value(item: object, name: str, operation: Operation) -> Value:
     if isinstance(item, ir.Value):
         return item
     if isinstance(item, (ir.Operation, ir.OpView)) and len(item.operation.results) == 1:
@@ -247,7 +247,7 @@ def _single_value(item: Any, name: str, operation: Operation) -> Value:
     raise pattern_error(name, operation, f"returned {_shown(item)} where a value is expected")
 
 
-def _shown(item: Any) -> str:
+def _shown(item: object) -> str:
     if item is None or isinstance(item, (bool, int, str)):
         return repr(item)
     return f"a {type(item).__name__}"

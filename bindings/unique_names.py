@@ -13,7 +13,7 @@ from itertools import chain, count
 from typing import Any
 
 from . import mlir
-from .ir import Location, Operation
+from .ir import Location, Operation, OperationBase, Value
 from .mlir import ir
 
 _OURS = "relax_value_"
@@ -38,7 +38,7 @@ def print_asm(operation: Operation, **options: Any) -> str:
     return _renamed(usual, named).decode("utf-8", "surrogateescape")
 
 
-def _values_in(operation: Operation) -> Iterator[Any]:
+def _values_in(operation: Operation) -> Iterator[OperationBase | Value]:
     """Operations with results, which share a name, and block arguments. Handles of their own: nothing is erased."""
     for region in operation.regions:
         for block in region.blocks:
@@ -49,7 +49,7 @@ def _values_in(operation: Operation) -> Iterator[Any]:
                 yield from _values_in(inner.operation)
 
 
-def _set_location(value: Any, location: Location) -> None:
+def _set_location(value: OperationBase | Value, location: Location) -> None:
     if isinstance(value, ir.BlockArgument):
         value.set_location(location)
     else:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..bindings.context import UPSTREAM_DIALECTS
 from ..bindings.diagnostics import Diagnostic, errors_as_relax_error, with_file_name
-from ..bindings.ir import Operation, OpView
+from ..bindings.ir import Context, Operation
 from ..bindings.mlir import ir, is_encodable, load_irdl, string_value
 from ..bindings.nesting import check_nesting
 from ..support.callbacks import enters
@@ -32,7 +32,7 @@ def parse_module(
     *,
     allow_unregistered: bool = False,
     implicit_module: bool = True,
-    prepare: Callable[[Any], None] | None = None,
+    prepare: Callable[[Context], None] | None = None,
 ) -> Any:
     """The MLIR module in a source. Raises RelaxError with every diagnostic.
 
@@ -65,7 +65,7 @@ def _parse(
     name: str,
     allow_unregistered: bool,
     implicit_module: bool,
-    prepare: Callable[[Any], None] | None,
+    prepare: Callable[[Context], None] | None,
 ) -> Any:
     context = create_context()
     if prepare is not None:
@@ -105,7 +105,7 @@ def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Any:
         return ir.Module.parse(source)
 
 
-def _parse_single(source: str, name: str) -> OpView | None:
+def _parse_single(source: str, name: str) -> Any:
     # Not Module.parse, which cannot be told the file's name.
     parsed = ir.Operation.parse(source, source_name=name)
     if parsed.operation.name == "builtin.module":
@@ -129,7 +129,7 @@ def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Any:
     return ir.Module.parse(source)
 
 
-def define_dialects(context: Any, source: str, name: str) -> None:
+def define_dialects(context: Context, source: str, name: str) -> None:
     """Has a context know the dialects that a text in IRDL describes. Raises RelaxError."""
     try:
         _define_dialects(context, source, name)
@@ -137,7 +137,7 @@ def define_dialects(context: Any, source: str, name: str) -> None:
         raise _explained(error, source, name) from None
 
 
-def _define_dialects(context: Any, source: str, name: str) -> None:
+def _define_dialects(context: Context, source: str, name: str) -> None:
     check_nesting(source, name)
     with context, ir.Location.unknown(), errors_as_relax_error(context, f"cannot parse {name}") as found:
         described = _parse_text(source, name, found)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from typing import TYPE_CHECKING, TypeVar, Union
 
-from ..bindings.ir import Type, Value
+from ..bindings.ir import Attribute, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.core.infos import is_unsigned, signless
 
@@ -38,7 +38,7 @@ class Arithmetic(Value):
         raise TypeError("what a Number is only the program knows, so Python cannot decide by it: use select or when")
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value:
         """The SSA value alone, which can be compared and hashed."""
         return ir.Value(self)
 
@@ -60,11 +60,11 @@ class Arithmetic(Value):
         """A constant of this number's type."""
         return type(self)(constant_value(value, self.type))
 
-    def beside(self, other: Any) -> Value:
+    def beside(self, other: Value | float) -> Value:
         """An operand beside this one: a Python number becomes a constant of its type."""
-        return other if isinstance(other, ir.Value) else self.constant(other)
+        return other if isinstance(other, Value) else self.constant(other)
 
-    def made(self, name: str, operands: Sequence[Value], result: Type, /, **attributes: Any) -> Self:
+    def made(self, name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Self:
         """What a new operation gives."""
         return type(self)(result_of(name, operands, result, **attributes))
 
@@ -189,7 +189,7 @@ def _has_no_sign(element: Type) -> bool:
     return isinstance(element, ir.IntegerType) and (element.width == 1 or element.is_unsigned)
 
 
-def result_of(name: str, operands: Sequence[Value], result: Type, /, **attributes: Any) -> Value:
+def result_of(name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Value:
     """The result, of whatever type, of a new operation."""
     return ir.Operation.create(name, results=[result], operands=list(operands), attributes=attributes).results[0]
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import Any
 
 from ..bindings.ir import Value
 from ..bindings.rewriting import Decline
@@ -16,10 +16,10 @@ from .numbers import Number, Size, as_index, select
 #: Where a dimension of an operand is read: at the loop's dimension, at 0, or at 0 where its size is 1.
 AT_ZERO = None
 MAYBE = "maybe"
-Place = Union[int, str, None]  # noqa: UP007  # None is a place here
+Place = int | tuple[str, int] | None
 
 
-def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str, int]]:
+def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place]:
     """For each dimension of an operand, where the loop over the result reads it."""
     assert result.shape is not None
     if not isinstance(operand, TensorInfo) or operand.shape is None:
@@ -28,7 +28,7 @@ def broadcast_plan(operand: Info, result: TensorInfo) -> list[Place | tuple[str,
     return [_place(dim, result.shape[axis + offset], axis + offset) for axis, dim in enumerate(operand.shape)]
 
 
-def along_axis(parameter: Sequence[Dim], slices: Dim, axis: int) -> list[Place | tuple[str, int]]:
+def along_axis(parameter: Sequence[Dim], slices: Dim, axis: int) -> list[Place]:
     """For each dimension of a parameter, at most one, where a loop over data reads it that has so many slices along an
     axis: there is one element for each of these, or one for all."""
     if not parameter:
@@ -47,7 +47,7 @@ def is_proven(operand: Info, result: TensorInfo) -> bool:
     )
 
 
-def _place(dim: Dim, result: Dim, axis: int) -> Any:
+def _place(dim: Dim, result: Dim, axis: int) -> Place:
     if equal(dim, result) is True:
         return axis
     if equal(dim, 1) is True:
@@ -57,12 +57,16 @@ def _place(dim: Dim, result: Dim, axis: int) -> Any:
 
 
 def broadcast_generic(
-    inputs: Sequence[Value], output: Value, plans: Sequence[Sequence[Any]], body: Callable[..., Any]
+    inputs: Sequence[Value], output: Value, plans: Sequence[Sequence[Place]], body: Callable[..., Value]
 ) -> Value:
     """`output` with each element computed by `body` from the inputs' elements that belong to it."""
     asked = [any(isinstance(place, tuple) for place in plan) for plan in plans]
     direct = [value for value, ask in zip(inputs, asked, strict=True) if not ask]
-    dims = [plan for plan, ask in zip(plans, asked, strict=True) if not ask]
+    dims = [
+        [place for place in plan if not isinstance(place, tuple)]
+        for plan, ask in zip(plans, asked, strict=True)
+        if not ask
+    ]
     sizes = {
         (position, axis): linalg.size(value, axis)
         for position, (value, plan) in enumerate(zip(inputs, plans, strict=True))
@@ -81,13 +85,13 @@ def broadcast_generic(
     return linalg.parallel(direct, output, scalar_body, dims)
 
 
-def _index(place: Any, size: Any) -> Size:
+def _index(place: Place, size: Any) -> Number:
     if place is AT_ZERO:
         return as_index(0)
-    return _below(size, linalg.index(place[1])) if isinstance(place, tuple) else linalg.index(place)
+    return select(size == 1, 0, linalg.index(place[1])) if isinstance(place, tuple) else linalg.index(place)
 
 
-def broadcast_size(inputs: Sequence[Value], plans: Sequence[Sequence[Any]], axis: int) -> Number:
+def broadcast_size(inputs: Sequence[Value], plans: Sequence[Sequence[Place]], axis: int) -> Number:
     """The size of the result's dimension: that of the operands there which is not 1, or 1.
 
     Where two that are not 1 differ, the program raises an error.
@@ -106,7 +110,7 @@ def broadcast_size(inputs: Sequence[Value], plans: Sequence[Sequence[Any]], axis
 # ---- sizes ----
 
 
-def broadcast_sizes(buffers: Sequence[Any]) -> list[Size]:
+def broadcast_sizes(buffers: Sequence[Value]) -> list[Size]:
     """The sizes that these broadcast to; raises ValueError where they do not."""
     shapes = [loops.sizes(buffer) for buffer in buffers]
     rank = max(len(shape) for shape in shapes)
@@ -143,7 +147,7 @@ def require_broadcast(buffer: Value, sizes: Sequence[Size]) -> None:
         loops.require((left == 1) | (left == right), "ValueError", message, left, right)
 
 
-def load_broadcast(buffer: Any, indices: Sequence[Number]) -> Number:
+def load_broadcast(buffer: Value, indices: Sequence[Number]) -> Number:
     """The element of a buffer that belongs to a place in what it is broadcast to."""
     shape = loops.sizes(buffer)
     pairs = zip(shape, indices[len(indices) - len(shape) :], strict=True)

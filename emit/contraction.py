@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..bindings.ir import AffineMap, Value
 from ..dialects.core.infos import TensorInfo, is_bool
@@ -17,7 +17,7 @@ from ..dialects.core.symbols import Dim, equal
 from ..dialects.relax.infer.broadcast import broadcast_dim
 from . import linalg, loops
 from .arithmetic import element
-from .broadcast import AT_ZERO, MAYBE, broadcast_generic, deciding, require_broadcastable
+from .broadcast import AT_ZERO, MAYBE, Place, broadcast_generic, deciding, require_broadcastable
 from .conversions import accumulator
 from .numbers import Number, as_index
 
@@ -25,9 +25,9 @@ from .numbers import Number, as_index
 class Factor(NamedTuple):
     """A tensor to multiply by, and which of its elements belongs to an iteration."""
 
-    value: Any
+    value: Value
     dtype: str
-    map: Any
+    map: AffineMap
 
 
 def sum_of_products(
@@ -40,7 +40,7 @@ def sum_of_products(
     return _combined(factors, out, dtype, out_map, iterators, lambda product, _: product.to(dtype))
 
 
-def summed(dtypes: Sequence[str], out: Value, dtype: str, add_all: Callable[[Any], Any]) -> Value:
+def summed(dtypes: Sequence[str], out: Value, dtype: str, add_all: Callable[[Value], Value]) -> Value:
     """`out` overwritten by what `add_all(zeros)` makes of zeros of the type in which such factors are summed."""
     wide = accumulator(dtype, dtypes)
     total = out if wide == dtype else linalg.empty(linalg.sizes(out), element(wide))
@@ -61,7 +61,7 @@ def _combined(
     dtype: str,
     out_map: AffineMap,
     iterators: Sequence[str],
-    combine: Callable[..., Any],
+    combine: Callable[[Number, Number], Number],
 ) -> Value:
     """`out` with each element `combine(product, element)`, the products computed wide."""
     wide = accumulator(dtype, [factor.dtype for factor in factors])
@@ -80,7 +80,7 @@ def add(left: Number, right: Number) -> Number:
     return left | right if is_bool(left.dtype) else left + right
 
 
-def converted(source: Any, source_dtype: str, out: Any, dtype: str) -> Any:
+def converted(source: Value, source_dtype: str, out: Value, dtype: str) -> Value:
     """`out` with the elements of a tensor of the same shape."""
     return linalg.parallel([source], out, lambda value: value.of(source_dtype).to(dtype))
 
@@ -88,7 +88,7 @@ def converted(source: Any, source_dtype: str, out: Any, dtype: str) -> Any:
 class Term(NamedTuple):
     """A tensor to multiply by: what the graph knows of it, and a label for each dimension."""
 
-    value: Any
+    value: Value
     info: TensorInfo
     labels: tuple[str, ...]
 
@@ -137,7 +137,7 @@ def contraction(
 class Labelled(NamedTuple):
     """A tensor to multiply by, with a label for each dimension; None where it is read at 0 only."""
 
-    value: Any
+    value: Value
     dtype: str
     labels: Sequence[str | None]
 
@@ -154,7 +154,7 @@ def labelled_product(factors: Sequence[Labelled], out: Value, labels: Sequence[s
     return sum_of_products(mapped, out, dtype, linalg.select_dims(len(loop), list(range(len(labels)))), iterators)
 
 
-def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[str]:
+def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[str | None]:
     """For each dimension its label, AT_ZERO where it is 1 and the label is not, MAYBE where nobody knows."""
     assert term.info.shape is not None
     return [
@@ -163,7 +163,7 @@ def _places(terms: Sequence[Term], term: Term, exact: Collection[str]) -> list[s
     ]
 
 
-def _place(label: str, size: Dim, sizes: Sequence[Dim]) -> Any:
+def _place(label: str, size: Dim, sizes: Sequence[Dim]) -> str | None:
     whole = reduce(broadcast_dim, sizes)
     if len(sizes) == 1 or equal(size, whole) is True or equal(size, 1) is False:
         return label
@@ -194,12 +194,14 @@ def _require_equal(one: Number, other: Number, label: str, broadcasts: bool) -> 
         loops.require(one == other, "ValueError", message, one, other)
 
 
-def _broadcast(terms: Sequence[Term], term: Term, places: Sequence[str], out: Value, labels: Sequence[str]) -> Value:
+def _broadcast(
+    terms: Sequence[Term], term: Term, places: Sequence[str | None], out: Value, labels: Sequence[str]
+) -> Value:
     """The term's tensor; a copy of full size where a dimension may turn out to be 1."""
     if MAYBE not in places:
         return term.value
     sizes = linalg.sizes(term.value)
-    plan: list[Any] = list(range(len(sizes)))
+    plan: list[Place] = list(range(len(sizes)))
     for axis, place in enumerate(places):
         if place == MAYBE:
             label = term.labels[axis]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from ..bindings.context import load_dialects
-from ..bindings.ir import Context, Operation, Type
+from ..bindings.ir import Context, Operation, OpView, Type, Value
 from ..bindings.mlir import as_list, ir, is_several, parse_type, string_value
 from ..bindings.navigation import innermost, operations_in
 from ..dialects.core.codec import decode, encode
@@ -29,7 +29,7 @@ _DIALECTS = ("arith", "memref", "scf")
 _NOT_IN_NAMES = re.compile(r"\W+")
 
 
-def call_kernel(kernel: Kernel, arguments: Sequence[Any], results: Any, known: dict[Any, str]) -> Any:
+def call_kernel(kernel: Kernel, arguments: Sequence[Value], results: Any, known: dict[Any, str]) -> Any:
     """What a call of a kernel gives, which is added to the module around where that does not have it yet.
 
     `results` is the type of the result, or a list of several's. `known` are the names of the kernels that are there.
@@ -51,7 +51,7 @@ def kernel_symbol(
     return known[key]
 
 
-def _type(item: Any, context: Any) -> Any:
+def _type(item: Any, context: Context) -> Type:
     if isinstance(item, ir.Type):
         return item
     if isinstance(item, Info):
@@ -64,11 +64,11 @@ def _type(item: Any, context: Any) -> Any:
         raise RelaxError(f"a result's type: '{item}' is not a type") from None
 
 
-def _module_around() -> Any:
+def _module_around() -> Operation:
     return innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
 
 
-def _add(kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], module: Any) -> str:
+def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module: Operation) -> str:
     """Adds a kernel at the module's begin, under a name that nothing else has."""
     load_dialects(module.context, _DIALECTS)
     symbols = ir.SymbolTable(module)
@@ -86,7 +86,7 @@ def _add(kernel: Kernel, inputs: Sequence[Any], outputs: Sequence[Any], module: 
         return name
 
 
-def _parsed(text: str, context: Context) -> Any:
+def _parsed(text: str, context: Context) -> OpView:
     """The one function of a text, which is checked in a context of its own first."""
     try:
         module = parse_module(text, "<PrimFunc>")
@@ -117,7 +117,7 @@ def fresh_name(wanted: str, symbols: Container[str]) -> str:
     return name
 
 
-def parameter_type(info: Info, context: Any, *, on_memrefs: bool) -> Any:
+def parameter_type(info: Info, context: Context, *, on_memrefs: bool) -> Type:
     """The MLIR type of a PrimFunc's parameter for a value of the graph."""
     type_ = encode(parameter_info(info), context)
     if not on_memrefs or not isinstance(info, TensorInfo):

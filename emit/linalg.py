@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from ..bindings.ir import AffineMap, Attribute, Type, Value
+from ..bindings.ir import AffineExpr, AffineMap, Attribute, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
@@ -16,7 +15,7 @@ from .numbers import Number, Size, operation
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 #: A scalar body: `body(*inputs, *outputs)`, all Numbers, gives the scalars to yield.
-ScalarBody = Callable[..., Any]
+ScalarBody = Callable[..., Value | Sequence[Value]]
 
 
 def generic(
@@ -108,13 +107,13 @@ def sizes(buffer: Value) -> list[Size]:
     return [size(buffer, axis) if known == dynamic else known for axis, known in enumerate(buffer.type.shape)]
 
 
-def extract(tensor: Value, indices: Sequence[Any]) -> Number:
+def extract(tensor: Value, indices: Sequence[Value]) -> Number:
     return operation("tensor.extract", [tensor, *indices], tensor.type.element_type)
 
 
-def fill(scalar: Any, output: Value) -> Value:
+def fill(scalar: Value | float, output: Value) -> Value:
     """The output with every element set; a Python number is taken as one of its elements."""
-    value = scalar if isinstance(scalar, ir.Value) else numbers.constant(scalar, output.type.element_type)
+    value = scalar if isinstance(scalar, Value) else numbers.constant(scalar, output.type.element_type)
     return parallel([value], output, lambda each: each, [[]])
 
 
@@ -144,7 +143,7 @@ def static_and_dynamic(values: Sequence[int | Value]) -> tuple[list[int], list[V
     return [each if isinstance(each, int) else mark for each in values], [v for v in values if not isinstance(v, int)]
 
 
-def affine_value(expression: Any, dim: Callable[[int], Any]) -> Number:
+def affine_value(expression: AffineExpr, dim: Callable[[int], Value]) -> Number:
     """The index that an affine expression without symbols gives, of dimensions `dim(n)`; divisors are positive."""
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineConstantExpr):

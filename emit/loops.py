@@ -23,8 +23,14 @@ from .linalg import sizes as sizes
 from .numbers import Number, Size, as_i64, constant, given, operation
 from .numbers import as_index as index
 
+#: A Python number is an index.
+Index = Value | int
+#: What a body carries on.
+Returned = Index | Sequence[Index] | None
+Body = Callable[..., Returned]
 
-def load(buffer: Value, *indices: int | Value) -> Number:
+
+def load(buffer: Value, *indices: Index) -> Number:
     """An element of a memref or a tensor."""
     places = [index(each) for each in indices]
     if not isinstance(buffer.type, ir.MemRefType):
@@ -32,9 +38,9 @@ def load(buffer: Value, *indices: int | Value) -> Number:
     return operation("memref.load", [buffer, *places], buffer.type.element_type)
 
 
-def store(value: Any, memref: Any, *indices: Any) -> None:
+def store(value: Value | float, memref: Value, *indices: Index) -> None:
     """A Python number is stored as the memref's elements are."""
-    scalar = value if isinstance(value, ir.Value) else constant(value, memref.type.element_type)
+    scalar = value if isinstance(value, Value) else constant(value, memref.type.element_type)
     ir.Operation.create("memref.store", operands=[scalar, memref, *(index(each) for each in indices)])
 
 
@@ -43,9 +49,7 @@ def copy(source: Value, target: Value) -> None:
     ir.Operation.create("memref.copy", operands=[source, target])
 
 
-def for_range(
-    start: int | Any, stop: int | Any, body: Callable[..., Any], *carried: Any, step: int | Any = 1
-) -> list[Any]:
+def for_range(start: Index, stop: Index, body: Body, *carried: Index, step: Index = 1) -> list[Any]:
     """`body(i, *carried)` for each i from start to before stop; it returns what is carried on. The last of that."""
     bounds, first = [index(start), index(stop), index(step)], _values(carried)
     types = [value.type for value in first]
@@ -54,11 +58,11 @@ def for_range(
     return given(op.results)
 
 
-def nest(bounds: Sequence[Any], body: Callable[..., Any], *carried: int | Value) -> list[Any]:
+def nest(bounds: Sequence[Index | tuple[Index, Index]], body: Body, *carried: Index) -> list[Any]:
     """`body(*indices, *carried)` for all indices below sizes, or in ranges (start, stop), the last one fastest; it
     returns what is carried on. The last of that."""
 
-    def enter(outer: list[Number], *values: Any) -> Any:
+    def enter(outer: list[Number], *values: Value) -> Returned:
         if len(outer) == len(bounds):
             return body(*outer, *values)
         bound = bounds[len(outer)]
@@ -68,7 +72,7 @@ def nest(bounds: Sequence[Any], body: Callable[..., Any], *carried: int | Value)
     return _values(enter([], *_values(carried)))
 
 
-def repeat_while(initial: Sequence[int | Value], condition: Callable[..., Any], body: Callable[..., Any]) -> list[Any]:
+def repeat_while(initial: Sequence[Index], condition: Callable[..., Value], body: Body) -> list[Any]:
     """`values = body(*values)` as long as `condition(*values)`; the last values."""
     first = _values(initial)
     types = [value.type for value in first]
@@ -81,9 +85,7 @@ def repeat_while(initial: Sequence[int | Value], condition: Callable[..., Any], 
     return given(op.results)
 
 
-def when(
-    condition: Number, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None, types: Sequence[Type] = ()
-) -> list[Any]:
+def when(condition: Number, then: Body, otherwise: Body | None = None, types: Sequence[Type] = ()) -> list[Any]:
     """One of two bodies; with `types`, both return values of these."""
     op = ir.Operation.create("scf.if", results=list(types), operands=[condition], regions=2)
     for region, make in zip(op.regions, (then, otherwise), strict=True):
@@ -97,13 +99,13 @@ def and_then(first: Number, second: Callable[[], Number]) -> Number:
     return when(first, second, lambda: constant(False, "i1"), [first.type])[0]
 
 
-def _fill(block: Block, body: Callable[..., Any]) -> None:
+def _fill(block: Block, body: Body) -> None:
     """The block gets what the body makes of its arguments, and yields what it returns."""
     with ir.InsertionPoint(block):
         ir.Operation.create("scf.yield", operands=_values(body(*given(block.arguments))))
 
 
-def scratch(sizes: Sequence[int | Any], element: Type, use: Callable[[Any], Any]) -> None:
+def scratch(sizes: Sequence[Size], element: Type, use: Callable[[Value], object]) -> None:
     """`use(memref)` with memory of its own, row-major, undefined at first, given back afterwards."""
     shape, dynamic = static_and_dynamic(sizes)
     memref = ir.Operation.create(
@@ -116,7 +118,7 @@ def scratch(sizes: Sequence[int | Any], element: Type, use: Callable[[Any], Any]
     ir.Operation.create("memref.dealloc", operands=[memref])
 
 
-def scratches(sizes: Sequence[int | Any], elements: Sequence[Type], use: Callable[..., None]) -> None:
+def scratches(sizes: Sequence[Size], elements: Sequence[Type], use: Callable[..., object]) -> None:
     """`use(*memrefs)` with such memory of these sizes for each of the element types."""
 
     def allocate(memories: list[Value]) -> None:
@@ -128,7 +130,7 @@ def scratches(sizes: Sequence[int | Any], elements: Sequence[Type], use: Callabl
     allocate([])
 
 
-def require(condition: Any, kind: str, message: str, *numbers: Number) -> None:
+def require(condition: Value, kind: str, message: str, *numbers: Number) -> None:
     """Raises an exception of that kind (a Python name) where the condition, an i1, is false.
 
     The message has one {} for each number, an integer value; the operation's name and location are put before it.
@@ -153,9 +155,9 @@ def _require(holds: Callable[[Any, Any], Any], one: Size, other: Size, message: 
     require(holds(left, right), "ValueError", message, left, right)
 
 
-def _values(returned: Any) -> list[Value]:
+def _values(returned: Returned) -> list[Value]:
     """A Python number is an index."""
     if returned is None:
         return []
-    several = returned if isinstance(returned, (list, tuple)) else [returned]
+    several: Sequence[Any] = returned if isinstance(returned, (list, tuple)) else [returned]
     return [each if isinstance(each, ir.Value) else index(each) for each in several]

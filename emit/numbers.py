@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Union, overload
 
-from ..bindings.ir import OpView, Type, Value
+from ..bindings.ir import Attribute, OpView, Type, Value
 from ..bindings.mlir import ir
 from ..dialects.core.infos import is_unsigned
 from ..dialects.tir import dialect as tir
@@ -37,7 +37,7 @@ class Number(Arithmetic):
         return converted(self, dtype, saturate)
 
 
-def number(value: Any) -> Number:
+def number(value: Value) -> Number:
     return value if isinstance(value, Number) else Number(value)
 
 
@@ -46,13 +46,13 @@ def numbers(op: OpView) -> list[Number]:
     return [Number(operand) for operand in op.operation.operands]
 
 
-def given(values: Sequence[Any]) -> list[Value]:
+def given(values: Sequence[Value]) -> list[Value]:
     """What a body is given: Numbers for scalars, all else as it is."""
     scalars = (ir.FloatType, ir.IntegerType, ir.IndexType)
     return [Number(value) if isinstance(value.type, scalars) else value for value in values]
 
 
-def operation(name: str, operands: Sequence[Any], result: Type, /, **attributes: Any) -> Number:
+def operation(name: str, operands: Sequence[Value], result: Type, /, **attributes: Attribute) -> Number:
     """The number that a new operation gives."""
     return Number(result_of(name, operands, result, **attributes))
 
@@ -62,7 +62,7 @@ def intrinsic(name: str, *operands: Number) -> Number:
     return Number(tir.ops[name](*operands))
 
 
-def constant(value: float | int, type_: Any) -> Number:
+def constant(value: float | int, type_: Type | str) -> Number:
     """A constant scalar, or a vector of equal elements, of a type or of an element type's name.
 
     Integers wrap to its width.
@@ -72,17 +72,17 @@ def constant(value: float | int, type_: Any) -> Number:
     return Number(constant_value(value, type_))
 
 
-def as_index(value: Any) -> Number:
+def as_index(value: int | Value) -> Number:
     """A number or an integer value as an index, signed."""
-    if not isinstance(value, ir.Value):
+    if not isinstance(value, Value):
         return constant(value, ir.IndexType.get())
     return number(value) if isinstance(value.type, ir.IndexType) else _index_cast(value, ir.IndexType.get())
 
 
-def as_i64(value: Any) -> Number:
+def as_i64(value: int | Value) -> Number:
     """A number or an integer value as an i64, signed."""
     i64 = ir.IntegerType.get_signless(64)
-    if not isinstance(value, ir.Value):
+    if not isinstance(value, Value):
         return constant(value, i64)
     return number(value) if value.type == i64 else _index_cast(value, i64)
 
@@ -91,9 +91,9 @@ def _index_cast(value: Value, type_: Type) -> Number:
     return operation("arith.index_cast", [value], type_)
 
 
-def select(condition: Any, yes: Any, no: Any) -> Number:
+def select(condition: Any, yes: Value | float, no: Value | float) -> Number:
     """One of both, of which one may be a Python number."""
-    pair = [number(each) if isinstance(each, ir.Value) else each for each in (yes, no)]
+    pair = [number(each) if isinstance(each, Value) else each for each in (yes, no)]
     return select_like(condition, *pair)
 
 
@@ -117,8 +117,8 @@ def _extreme_of(name: str, known: Callable[[int, int], int]) -> _Extreme:
     return extreme
 
 
-def _extreme(name: str, x: Any, y: int | Value) -> Number:
-    like = number(x if isinstance(x, ir.Value) else y)
+def _extreme(name: str, x: Any, y: Any) -> Number:
+    like = number(x if isinstance(x, Value) else y)
     pair = [like.beside(x), like.beside(y)]
     has_sign = not any(getattr(each, "is_unsigned", False) for each in (like, *pair))
     kind = "imumf" if like.is_float else "si" if has_sign else "ui"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..bindings.ir import Value
 from ..dialects.core.infos import is_float
@@ -23,13 +22,14 @@ from . import linalg
 from .arithmetic import convert, element
 from .broadcast import broadcast_generic
 from .conversions import accumulator, limits, rounded, to_float, widened
+from .linalg import ScalarBody
 from .numbers import Number, as_i64, constant
 
 #: The longest sum of f32 that is added up in f32, and the longest of narrower floats.
 LONGEST_NARROW_SUM = 128
 LONGEST_SUM_OF_NARROW = 4096
 #: A tensor in a loop over the data, and which of the data's dimensions its own are.
-Read = tuple[Any, Sequence[int]]
+Read = tuple[Value, Sequence[int]]
 
 
 def lowest(dtype: str) -> float | int:
@@ -84,21 +84,21 @@ class Reduction:
         return linalg.empty([self.sizes[axis] for axis in self.kept], element(dtype))
 
     # ---- loops ----
-    def fold(self, step: Callable[..., Any], reads: Sequence[Read], start: float | int, output: Value) -> Value:
+    def fold(self, step: Callable[..., Number], reads: Sequence[Read], start: float | int, output: Value) -> Value:
         """`total = step(*elements, total)` along the axes, from `start`; `output` is over the kept ones."""
         return self.fold_into(step, reads, linalg.fill(start, output))
 
-    def fold_into(self, step: Callable[..., Any], reads: Sequence[Read], initial: Value) -> Value:
+    def fold_into(self, step: ScalarBody, reads: Sequence[Read], initial: Value) -> Value:
         """As `fold`, from what `initial` holds."""
         maps = [linalg.select_dims(self.rank, dims) for _, dims in (*reads, self.part(initial))]
         kinds = [linalg.REDUCTION if axis in self.axes else linalg.PARALLEL for axis in range(self.rank)]
         return linalg.generic([value for value, _ in reads], [initial], maps, kinds, step)[0]
 
-    def everywhere(self, body: Callable[..., Any], reads: Sequence[Read], output: Value) -> Value:
+    def everywhere(self, body: Callable[..., Value], reads: Sequence[Read], output: Value) -> Value:
         """`body(*elements)` for each of the data's; `output` has its shape."""
         return broadcast_generic([value for value, _ in reads], output, [list(dims) for _, dims in reads], body)
 
-    def over_kept(self, body: Callable[..., Any], values: Sequence[Value], output: Value) -> Value:
+    def over_kept(self, body: Callable[..., Value], values: Sequence[Value], output: Value) -> Value:
         """`body(*elements)` of tensors over the kept axes. `output` may have the others too, of size 1."""
         dims = self.kept if linalg.rank_of(output) == self.rank else list(range(len(self.kept)))
         return broadcast_generic(values, output, [dims] * len(values), body)
@@ -140,7 +140,7 @@ class Reduction:
             return constant(self.known_count, dtype)
         return convert("arith.sitofp", self.count(), element(dtype))
 
-    def variance(self, mean: Value, output: Any = None) -> Value:
+    def variance(self, mean: Value, output: Value | None = None) -> Value:
         """The mean squared distances to the means. It takes a second look at the data: the mean of squares without
         the squared mean loses its digits where the mean is large."""
 
@@ -151,7 +151,9 @@ class Reduction:
         return self.mean(squared_distance, [self.whole, self.part(mean)], output)
 
     # ---- order ----
-    def extreme(self, pick: Callable[[Any, Any], Any], start: float | int, dtype: str, output: Any = None) -> Value:
+    def extreme(
+        self, pick: Callable[[Number, Number], Number], start: float | int, dtype: str, output: Value | None = None
+    ) -> Value:
         """`maximum` or `minimum` of the elements, whose type with its sign is `dtype`."""
         wide = accumulator(dtype)
         output = self.empty(wide) if output is None else output

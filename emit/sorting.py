@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
 
 from ..bindings.ir import Type, Value
 from ..bindings.mlir import ir
@@ -124,7 +123,7 @@ class Sorter:
         for_range(start, end, step, start, middle)
 
 
-def with_sorter(most: Size, elements: Sequence[Type], use: Callable[[Sorter], Any]) -> None:
+def with_sorter(most: Size, elements: Sequence[Type], use: Callable[[Sorter], object]) -> None:
     """`use(sorter)` with memory for so many records of these types; it can sort one row after the other."""
     scratches([2, most], elements, lambda *halves: use(Sorter(halves)))
 
@@ -136,13 +135,13 @@ class FirstOfMany:
     Those found so far are a heap, the last of them on top: most others are passed after one comparison with it.
     """
 
-    def __init__(self, sorter: Sorter, heap: Sequence[Any], wanted: Any, order: Order):
+    def __init__(self, sorter: Sorter, heap: Sequence[Value], wanted: Number, order: Order):
         self._sorter = sorter
         self._heap = heap
         self._wanted = wanted
         self._order = order
 
-    def select(self, count: Any, record: Records) -> Records:
+    def select(self, count: Number, record: Records) -> Records:
         """The first of `count` records in their order."""
         for_range(0, self._wanted, lambda i: _put(record(i), self._heap, i))
         parents = self._wanted // 2
@@ -208,10 +207,12 @@ class FirstOfMany:
         _put(record, self._heap, hole)
 
 
-def with_first_of_many(wanted: Any, elements: Sequence[Any], order: Order, use: Callable[[FirstOfMany], Any]) -> None:
+def with_first_of_many(
+    wanted: Number, elements: Sequence[Type], order: Order, use: Callable[[FirstOfMany], object]
+) -> None:
     """`use(first)` with memory to find the first `wanted` of more records, in one row after the other."""
 
-    def with_heap(*heap: Any) -> None:
+    def with_heap(*heap: Value) -> None:
         with_sorter(wanted, elements, lambda sorter: use(FirstOfMany(sorter, heap, wanted, order)))
 
     scratches([wanted], elements, with_heap)

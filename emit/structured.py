@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..bindings.ir import Block, Operation, Type, Value
+from ..bindings.ir import AffineExpr, Block, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
@@ -52,8 +52,8 @@ class StructuredOp:
     There is one access, by axis, for each.
     """
 
-    operation: Any
-    operands: tuple[Any, ...]
+    operation: Operation
+    operands: tuple[Value, ...]
     input_count: int
     accesses: tuple[tuple[Linear, ...], ...]
     #: The operands' sizes, of an open axis what MLIR writes for it; none for a scalar.
@@ -112,7 +112,7 @@ class StructuredOp:
         *outer, last = self.accesses[operand] or (Linear(()),)
         return last.factor(dim) == factor and not any(axis.factor(dim) for axis in outer)
 
-    def size(self, dim: int) -> Any:
+    def size(self, dim: int) -> int | Value:
         """A loop's size: a number, or an index computed here."""
         known = self.sizes[dim]
         if known is not None:
@@ -191,12 +191,12 @@ def is_storable(element: Type) -> bool:
     return str(element) in _FLOATS
 
 
-def _linear(expr: Any) -> Linear:
+def _linear(expr: AffineExpr) -> Linear:
     factors, constant = _terms(expr)
     return Linear(tuple(sorted((dim, factor) for dim, factor in factors.items() if factor)), constant)
 
 
-def _terms(expr: Any) -> tuple[dict[int, int], int]:
+def _terms(expr: AffineExpr) -> tuple[dict[int, int], int]:
     if isinstance(expr, ir.AffineDimExpr):
         return {expr.position: 1}, 0
     if isinstance(expr, ir.AffineConstantExpr):

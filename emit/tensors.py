@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from ..bindings.ir import Attribute, Value
 from ..bindings.mlir import ir
@@ -42,7 +41,7 @@ def _static_product(sizes: Sequence[Size]) -> int:
     return prod(known) if len(known) == len(sizes) else ir.ShapedType.get_dynamic_size()
 
 
-def cast(tensor: Any, shape: Sequence[int]) -> Any:
+def cast(tensor: Value, shape: Sequence[int]) -> Value:
     """The tensor with a type that knows more or less of its sizes."""
     type_ = ir.RankedTensorType.get(list(shape), tensor.type.element_type)
     return tensor if tensor.type == type_ else result_of("tensor.cast", [tensor], type_)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..bindings.ir import Value
+from ..bindings.ir import AffineExpr, Value
 from ..bindings.mlir import ir
 from . import linalg
 from .numbers import Size, maximum, minimum
@@ -30,7 +30,7 @@ class Window(NamedTuple):
     def is_padded(self) -> bool:
         return self.before > 0 or self.after > 0
 
-    def place(self, position: Any, tap: Any) -> Any:
+    def place(self, position: AffineExpr, tap: AffineExpr) -> AffineExpr:
         """Where a tap of the window at a position is, as an affine expression of both."""
         return position * self.stride + tap * self.gap
 
@@ -69,7 +69,7 @@ def meeting(window: Window, tap: Size, size: Size, positions: Size) -> Meeting:
     return Meeting(first, end - first, minimum(maximum(place, 0), size))
 
 
-def padded(tensor: Value, value: Any, before: Sequence[int], after: Sequence[int]) -> Value:
+def padded(tensor: Value, value: Value | float, before: Sequence[int], after: Sequence[int]) -> Value:
     """The tensor with a border of one value around it; the tensor itself where the border is nowhere."""
     if not any(before) and not any(after):
         return tensor

@@ -62,8 +62,6 @@ class LegalizeOps(Pass):
                 pattern = _pattern(rule, prim_funcs, notes)
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
         conversion.run(op)
-        if notes is not None:
-            notes.finished(op)
 
     def _rules(self) -> dict[str, list[Rule]]:
         """For each operator the rules to try, in their order."""

@@ -75,9 +75,7 @@ def _note(function: Operation, schedule: str, place: str, declined: Sequence[dic
     """Tells which schedule took a PrimFunc, where somebody listens; none, where it becomes plain loops."""
     journal = Journal.active()
     if journal is not None:
-        pattern = op_pattern(function)
-        name = symbol_name(function)
-        journal.add(ScheduleFact(name, "" if pattern is None else pattern.attribute_text, schedule, place, declined))
+        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined))
 
 
 # ---- schedules that a PrimFunc names itself: transform.named_sequence operations of the module ----

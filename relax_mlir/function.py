@@ -21,7 +21,7 @@ from .support.errors import RelaxError
 class FunctionBuilder:
     """A function in the making; see Module.function. Operators built inside of the `with` go into its body."""
 
-    def __init__(self, module: Any, name: str, inputs: Iterable[Any] | Mapping[str, Any], private: bool):
+    def __init__(self, module: Any, name: str, inputs: Iterable[object] | Mapping[str, object], private: bool):
         self._module = module
         self._name = name
         self._names = list(inputs) if isinstance(inputs, Mapping) else []
@@ -64,7 +64,7 @@ class FunctionBuilder:
         self._stack.enter_context(handles.being_built(unplaced if self._module.source_lines else None))
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if kind is None and self._returned is not None:
             self._finish(self._returned)
         self._stack.close()
@@ -97,14 +97,15 @@ class FunctionBuilder:
         handles = self._module.handles
         return [handles.argument(argument) for argument in self.block.arguments]
 
-    def returns(self, *values: Any) -> None:
+    def returns(self, *values: object) -> None:
         """What the function returns; `f.returns()` where it is nothing."""
         if self._returned is not None:
             raise RelaxError(f"@{self._name} returns twice")
-        wrong = [type(value).__name__ for value in values if as_value(value) is None]
-        if wrong:
-            raise RelaxError(f"@{self._name} must return values, got {wrong[0]}")
-        returned = [as_value(value) for value in values]
+        returned = []
+        for value in values:
+            if (ssa := as_value(value)) is None:
+                raise RelaxError(f"@{self._name} must return values, got {type(value).__name__}")
+            returned.append(ssa)
         if any(is_foreign(value, self._module.handles, self._module.context) for value in returned):
             raise RelaxError(f"@{self._name} must return values of its own, got a value of another module")
         self._returned = returned
@@ -122,7 +123,7 @@ class FunctionBuilder:
         return attributes
 
     @staticmethod
-    def _type(item: Any, context: Context) -> Type:
+    def _type(item: object, context: Context) -> Type:
         try:
             if isinstance(item, Info):
                 return encode(item, context)

@@ -97,7 +97,7 @@ class Module:
     def __copy__(self) -> Module:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Module:
+    def __deepcopy__(self, memo: object) -> Module:
         return self.copy()
 
     def __reduce__(self) -> tuple[Callable[..., Module], tuple[bytes, bool]]:
@@ -142,7 +142,7 @@ class Module:
         return self.operation.regions[0].blocks[0]
 
     def function(
-        self, name: str, inputs: Iterable[Any] | Mapping[str, Any] = (), *, private: bool = False
+        self, name: str, inputs: Iterable[object] | Mapping[str, object] = (), *, private: bool = False
     ) -> FunctionBuilder:
         """A new function at the end of the module. Types are text, `rx.tensor(...)` or MLIR's, a dictionary if named.
 

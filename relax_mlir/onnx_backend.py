@@ -9,6 +9,7 @@ from typing import Any
 from .compiling import compile
 from .frontends.onnx.inputs import InputShape, declared_inputs, kind_of
 from .frontends.onnx.model import read_model
+from .frontends.onnx.tensors import Array, ModelProto, NodeProto, ValueInfoProto
 from .onnx_import import from_onnx
 from .runtime import Executable, to_numpy
 from .support.errors import RelaxError
@@ -39,11 +40,11 @@ class OnnxBackendRep(BackendRep):
             (position, inputs[position].name) for position in self._may_be_lists if inputs[position].name not in shapes
         ]
         self._count = len(inputs)
-        self._compiled: dict[tuple[Any, ...], Executable] = {}
+        self._compiled: dict[tuple[InputShape, ...], Executable] = {}
         if not self._open:
             self._executable(())
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def run(self, inputs: object, **kwargs: object) -> tuple[Any, ...]:
         """The outputs for inputs in the model's order. One array stands for a list of one."""
         import numpy
 
@@ -60,7 +61,7 @@ class OnnxBackendRep(BackendRep):
         outputs = [results] if len(described) == 1 else list(results)
         return self._tuple(*[_result(each, about) for each, about in zip(outputs, described, strict=True)])
 
-    def _executable(self, shapes: tuple[Any, ...]) -> Executable:
+    def _executable(self, shapes: tuple[InputShape, ...]) -> Executable:
         """The program for these shapes of the open inputs."""
         if shapes not in self._compiled:
             told = {name: shape for (_, name), shape in zip(self._open, shapes, strict=True)}
@@ -69,7 +70,7 @@ class OnnxBackendRep(BackendRep):
         return self._compiled[shapes]
 
 
-def _arrays(value: Any) -> Any:
+def _arrays(value: object) -> Array | list[Array] | None:
     """An input as an array, a list of arrays, or None."""
     import numpy
 
@@ -78,7 +79,7 @@ def _arrays(value: Any) -> Any:
     return None if value is None else numpy.asarray(value)
 
 
-def _shape_of(value: Any) -> Any:
+def _shape_of(value: Array | list[Array] | None) -> InputShape:
     """What `rx.from_onnx` is told of an input."""
     if isinstance(value, list):
         return tuple(each.shape for each in value)
@@ -106,7 +107,7 @@ class OnnxBackend(Backend):
         *,
         shapes: Mapping[str, InputShape] | None = None,
         target: str = "llvm",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> OnnxBackendRep:
         """Imports and compiles a model: a ModelProto, a path or bytes. `shapes` are those of `rx.from_onnx`."""
         if not cls.supports_device(device):
@@ -115,7 +116,7 @@ class OnnxBackend(Backend):
 
     @classmethod
     def run_node(
-        cls, node: Any, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+        cls, node: NodeProto, inputs: Sequence[object], device: str = "CPU", outputs_info: object = None, **kwargs: Any
     ) -> tuple[Any, ...]:
         """Runs one operator; `opset_version=` is that of its domain, ONNX's newest where none is given."""
         opset_version = kwargs.pop("opset_version", None)
@@ -126,12 +127,12 @@ class OnnxBackend(Backend):
         return device.partition(":")[0] == "CPU"
 
 
-def _names(node: Any) -> list[str]:
+def _names(node: NodeProto) -> list[str]:
     """The names of the inputs that are given; "" is one left out."""
     return [name for name in node.input if name]
 
 
-def _distinct(node: Any, inputs: Sequence[Any]) -> list[Any]:
+def _distinct(node: NodeProto, inputs: Sequence[object]) -> list[object]:
     """One array for each name: a node may use an input twice."""
     names = _names(node)
     if len(names) != len(inputs):
@@ -139,7 +140,7 @@ def _distinct(node: Any, inputs: Sequence[Any]) -> list[Any]:
     return list(dict(zip(names, inputs, strict=True)).values())
 
 
-def _model_of(node: Any, inputs: Sequence[Any], version: int | None) -> Any:
+def _model_of(node: NodeProto, inputs: Sequence[object], version: int | None) -> ModelProto:
     """A model of this node alone."""
     from onnx import ValueInfoProto, defs, helper
 
@@ -151,7 +152,7 @@ def _model_of(node: Any, inputs: Sequence[Any], version: int | None) -> Any:
     return helper.make_model(graph, opset_imports=[opset])
 
 
-def _info_of(name: str, value: Any) -> Any:
+def _info_of(name: str, value: Any) -> ValueInfoProto:
     """What a model says of an input: a list of arrays is a sequence. An empty one and None are of float32."""
     import numpy
     from onnx import TensorProto, helper

@@ -14,6 +14,8 @@ from typing import Any, Generic, TypeVar
 from .errors import RelaxError
 
 Entry = TypeVar("Entry")
+#: What tells entries of one name apart.
+Sort = tuple[Any, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -46,7 +48,7 @@ class Registry(Generic[Entry]):
 
     def __init__(
         self,
-        key: Callable[[Entry], tuple[Any, ...]],
+        key: Callable[[Entry], Sort],
         refusal: Callable[[Entry, Entry], str],
         *,
         clash: Callable[[Entry, Entry], bool] = lambda entry, taken: True,
@@ -64,7 +66,7 @@ class Registry(Generic[Entry]):
         self._place = place
         self._families = families
         self._is_loaded = not families
-        self.entries: dict[Any, dict[tuple[Any, ...], list[Entry]]] = {}
+        self.entries: dict[Any, dict[Sort, list[Entry]]] = {}
 
     def registering(self, make: Callable[[Any, str], Sequence[Entry]]) -> Callable[[Function], Function]:
         """A decorator for functions; `make(function, place)` gives the entries."""
@@ -104,12 +106,12 @@ class Registry(Generic[Entry]):
             self._is_loaded = False
             raise
 
-    def tried(self, name: Any, sorts: Iterable[tuple[Any, ...]] = ((),)) -> list[Entry]:
+    def tried(self, name: Any, sorts: Iterable[Sort] = ((),)) -> list[Entry]:
         """The entries of a name, in the order of these sorts."""
         of_name = self.entries.get(name, {})
         return [entry for sort in sorts for entry in of_name.get(sort, ())]
 
-    def by_name(self, sorts: Sequence[tuple[Any, ...]]) -> dict[Any, list[Entry]]:
+    def by_name(self, sorts: Sequence[Sort]) -> dict[Any, list[Entry]]:
         """`tried` for every name that has any, sorted by name."""
         found = ((name, self.tried(name, sorts)) for name in sorted(self.entries))
         return {name: entries for name, entries in found if entries}

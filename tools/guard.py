@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from ..support.errors import RelaxError
 from ..support.files import hidden_beside, is_special, mode_of, replacing
@@ -165,7 +164,7 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
 
 
 def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals]) -> None:
-    def interrupt(signal_number: int, frame: Any) -> None:
+    def interrupt(signal_number: int, frame: object) -> None:
         # Once is enough: a second one would hit the cleaning up. (Python complains where SIG_IGN meets what has come.)
         for number in held_back:
             signal.signal(number, lambda *_: None)
@@ -203,13 +202,13 @@ def _pass_on_signals(child: int, name: str) -> list[int]:
     came: list[int] = []
     patience = Patience()
 
-    def pass_on(number: int, frame: Any) -> None:
+    def pass_on(number: int, frame: object) -> None:
         # From a terminal Ctrl-C comes to both, but not everything that interrupts is a terminal.
         came.append(number)
         _kill(child, signal.SIGTERM if len(came) == 1 else signal.SIGKILL)
         signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
 
-    def tick(number: int, frame: Any) -> None:
+    def tick(number: int, frame: object) -> None:
         if came:
             _kill(child, signal.SIGKILL)
         elif _read_note(_watched):

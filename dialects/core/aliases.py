@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
@@ -12,13 +11,13 @@ from ...bindings.navigation import operations_in
 from .dialect import row_of
 
 
-def viewed(value: Value) -> Any:
+def viewed(value: Value) -> Value | None:
     """What a value is a view of, the same elements in the same order; None where it is none."""
     row = None if isinstance(value.owner, ir.Block) else row_of(value.owner)
     return getattr(value.owner.opview, row.view) if row is not None and row.is_plain_view else None
 
 
-def root_of(value: Value) -> Any:
+def root_of(value: Value) -> Value:
     """The value that a view, or a view of one, shows."""
     while (source := viewed(value)) is not None:
         value = source
@@ -35,7 +34,7 @@ def aliases(op: Operation) -> list[Value | None]:
     return [None] * len(op.results)
 
 
-def written_by(op: Operation) -> list[Any]:
+def written_by(op: Operation) -> list[Value]:
     """The operands that an operation may write to."""
     row = row_of(op)
     if row is None:
@@ -45,9 +44,9 @@ def written_by(op: Operation) -> list[Any]:
     return [*written, *(value for value in aliases(op) if value is not None)] if row.inplace else written
 
 
-def mutated_values(operations: Iterable[Operation]) -> set[Any]:
+def mutated_values(operations: Iterable[Operation]) -> set[Value]:
     """What is written over after it was made, by operations or in regions of theirs; of views what they show."""
-    found: set[Any] = set()
+    found: set[Value] = set()
     for op in operations:
         for inside in (op, *(operations_in(op) if len(op.regions) else ())):
             found.update(map(root_of, written_by(inside)))

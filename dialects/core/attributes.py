@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...bindings.ir import Attribute, Context
 from ...bindings.mlir import ir, is_encodable, parse_attribute, string_value
 from ...support.suggest import suggest
 from .codec import TypeProblem, element_type
@@ -41,19 +42,19 @@ class AttrKind:
     def required(self) -> bool:
         return self.default is REQUIRED
 
-    def normalize(self, value: Any) -> Any:
+    def normalize(self, value: object) -> Any:
         """The canonical Python value, or AttributeProblem."""
         raise AttributeProblem(f"expects {self.expects}, got {value!r}")
 
-    def encode(self, value: Any, context: Any) -> Any:
+    def encode(self, value: Any, context: Context) -> Attribute:
         """The MLIR attribute of a normalized value."""
         raise AttributeProblem(f"expects {self.expects}, got {value!r}")
 
-    def decode(self, attribute: Any) -> Any:
+    def decode(self, attribute: Attribute) -> Any:
         """The Python value of an MLIR attribute, or AttributeProblem."""
         raise AttributeProblem(f"expects {self.expects}, got {attribute}")
 
-    def refuse(self, value: Any) -> AttributeProblem:
+    def refuse(self, value: object) -> AttributeProblem:
         shown = value if isinstance(value, ir.Attribute) else repr(value)
         return AttributeProblem(f"expects {self.expects}, got {shown}")
 
@@ -63,7 +64,7 @@ class Int(AttrKind):
     label = "int"
     hint = "SupportsIndex"
 
-    def normalize(self, value: Any) -> int:
+    def normalize(self, value: object) -> int:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise self.refuse(value)
         try:
@@ -74,16 +75,16 @@ class Int(AttrKind):
             raise AttributeProblem(f"expects {self.expects} of 64 bits, got {number}")
         return number
 
-    def encode(self, value: int, context: Any) -> Any:
+    def encode(self, value: int, context: Context) -> Attribute:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), value)
 
-    def decode(self, attribute: Any) -> int:
+    def decode(self, attribute: Attribute) -> int:
         if not isinstance(attribute, ir.IntegerAttr) or str(attribute.type) == "i1":
             raise self.refuse(attribute)
         return int(attribute.value)
 
 
-def size_of(item: Any) -> Size:
+def size_of(item: object) -> Size:
     """A size: an integer, an expression over symbols, or its text. Raises AttributeProblem, SymbolError."""
     if isinstance(item, SymExpr):
         return item
@@ -95,15 +96,15 @@ class Bool(AttrKind):
     label = "bool"
     hint = "bool"
 
-    def normalize(self, value: Any) -> bool:
+    def normalize(self, value: object) -> bool:
         if isinstance(value, bool):
             return value
         raise self.refuse(value)
 
-    def encode(self, value: bool, context: Any) -> Any:
+    def encode(self, value: bool, context: Context) -> Attribute:
         return ir.BoolAttr.get(value, context)
 
-    def decode(self, attribute: Any) -> bool:
+    def decode(self, attribute: Attribute) -> bool:
         if isinstance(attribute, ir.BoolAttr):
             return bool(attribute.value)
         raise self.refuse(attribute)
@@ -114,7 +115,7 @@ class Float(AttrKind):
     label = "float"
     hint = "SupportsFloat"
 
-    def normalize(self, value: Any) -> float:
+    def normalize(self, value: object) -> float:
         if isinstance(value, (bool, str, bytes, type)) or not hasattr(value, "__float__"):
             raise self.refuse(value)
         try:
@@ -122,11 +123,11 @@ class Float(AttrKind):
         except (TypeError, ValueError, OverflowError):  # an array of several numbers; more than a float holds
             raise self.refuse(value) from None
 
-    def encode(self, value: float, context: Any) -> Any:
+    def encode(self, value: float, context: Context) -> Attribute:
         with ir.Location.unknown(context):
             return ir.FloatAttr.get(ir.F64Type.get(context), value)
 
-    def decode(self, attribute: Any) -> float:
+    def decode(self, attribute: Attribute) -> float:
         if isinstance(attribute, ir.FloatAttr):
             return float(attribute.value)
         if isinstance(attribute, ir.IntegerAttr) and not isinstance(attribute, ir.BoolAttr):
@@ -141,15 +142,15 @@ class Number(AttrKind):
     label = "number"
     hint = "float"
 
-    def normalize(self, value: Any) -> int | float:
+    def normalize(self, value: object) -> int | float:
         if not isinstance(value, bool) and hasattr(value, "__index__"):
             return Int.normalize(self, value)  # type: ignore[arg-type]
         return Float.normalize(self, value)  # type: ignore[arg-type]
 
-    def encode(self, value: int | float, context: Any) -> Any:
+    def encode(self, value: int | float, context: Context) -> Attribute:
         return (Int() if isinstance(value, int) else Float()).encode(value, context)  # type: ignore[arg-type]
 
-    def decode(self, attribute: Any) -> int | float:
+    def decode(self, attribute: Attribute) -> int | float:
         if isinstance(attribute, ir.FloatAttr):
             return float(attribute.value)
         return Int.decode(self, attribute)  # type: ignore[arg-type]
@@ -170,17 +171,17 @@ class Str(AttrKind):
     def expects(self) -> str:  # type: ignore[override]
         return f"one of {', '.join(map(repr, self.choices))}" if self.choices else "a string"
 
-    def normalize(self, value: Any) -> str:
+    def normalize(self, value: object) -> str:
         if not isinstance(value, str) or not is_encodable(value):
             raise self.refuse(value)
         if self.choices and value not in self.choices:
             raise AttributeProblem(f"expects {self.expects}, got {value!r}{suggest(value, self.choices)}")
         return value
 
-    def encode(self, value: str, context: Any) -> Any:
+    def encode(self, value: str, context: Context) -> Attribute:
         return ir.StringAttr.get(value, context)
 
-    def decode(self, attribute: Any) -> str:
+    def decode(self, attribute: Attribute) -> str:
         if not isinstance(attribute, ir.StringAttr):
             raise self.refuse(attribute)
         try:
@@ -211,10 +212,10 @@ class _ArrayKind(AttrKind):
         except AttributeProblem:
             raise self.refuse(value) from None
 
-    def encode(self, value: tuple[Any, ...], context: Any) -> Any:
+    def encode(self, value: tuple[Any, ...], context: Context) -> Attribute:
         return self.array_attribute.get(list(value), context)
 
-    def decode(self, attribute: Any) -> tuple[Any, ...]:
+    def decode(self, attribute: Attribute) -> tuple[Any, ...]:
         if isinstance(attribute, self.array_attribute):
             return tuple(attribute)
         try:
@@ -248,10 +249,10 @@ class Strs(_ArrayKind):
     item = Str()
     array_attribute = ir.ArrayAttr
 
-    def encode(self, value: tuple[str, ...], context: Any) -> Any:
+    def encode(self, value: tuple[str, ...], context: Context) -> Attribute:
         return ir.ArrayAttr.get([ir.StringAttr.get(item, context) for item in value], context)
 
-    def decode(self, attribute: Any) -> tuple[str, ...]:
+    def decode(self, attribute: Attribute) -> tuple[str, ...]:
         if not isinstance(attribute, ir.ArrayAttr):
             raise self.refuse(attribute)
         return tuple(self.item.decode(item) for item in attribute)
@@ -264,7 +265,7 @@ class DType(AttrKind):
     label = "dtype"
     hint = "DTypeLike"
 
-    def normalize(self, value: Any) -> str:
+    def normalize(self, value: object) -> str:
         if isinstance(value, ir.Type):
             return str(value)
         name = dtype_name(value)
@@ -272,13 +273,13 @@ class DType(AttrKind):
             raise self.refuse(value)
         return name
 
-    def encode(self, value: str, context: Any) -> Any:
+    def encode(self, value: str, context: Context) -> Attribute:
         try:
             return ir.TypeAttr.get(element_type(value, context), context)
         except TypeProblem as problem:
             raise AttributeProblem(str(problem)) from None
 
-    def decode(self, attribute: Any) -> str:
+    def decode(self, attribute: Attribute) -> str:
         if isinstance(attribute, ir.TypeAttr) and not isinstance(attribute.value, ir.ShapedType):
             return str(attribute.value)
         raise self.refuse(attribute)
@@ -291,15 +292,15 @@ class Symbol(AttrKind):
     label = "symbol"
     hint = "str"
 
-    def normalize(self, value: Any) -> str:
+    def normalize(self, value: object) -> str:
         if isinstance(value, str) and value and is_encodable(value):
             return value.removeprefix("@").replace("::@", "::")
         raise self.refuse(value)
 
-    def encode(self, value: str, context: Any) -> Any:
+    def encode(self, value: str, context: Context) -> Attribute:
         return ir.SymbolRefAttr.get(value.split("::"), context)
 
-    def decode(self, attribute: Any) -> str:
+    def decode(self, attribute: Attribute) -> str:
         if not isinstance(attribute, (ir.FlatSymbolRefAttr, ir.SymbolRefAttr)):
             raise self.refuse(attribute)
         try:
@@ -320,12 +321,12 @@ class Raw(AttrKind):
         self.expects = expects
         self.label = expects.removeprefix("an ").removeprefix("a ")
 
-    def normalize(self, value: Any) -> Any:
+    def normalize(self, value: Any) -> Attribute | str:
         if isinstance(value, str):
             return value
         return self.decode(value)
 
-    def encode(self, value: Any, context: Any) -> Any:
+    def encode(self, value: Attribute | str, context: Context) -> Attribute:
         if not isinstance(value, str):
             return value
         try:
@@ -334,7 +335,7 @@ class Raw(AttrKind):
             raise self.refuse(value) from None
         return self.decode(attribute)
 
-    def decode(self, attribute: Any) -> Any:
+    def decode(self, attribute: Attribute) -> Attribute:
         if any(isinstance(attribute, getattr(ir, name)) for name in self.classes):
             return attribute
         raise self.refuse(attribute)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...bindings.handles import Result, building, is_foreign
-from ...bindings.ir import Attribute, Context, Operation, Type, Value
+from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
 from ...bindings.mlir import as_list, ir, is_several, parse_type
 from ...bindings.rewriting import is_rewriting
 from ...support.errors import RelaxError
@@ -74,7 +74,9 @@ def _gathered(definition: OpDef, args: Sequence[Any]) -> Sequence[Any]:
 class _Build:
     """One operation in the making."""
 
-    def __init__(self, definition: OpDef, arguments: dict[str, Any], location: Any, point: Any):
+    def __init__(
+        self, definition: OpDef, arguments: dict[str, Any], location: Location | None, point: InsertionPoint | None
+    ):
         self.definition = definition
         self.arguments = arguments
         self.point = point
@@ -93,7 +95,7 @@ class _Build:
             # Past this function, `build` and the operator's call.
             self.location = self.handles.line(self.location, 4)
 
-    def _context(self, location: Any, point: Any) -> Context:
+    def _context(self, location: Location | None, point: InsertionPoint | None) -> Context:
         if location is not None:
             return location.context
         if point is not None:
@@ -123,7 +125,7 @@ class _Build:
 
     def _create(
         self, name: str, types: Sequence[Type], operands: Sequence[Value], attributes: dict[str, Attribute]
-    ) -> Any:
+    ) -> Operation:
         try:
             return ir.Operation.create(
                 name, results=types, operands=operands, attributes=attributes, loc=self.location, ip=self.point
@@ -131,11 +133,11 @@ class _Build:
         except ValueError as error:
             raise OpProblem(f"cannot be built here: {error} (use `with module.body:` or ip=)") from None
 
-    def _create_operand(self, name: str, info: Info, attributes: dict[str, Any], *operands: Any) -> Any:
+    def _create_operand(self, name: str, info: Info, attributes: dict[str, Attribute], *operands: Value) -> Value:
         return self._create(name, [encode(info, self.context)], operands, attributes).result
 
     def _operands(self) -> list[Value]:
-        flat: list[Any] = []
+        flat: list[Value] = []
         handles = self.handles
         for operand in self.definition.operands:
             given = self.arguments.get(operand.name)
@@ -152,7 +154,7 @@ class _Build:
             self.sizes.append(len(values))
         return flat
 
-    def _operand(self, value: Any, operand: OperandDef) -> Value:
+    def _operand(self, value: object, operand: OperandDef) -> Value:
         ssa = as_operand(value, operand.kind, operand.name, self._create_operand)
         if is_foreign(ssa, self.handles, self.context):
             raise OpProblem(f"operand '{operand.name}' is a value of another module")
@@ -209,7 +211,7 @@ class _Build:
             raise OpProblem("was declared while patterns run, too late for this context: import its module before")
         self.definition.dialect.load(self.context)
 
-    def _infer(self, values: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
+    def _infer(self, values: Sequence[Value], attributes: dict[str, Attribute]) -> list[Type]:
         definition = self.definition
         self._make_known()
         infos = definition.segment([operand_info(value) for value in values], self.sizes)
@@ -226,7 +228,7 @@ class _Build:
             raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
         return [self._stated_type(item) for item in as_list(given)]
 
-    def _stated_type(self, item: Any) -> Any:
+    def _stated_type(self, item: object) -> Type:
         if isinstance(item, ir.Type):
             return canonical_type(item)
         if isinstance(item, str):
@@ -242,7 +244,7 @@ class _Build:
 
     def _results(self, op: Operation, types: Sequence[Type]) -> Any:
         definition, handles = self.definition, self.handles
-        results: Sequence[Any] = op.results
+        results: Sequence[Value] = op.results
         if handles is not None:
             name = definition.full_name
             if len(types) == 1:

@@ -44,7 +44,7 @@ class ContextCache:
 
 
 # Keyed by identity: a cached context cannot die, so its id cannot be taken by another.
-_caches: dict[int, tuple[Any, ContextCache]] = {}
+_caches: dict[int, tuple[Context, ContextCache]] = {}
 
 
 def cache_of(context: Context) -> ContextCache:

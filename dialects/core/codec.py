@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from ...bindings.ir import Attribute, Context, Type
 from ...bindings.mlir import ir, parse_type, string_value
@@ -113,7 +112,7 @@ def _decode_dim(item: Attribute, owner: str) -> Dim:
         raise TypeProblem(f"{owner}: bad dimension {item}: {error}") from None
 
 
-def encode(info: Info, context: Context) -> Any:
+def encode(info: Info, context: Context) -> Type:
     """The MLIR type of an info."""
     encoded: Table = cache_of(context).encoded
     type_ = encoded.get(info)
@@ -198,7 +197,7 @@ def element_type(dtype: str, context: Context) -> Type:
     return type_
 
 
-def _parse_element_type(text: str, context: Context) -> Any:
+def _parse_element_type(text: str, context: Context) -> Type | None:
     try:
         type_ = parse_type(text, context)
     except ValueError:

@@ -10,7 +10,7 @@ import math
 import re
 from typing import Any
 
-from ...bindings.ir import Attribute, Type
+from ...bindings.ir import Attribute, Operation, OperationBase, Type
 from ...bindings.mlir import ir, print_asm
 from .cache import cache_of
 
@@ -46,7 +46,7 @@ def is_resource(attribute: Attribute) -> bool:
     return True
 
 
-def elements_bytes(attribute: Attribute) -> Any:
+def elements_bytes(attribute: Attribute) -> memoryview:
     """A resource's bytes in row-major order, a buffer; without a copy where it was made in this process."""
     name = resource_name(attribute)
     held = cache_of(attribute.context).resources.get(name)
@@ -77,7 +77,7 @@ def retyped(attribute: Attribute, type_: Type) -> Attribute:
     return ir.DenseElementsAttr.get(plain, shape=list(type_.shape), type=type_.element_type)
 
 
-def print_short(operation: Any, most: int) -> str:
+def print_short(operation: OperationBase, most: int) -> str:
     """An operation as text, without the elements of constants of more than so many, as MLIR leaves them out.
 
     MLIR's own limit for resources writes all of their bytes as text to find out how long that is.
@@ -92,7 +92,7 @@ def print_short(operation: Any, most: int) -> str:
         copied.erase()
 
 
-def _leave_out(op: Any, most: int) -> Any:
+def _leave_out(op: Operation, most: int) -> object:
     for name in list(op.attributes):
         value = op.attributes[name]
         short = _short(value, most)
@@ -101,7 +101,7 @@ def _leave_out(op: Any, most: int) -> Any:
     return ir.WalkResult.ADVANCE
 
 
-def _short(attribute: Any, most: int) -> Any:
+def _short(attribute: Attribute, most: int) -> Attribute:
     """The attribute itself where nothing in it is large."""
     if isinstance(attribute, ir.ArrayAttr):
         items = list(attribute)
@@ -116,5 +116,5 @@ def _short(attribute: Any, most: int) -> Any:
     return attribute
 
 
-def _same(items: list[Any], others: list[Any]) -> bool:
+def _same(items: list[Attribute], others: list[Attribute]) -> bool:
     return all(one is other for one, other in zip(items, others, strict=True))

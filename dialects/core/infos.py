@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
@@ -25,14 +25,14 @@ class TensorInfo(NamedTuple):
     def rank(self) -> int | None:
         return None if self.shape is None else len(self.shape)
 
-    def with_shape(self, shape: Any) -> TensorInfo:
+    def with_shape(self, shape: Iterable[Dim] | None) -> TensorInfo:
         return TensorInfo(None if shape is None else tuple(shape), self.dtype)
 
     def with_dtype(self, dtype: str) -> TensorInfo:
         return TensorInfo(self.shape, dtype)
 
 
-def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: Any = "float32") -> TensorInfo:
+def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: object = "float32") -> TensorInfo:
     """`tensor(("n", 4), "float32")`: sizes are numbers, symbols or expressions; None where nothing is known."""
     name = dtype_name(dtype)
     if name is None or not is_dtype(name):
@@ -44,7 +44,7 @@ def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: Any = "flo
     return TensorInfo(tuple(_dim(size, axis) for axis, size in enumerate(shape)), name)
 
 
-def _dim(size: Any, axis: int) -> Dim:
+def _dim(size: object, axis: int) -> Dim:
     """A size as inference knows it; what cannot be one is refused."""
     try:
         known = parse(size) if isinstance(size, str) else size
@@ -114,7 +114,7 @@ DTYPE_BY_NAME = {
 }  # fmt: skip
 
 
-def dtype_name(dtype: Any) -> str | None:
+def dtype_name(dtype: object) -> str | None:
     """MLIR's name of an element type, from a name, numpy's type or anything that has one; None for anything else."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     return DTYPE_BY_NAME.get(name, name) if isinstance(name, str) else None

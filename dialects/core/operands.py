@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...bindings.ir import Attribute, Value
+from ...bindings.ir import Attribute, Operation, OpView, Value
 from ...bindings.mlir import ir, string_value
 from .attributes import AttributeProblem, AttrKind, Float, Int, size_of
 from .codec import decode, element_type, encode_dims
@@ -14,11 +14,18 @@ from .opdef import OpProblem
 from .symbols import SymbolError, SymExpr, parse
 
 if TYPE_CHECKING:  # what stubs say that operators take and give
-    from collections.abc import Sequence
-    from typing import TypeAlias
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias, TypedDict
 
-    from ...bindings.ir import Value
+    from ...bindings.ir import InsertionPoint, Location
 
+    class At(TypedDict, total=False):
+        """Where an operation is made: what it is told to come from, and its place; the current ones otherwise."""
+
+        loc: Location | None
+        ip: InsertionPoint | None
+
+    Create: TypeAlias = Callable[..., Value]
     ScalarLike: TypeAlias = Value | SymExpr | str | float | bool
     BoundLike: TypeAlias = int | str | SymExpr
     ShapeLike: TypeAlias = Value | SymExpr | str | int | Sequence[SymExpr | str | int]
@@ -26,16 +33,16 @@ if TYPE_CHECKING:  # what stubs say that operators take and give
     TypesLike: TypeAlias = str | Info | Sequence[str | Info] | Any
 
 
-def as_value(value: Any) -> Any:
+def as_value(value: object) -> Value | None:
     """The SSA value of a value, or of an operation with one result; None for anything else."""
-    if isinstance(value, ir.Value):
+    if isinstance(value, Value):
         return value
-    if isinstance(value, (ir.Operation, ir.OpView)) and len(value.operation.results) == 1:
+    if isinstance(value, (Operation, OpView)) and len(value.operation.results) == 1:
         return value.operation.results[0]
     return None
 
 
-def as_operand(value: Any, kind: str, name: str, create: Any) -> Value:
+def as_operand(value: object, kind: str, name: str, create: Create) -> Value:
     """The SSA value for an operand. `create(name, info, attributes, *operands)` makes one where it is needed."""
     ssa = as_value(value)
     if ssa is not None:
@@ -51,7 +58,7 @@ def as_operand(value: Any, kind: str, name: str, create: Any) -> Value:
     raise OpProblem(f"operand '{name}' must be an SSA value, got {type(value).__name__}{hint}")
 
 
-def _as_tensor(value: Any, create: Any) -> Value:
+def _as_tensor(value: Value, create: Create) -> Value:
     """The value itself, but a tensor where it is a scalar."""
     if not isinstance(value.type, (ir.IntegerType, ir.FloatType, ir.IndexType)):
         return value
@@ -60,7 +67,7 @@ def _as_tensor(value: Any, create: Any) -> Value:
     return create("relax.scalar_to_tensor", info, {}, value)
 
 
-def _shape_operand(value: Any, name: str, create: Any) -> Value:
+def _shape_operand(value: Any, name: str, create: Create) -> Value:
     try:
         items = (value,) if isinstance(value, (str, SymExpr)) or hasattr(value, "__index__") else tuple(value)
     except TypeError:
@@ -71,7 +78,7 @@ def _shape_operand(value: Any, name: str, create: Any) -> Value:
     return create("relax.shape_expr", ShapeInfo(dims), {"dims": encode_dims(dims, ir.Context.current)})
 
 
-def as_dim(item: Any, name: str) -> int | SymExpr:
+def as_dim(item: object, name: str) -> int | SymExpr:
     """A size given as an integer, a symbolic expression or its text."""
     try:
         return size_of(item)
@@ -79,7 +86,7 @@ def as_dim(item: Any, name: str) -> int | SymExpr:
         raise OpProblem(f"operand '{name}': bad dimension {item!r}: {problem}") from None
 
 
-def _scalar_operand(value: Any, name: str, create: Any) -> Value:
+def _scalar_operand(value: object, name: str, create: Create) -> Value:
     if isinstance(value, (str, SymExpr)):
         dim = as_dim(value, name)
         if isinstance(dim, SymExpr):
@@ -98,7 +105,7 @@ def _scalar_operand(value: Any, name: str, create: Any) -> Value:
     raise OpProblem(f"operand '{name}' must be a number or a scalar value, got {type(value).__name__}")
 
 
-def _typed_operand(value: Any, name: str, create: Any) -> Value:
+def _typed_operand(value: Any, name: str, create: Create) -> Value:
     """A number that has an element type, numpy's or the like, keeps it."""
     dtype = dtype_name(value.dtype) or ""
     if is_unsigned(dtype) and getattr(value, "shape", None) == ():
@@ -110,7 +117,7 @@ def _typed_operand(value: Any, name: str, create: Any) -> Value:
     return create("arith.constant", ScalarInfo(dtype), {"value": exact})
 
 
-def _number(kind: AttrKind, value: Any, name: str) -> int:
+def _number(kind: AttrKind, value: object, name: str) -> int:
     try:
         return kind.normalize(value)
     except AttributeProblem as problem:

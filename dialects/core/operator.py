@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ...bindings.ir import Operation, OpView, Type, Value
 from ...support.callbacks import callback, fragile
@@ -12,11 +12,13 @@ from .builder import build
 from .opdef import OpDef, OperandDef
 from .verifier import verify
 
+X = TypeVar("X")
+
 
 class _Documented:
     """An attribute that is worked out when `help`, an editor or a notebook asks an operator for it."""
 
-    def __init__(self, name: str, of_class: Any):
+    def __init__(self, name: str, of_class: object):
         self._name = name
         self._of_class = of_class
 
@@ -52,7 +54,7 @@ class VariadicOperator(Operator):
     # here have no regions, so MLIR makes the two calls back to back, and contexts are single-threaded.
     __doc__ = _Documented("docstring", "An operator with a variable number of operands or results, of whatever types.")
 
-    _set_aside: tuple[Any, list[Any], list[Any]] | None = None
+    _set_aside: tuple[Operation, list[Value], list[Type]] | None = None
 
     @callback(failed=False)
     def verify_invariants(self, op: OpView) -> bool:
@@ -90,7 +92,7 @@ def _replace(operation: Operation, operands: list[Value], types: list[Type]) -> 
         operation.results[index].set_type(type_)
 
 
-def _uniform(declared: Sequence[OperandDef], values: list[Any], types: list[Type], operation: Operation) -> list[Any]:
+def _uniform(declared: Sequence[OperandDef], values: list[X], types: list[Type], operation: Operation) -> list[X]:
     """The values with each variadic group's first in the place of its others; the same list if that changes nothing."""
     sizes = group_sizes(declared, len(values), operation)
     result, start = values, 0

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from ...bindings.ir import Operation, OperationBase, Type
+from ...bindings.ir import Attribute, Operation, OperationBase, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of
 from ...support.errors import RelaxError
@@ -41,15 +40,15 @@ def symbols_in(operation: OperationBase) -> set[str]:
     return found
 
 
-def symbols_of_operation(operation: Any) -> frozenset[str]:
+def symbols_of_operation(operation: Operation) -> frozenset[str]:
     """The names in the types of an operation's own operands, results and blocks, and in its attributes."""
     types = {value.type for value in (*operation.operands, *_values(operation))}
     return _variables(_attribute_dims(operation)).union(*map(symbols_of, types))
 
 
-def substitute(operation: Any, sizes: Mapping[str, Dim]) -> None:
+def substitute(operation: OperationBase, sizes: Mapping[str, Dim]) -> None:
     """Replaces symbolic sizes in the types and attributes of everything inside an operation, in place."""
-    types: dict[Any, Any] = {}
+    types: dict[Type, Type] = {}
     for inside in _operations(operation):
         with _at(inside):
             for value in _values(inside):
@@ -90,7 +89,7 @@ def _canonicalize_signature(function: Operation) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(type_, function.context)
 
 
-def substituted_type(type_: Any, sizes: Mapping[str, Dim]) -> Any:
+def substituted_type(type_: Type, sizes: Mapping[str, Dim]) -> Type:
     """The type with other sizes in the place of symbols; the type itself where none of them occurs."""
     info = decode(type_)
     if _variables(dims_of(info)).isdisjoint(sizes):
@@ -116,12 +115,12 @@ def _names(operation: Operation) -> list[str]:
     return [name for name in _SIZED.get(operation.name, ()) if name in operation.attributes]
 
 
-def _texts(attribute: Any) -> list[Any]:
+def _texts(attribute: Attribute) -> list[Attribute]:
     items = list(attribute) if isinstance(attribute, ir.ArrayAttr) else [attribute]
     return [item for item in items if isinstance(item, ir.StringAttr) and item.value != "?"]
 
 
-def _substitute_attributes(operation: Any, sizes: Mapping[str, Dim]) -> None:
+def _substitute_attributes(operation: Operation, sizes: Mapping[str, Dim]) -> None:
     if _variables(_attribute_dims(operation)).isdisjoint(sizes):
         return
     for name in _names(operation):
@@ -133,7 +132,7 @@ def _substitute_attributes(operation: Any, sizes: Mapping[str, Dim]) -> None:
         )
 
 
-def _replaced(item: Any, sizes: Mapping[str, Dim]) -> Any:
+def _replaced(item: Attribute, sizes: Mapping[str, Dim]) -> Attribute:
     """An integer or an expression in a list of them."""
     if not _texts(item):
         return item
@@ -141,7 +140,7 @@ def _replaced(item: Any, sizes: Mapping[str, Dim]) -> Any:
     return encoded
 
 
-def _values(operation: Operation) -> Iterator[Any]:
+def _values(operation: Operation) -> Iterator[Value]:
     """The values that an operation defines: results and its blocks' arguments."""
     yield from operation.results
     for region in operation.regions:
@@ -151,9 +150,9 @@ def _values(operation: Operation) -> Iterator[Any]:
 
 def _operations(operation: OperationBase) -> list[Operation]:
     """The operation and everything inside it."""
-    found: list[Any] = []
+    found: list[Operation] = []
 
-    def visit(inside: Operation) -> Any:
+    def visit(inside: Operation) -> object:
         found.append(inside)
         return ir.WalkResult.ADVANCE
 
@@ -170,6 +169,6 @@ class _at:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if isinstance(error, (TypeProblem, SymbolError)):
             raise RelaxError(str(error), location=str(self._operation.location)) from None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...bindings.ir import Operation, OpView
+from ...bindings.ir import Attributes, Operation, OpView
 from ...bindings.mlir import ir, is_not_utf8
 from ...support.suggest import counted, suggest
 from .attributes import AttributeProblem
@@ -68,7 +68,7 @@ def check(definition: OpDef, operation: Operation) -> None:
         definition.verify(operation, call)
 
 
-def _items(attributes: Any) -> list[tuple[str, Any]]:
+def _items(attributes: Attributes) -> list[tuple[str, Any]]:
     """Names and attributes; None for one that the bindings cannot hand out (locations, arrays of odd widths)."""
     if not len(attributes):
         return []
@@ -78,7 +78,7 @@ def _items(attributes: Any) -> list[tuple[str, Any]]:
         return [(name, _get(attributes, name)) for name in attributes]
 
 
-def _get(attributes: Any, name: str) -> Any:
+def _get(attributes: Attributes, name: str) -> Any:
     try:
         return attributes[name]
     except (TypeError, RuntimeError):
@@ -111,7 +111,7 @@ def _segment_sizes(definition: OpDef, operation: Operation, count: int) -> Seque
     return sizes
 
 
-def _decode_attributes(definition: OpDef, attributes: Any) -> dict[str, Any]:
+def _decode_attributes(definition: OpDef, attributes: Attributes) -> dict[str, Any]:
     present = dict(_items(attributes))
     for name in present:
         # Names with a dot are other people's annotations; MLIR keeps them on any op.

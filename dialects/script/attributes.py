@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any
 
-from ...bindings.ir import Attribute, Operation, Type
+from ...bindings.ir import Attribute, Attributes, Operation, Type
 from ...bindings.mlir import ir
 from .expr import as_tuple, decoded, few, one_line, quote, shorten
 from .types import dim_texts, dims_text, dtype_name, is_scalar, type_text
@@ -218,7 +217,7 @@ def _integer_text(value: int) -> str:
     return "?" if value == ir.ShapedType.get_dynamic_size() else str(value)
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """An operator's attribute as its kind has decoded it."""
     if isinstance(value, str):
         return quote(value)
@@ -250,7 +249,7 @@ def attribute_items(op: Operation, shown: Container[str]) -> Iterator[tuple[str,
             yield one_line(name), text
 
 
-def _attribute_text_of(attributes: Any, name: str) -> str | None:
+def _attribute_text_of(attributes: Attributes, name: str) -> str | None:
     try:
         attribute = attributes[name]
     except (TypeError, RuntimeError):

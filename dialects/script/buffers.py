@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
@@ -20,7 +19,7 @@ def index_text(printer: Printer, base: Value, indices: Sequence[str]) -> str:
     return f"{printer.atom(base)}[{', '.join(indices) or '()'}]"
 
 
-def slice_text(printer: Printer, op: Operation, base: Value, dynamic: Sequence[Value], part_type: Any) -> str:
+def slice_text(printer: Printer, op: Operation, base: Value, dynamic: Sequence[Value], part_type: Type) -> str:
     """What an operation with offsets, sizes and strides takes of `base`; `part_type` is the part's type."""
     values = iter([printer.value(value) for value in dynamic])
     offsets, sizes, strides = (
@@ -138,7 +137,7 @@ def _transfer_write(printer: Printer, op: Operation) -> bool:
     return printer.emit_op(op, f"{name}[{', '.join(items) or '()'}] = {text}", types=False)
 
 
-def _elements(printer: Printer, base: Value, indices: Sequence[Value], vector: Any) -> str:
+def _elements(printer: Printer, base: Value, indices: Sequence[Value], vector: Type) -> str:
     """Those that a vector's type says, from these indices on."""
     return index_text(printer, base, vector_slice([printer.value(index) for index in indices], vector))
 
@@ -147,7 +146,7 @@ def _holds_scalars(base: Value) -> bool:
     return not isinstance(base.type.element_type, ir.VectorType)
 
 
-def _is_plain_transfer(op: Operation, base: Value, vector: Any) -> bool:
+def _is_plain_transfer(op: Operation, base: Value, vector: Type) -> bool:
     """Whether it moves elements of the last dimensions, all of them there: what a slice says."""
     inside = all(op.attributes["in_bounds"][axis].value for axis in range(len(op.attributes["in_bounds"])))
     rank = base.type.rank

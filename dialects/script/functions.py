@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from string import ascii_uppercase
-from typing import Any
 
-from ...bindings.ir import Block, Operation, Type, Value
+from ...bindings.ir import Attribute, Block, Operation, OperationBase, Type, Value
 from ...bindings.mlir import ir, readable
 from ..relax.function_attributes import ARGUMENT_NAME
 from ..tir.prim_func import PRIM_FUNC, is_prim_func
@@ -118,7 +117,7 @@ def _given_name(op: Operation, index: int) -> str:
     return as_name(decoded(name)) if isinstance(name, ir.StringAttr) else ""
 
 
-def _dictionary(op: Operation, name: str, index: int) -> Any:
+def _dictionary(op: Operation, name: str, index: int) -> Attribute | None:
     if name not in op.attributes:
         return None
     dictionaries = op.attributes[name]
@@ -193,7 +192,7 @@ def _conditional_branch(printer: Printer, op: Operation) -> bool:
 # ---- in a few words: functions with what they take and give ----
 
 
-def outline(module: Any) -> str:
+def outline(module: OperationBase) -> str:
     """`module of 2 functions`, and what each takes and gives; what is no function is counted."""
     operations = [op.operation for op in module.regions[0].blocks[0].operations]
     functions = [operation for operation in operations if operation.name == "func.func"]
@@ -206,7 +205,7 @@ def outline(module: Any) -> str:
     return "\n".join([head, *lines])
 
 
-def signature(function: Any) -> str:
+def signature(function: OperationBase) -> str:
     """`main(x: Tensor((n, 8), "float32")) -> Tensor((n, 8), "float32")`, with `private` before it."""
     attributes = function.attributes
     type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
@@ -219,11 +218,11 @@ def signature(function: Any) -> str:
     return f"{'private ' if is_private else ''}{name}({inputs}) -> {given if results else 'None'}"
 
 
-def _readable(attribute: Any) -> str:
+def _readable(attribute: Attribute) -> str:
     return readable(lambda: ir.StringAttr(attribute).value)
 
 
-def _names(function: Any, count: int) -> list[str]:
+def _names(function: OperationBase, count: int) -> list[str]:
     names = [f"arg{index}" for index in range(count)]
     if "arg_attrs" in function.attributes:
         for index, given in enumerate(function.attributes["arg_attrs"]):

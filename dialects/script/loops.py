@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...bindings.ir import AffineMap, Operation, Value
 from ...bindings.navigation import last_of
@@ -41,7 +40,7 @@ def assign(printer: Printer, op: Operation, names: Sequence[str], values: Sequen
         printer.emit(f"pass{notes}")
 
 
-def assign_yield(printer: Printer, names: Sequence[str]) -> Callable[[Any], None]:
+def assign_yield(printer: Printer, names: Sequence[str]) -> Callable[[Operation], None]:
     """Writes a terminator that hands on its operands as assignments to these names."""
     return lambda op: assign(printer, op, names, list(op.operands))
 
@@ -101,7 +100,7 @@ def _while_body(printer: Printer, op: Operation, names: Sequence[str]) -> None:
         printer.bind(argument, name)
     test: list[str] = []
 
-    def decide(end: Any) -> None:
+    def decide(end: Operation) -> None:
         test.append(printer.value(end.operands[0]).at(Level.NOT))
         assign(printer, end, passed, list(end.operands)[1:])
 

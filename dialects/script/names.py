@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ...bindings.ir import Location, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -27,7 +26,7 @@ class Names:
     """The names within one function."""
 
     def __init__(self) -> None:
-        self._names: dict[Any, str] = {}
+        self._names: dict[Value, str] = {}
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
         # What the innermost scope has to undo: names that it took, counters as they were.

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...bindings.ir import Attribute, Operation, Region
+from ...bindings.ir import Attribute, Operation, Region, Value
 from ...bindings.mlir import ir
 from ..core.attributes import AttributeProblem, AttrKind, DType, Symbol
 from ..core.dialect import row_of
@@ -98,7 +97,7 @@ def _write_header(
         printer.writer.line("):")
 
 
-def _write_regions(printer: Printer, regions: Sequence[Any]) -> None:
+def _write_regions(printer: Printer, regions: Sequence[Region]) -> None:
     with printer.writer.indented():
         for region in regions:
             with printer.scope():
@@ -180,7 +179,7 @@ def _items(printer: Printer, definition: OpDef, op: Operation) -> list[str]:
     return positional + named
 
 
-def _operands(definition: OpDef, op: Operation) -> dict[str, Any] | None:
+def _operands(definition: OpDef, op: Operation) -> dict[str, Value | tuple[Value, ...]] | None:
     """Values by operand name: None for an absent one, a tuple for a variadic one. None if they do not fit the table."""
     try:
         sizes = list(op.attributes["operandSegmentSizes"]) if definition.segmented else None
@@ -189,7 +188,7 @@ def _operands(definition: OpDef, op: Operation) -> dict[str, Any] | None:
         return None
 
 
-def _operand_texts(printer: Printer, given: Any, definition: OpDef, name: str) -> list[str]:
+def _operand_texts(printer: Printer, given: Value | tuple[Value, ...], definition: OpDef, name: str) -> list[str]:
     """The text of an operand, as parts that a line can be wrapped between."""
     if isinstance(given, tuple):
         texts = printer.texts(given)

@@ -76,7 +76,7 @@ class Printer(ValueWriter):
 
     # ---- regions ----
 
-    def block(self, block: Block, end: Callable[[Any], None] | None = None) -> None:
+    def block(self, block: Block, end: Callable[[Operation], None] | None = None) -> None:
         """The operations of a block; `end` writes the last one."""
         outer, self.frame = self.frame, Frame()
         previous = None
@@ -90,7 +90,7 @@ class Printer(ValueWriter):
             self._flush(value)
         self.frame = outer
 
-    def suite(self, region: Region, end: Callable[[Any], None] | None = None) -> None:
+    def suite(self, region: Region, end: Callable[[Operation], None] | None = None) -> None:
         """An indented region. The arguments of its first block have been named."""
         with self._one_deeper() as readable:
             before = len(self.writer.lines)
@@ -106,7 +106,7 @@ class Printer(ValueWriter):
             yield self._depth <= _MOST_DEPTH
         self._depth -= 1
 
-    def _blocks(self, blocks: Sequence[Block], end: Callable[[Any], None] | None) -> None:
+    def _blocks(self, blocks: Sequence[Block], end: Callable[[Operation], None] | None) -> None:
         if len(blocks) == 1:
             self.block(blocks[0], end)
             return

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...bindings.ir import Operation
+
 if TYPE_CHECKING:
     from .expr import Expr
 
 # Called with the printer (printer.Printer) and the operation.
-ExpressionWriter = Callable[[Any, Any], "Expr | None"]
-StatementWriter = Callable[[Any, Any], bool]
+ExpressionWriter = Callable[[Any, Operation], "Expr | None"]
+StatementWriter = Callable[[Any, Operation], bool]
 
 
 class ExpressionRule(NamedTuple):

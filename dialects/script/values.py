@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ..core.dialect import row_of
 from .attributes import other_attributes
@@ -25,9 +24,9 @@ class Frame:
     """Values of one block whose text is written where they are used: once, later in this block."""
 
     def __init__(self) -> None:
-        self.waiting: dict[Any, tuple[Expr, Any]] = {}
+        self.waiting: dict[Value, tuple[Expr, Operation]] = {}
         # Those of them that look at memory.
-        self.reading: dict[Any, None] = {}
+        self.reading: dict[Value, None] = {}
 
 
 class ValueWriter:
@@ -37,12 +36,12 @@ class ValueWriter:
         self.writer = Writer()
         self.names = Names()
         #: What blocks that are jumped to are called.
-        self.labels: dict[Any, str] = {}
+        self.labels: dict[Block, str] = {}
         #: The indices of the loops that a linalg operation's block stands in.
-        self.loops: dict[Any, list[str]] = {}
+        self.loops: dict[Block, list[str]] = {}
         #: Values that must not be written over: the arguments of functions with value semantics.
-        self.fixed: set[Any] = set()
-        self._inlined: dict[Any, Expr] = {}
+        self.fixed: set[Value] = set()
+        self._inlined: dict[Value, Expr] = {}
         self.frame = Frame()
         self._reads = False
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from ...bindings.ir import Attribute, Context, Operation, Type, Value
+from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
 from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, function_type_of, functions_in, has_body, symbol_name
 from ...dialects.core.infos import Info
@@ -88,10 +88,10 @@ def make_prim_func(
     outputs: Sequence[Type],
     body: Callable[..., Any],
     *,
-    ip: Any = None,
-    loc: Any = None,
+    ip: InsertionPoint | None = None,
+    loc: Location | None = None,
     pattern: OpPattern | str | None = None,
-    attributes: Mapping[str, Any] | None = None,
+    attributes: Mapping[str, Attribute] | None = None,
 ) -> Operation:
     """Creates a PrimFunc at the current insertion point (or `ip=`) and returns its operation.
 
@@ -117,7 +117,7 @@ def make_prim_func(
     return operation
 
 
-def _context(ip: Any, loc: Any) -> Context:
+def _context(ip: InsertionPoint | None, loc: Location | None) -> Context:
     if loc is not None:
         return loc.context
     if ip is not None:
@@ -127,7 +127,7 @@ def _context(ip: Any, loc: Any) -> Context:
     return ir.Context.current
 
 
-def _as_type(item: Any, context: Any) -> Any:
+def _as_type(item: object, context: Context) -> Type:
     if isinstance(item, ir.Type):
         return item
     if isinstance(item, Info):
@@ -141,7 +141,11 @@ def _as_type(item: Any, context: Any) -> Any:
 
 
 def _create_function(
-    name: str, parameters: Sequence[Type], results: Sequence[Type], attributes: Mapping[str, Any], ip: Any
+    name: str,
+    parameters: Sequence[Type],
+    results: Sequence[Type],
+    attributes: Mapping[str, Attribute],
+    ip: InsertionPoint | None,
 ) -> Operation:
     function_type = ir.FunctionType.get(parameters, results)
     all_attributes = {
@@ -186,7 +190,7 @@ def check_prim_funcs(op: Operation) -> bool:
     return valid
 
 
-def functions_within(operation: Operation) -> Iterator[Any]:
+def functions_within(operation: Operation) -> Iterator[Operation]:
     """The operation if it is a function; the functions in it, and in modules in it, if it is a module."""
     if operation.name == "func.func":
         yield operation
@@ -232,7 +236,7 @@ def _is_pattern(attribute: Attribute) -> bool:
     return _is_text(attribute) and attribute.value in [pattern.attribute_text for pattern in OpPattern]
 
 
-_ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
+_ATTRIBUTES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     PRIM_FUNC: (_is_unit, "a unit attribute"),
     OP_PATTERN: (_is_pattern, "one of " + ", ".join(f'"{pattern.attribute_text}"' for pattern in OpPattern)),
     NOALIAS: (_is_unit, "a unit attribute"),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...bindings.context import load_dialects
 from ...bindings.ir import Block, Operation
@@ -28,7 +27,7 @@ from .inputs import InputShape, Passed, passed_inputs
 from .model import Model
 from .notes import note_model
 from .problems import Problems, shown
-from .values import EmptyOptional, OneOf, SequenceValue, Value
+from .values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Value
 
 
 def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
@@ -80,7 +79,7 @@ def _erase_unused_transpositions(block: Block) -> None:
             operation.erase()
 
 
-def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Any]) -> list[Any]:
+def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Tensor]) -> list[Held]:
     graph = importer.model.proto.graph
     rest = iter(arguments)
     for each in inputs:
@@ -91,10 +90,14 @@ def _add_body(importer: GraphImporter, inputs: list[Passed], arguments: list[Any
     importer.add_nodes(graph.node)
     if importer.problems.found:
         return []
-    outputs = [importer.output(output.name) for output in graph.output]
-    for output, held in zip(graph.output, outputs, strict=True):
+    outputs: list[Held] = []
+    for output in graph.output:
+        held = importer.output(output.name)
+        if held is None:
+            raise RelaxError(f"output '{shown(output.name)}' needs an output that the converter of its node leaves out")
         if isinstance(held, OneOf):
             raise RelaxError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
+        outputs.append(held)
     return outputs
 
 

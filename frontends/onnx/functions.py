@@ -13,7 +13,7 @@ from ...support.suggest import suggest
 from .model import DEFAULT_DOMAINS, Model
 from .node import Node, Unsupported
 from .problems import described_inputs
-from .tensors import number_of
+from .tensors import AttributeProto, FunctionProto, NodeProto, TypeProto, number_of
 from .values import Value
 
 
@@ -58,13 +58,13 @@ def check_node(node: Node) -> None:
             raise Unsupported(f"it has {count} {what}, and may have {most}")
 
 
-def expansion_of(node: Node, model: Model) -> Any:
+def expansion_of(node: Node, model: Model) -> FunctionProto | None:
     """The FunctionProto whose nodes stand for a node; None where nobody defines one."""
     function = own_function(node, model)
-    return _defined_by_onnx(node) if function is None else _with_attributes(function, node)
+    return _defined_by_onnx(node) if function is None else _with_attributes(function, node, {})
 
 
-def own_function(node: Node, model: Model) -> Any:
+def own_function(node: Node, model: Model) -> FunctionProto | None:
     """The model's own function that a node calls, if there is one."""
     found = (each for each in model.proto.functions if each.name == node.op and each.domain == node.domain)
     return next(found, None)
@@ -76,7 +76,7 @@ def is_defined_by_onnx(node: Node) -> bool:
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
-def _defined_by_onnx(node: Node) -> Any:
+def _defined_by_onnx(node: Node) -> FunctionProto | None:
     schema = _schema(node.domain, node.op, node.version)
     if schema is None:
         return None
@@ -87,7 +87,7 @@ def _defined_by_onnx(node: Node) -> Any:
     return None
 
 
-def _built_for(schema: Any, node: Node) -> Any:
+def _built_for(schema: Any, node: Node) -> FunctionProto | None:
     """Functions whose body depends on the types of the inputs and on attributes."""
     import onnx
 
@@ -113,24 +113,24 @@ def _built_for(schema: Any, node: Node) -> Any:
     return _with_attributes(function, node, _defaults(schema))
 
 
-def _type_proto(value: Value) -> Any:
+def _type_proto(value: Value) -> TypeProto:
     from onnx import helper
 
     shape = None if value.shape is None else [size if isinstance(size, int) else None for size in value.shape]
     return helper.make_tensor_type_proto(number_of(value.dtype), shape)
 
 
-def _defaults(schema: Any) -> dict[str, Any]:
+def _defaults(schema: Any) -> dict[str, AttributeProto]:
     """What attributes are where a node does not say."""
     return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
 
 
-def _with_attributes(function: Any, node: Node, defaults: dict[str, Any] | None = None) -> Any:
+def _with_attributes(function: FunctionProto, node: Node, defaults: dict[str, AttributeProto]) -> FunctionProto:
     """The function with the call's attributes where its nodes refer to them."""
     import onnx
 
     given = {attribute.name: attribute for attribute in node.proto.attribute}
-    defaults = {**(defaults or {}), **{attribute.name: attribute for attribute in function.attribute_proto}}
+    defaults = {**defaults, **{attribute.name: attribute for attribute in function.attribute_proto}}
     filled = onnx.FunctionProto()
     filled.CopyFrom(function)
     for inner in filled.node:
@@ -138,7 +138,7 @@ def _with_attributes(function: Any, node: Node, defaults: dict[str, Any] | None 
     return filled
 
 
-def _fill(node: Any, given: dict[str, Any], defaults: dict[str, Any]) -> None:
+def _fill(node: NodeProto, given: dict[str, AttributeProto], defaults: dict[str, AttributeProto]) -> None:
     for index in reversed(range(len(node.attribute))):
         attribute = node.attribute[index]
         if attribute.ref_attr_name:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from ...bindings.ir import Location, Operation
 from ...bindings.mlir import ir
@@ -22,18 +21,15 @@ from .problems import Problem, Problems, bug_of, lines_to_teach, of_operators, p
 from .registry import find_converter
 from .shapes.evaluators import evaluate_known
 from .shapes.sizes import named
-from .tensors import array_of, is_absurd
-from .values import OneOf, Value, as_values
+from .tensors import FunctionProto, GraphProto, NodeProto, array_of, is_absurd
+from .values import EmptyOptional, Held, OneOf, Value, as_values
 
 # How many functions of a model may be inside of each other.
 _DEEPEST_CALLS = 64
 
 
-class _Absent:
+class _Absent(EmptyOptional):
     """An input of a function that its call leaves out."""
-
-    def inside(self, operation: Any) -> Any:
-        return self
 
 
 _ABSENT = _Absent()
@@ -56,22 +52,22 @@ class GraphImporter:
         self.symbols = symbols
         self._outer = outer
         self._region_of = region_of
-        self._values: dict[str, Any] = {}
-        self._nodes: Sequence[Any] = ()
+        self._values: dict[str, Held | None] = {}
+        self._nodes: Sequence[NodeProto] = ()
         #: The operator sets' versions; a function of the model has its own.
         self.opsets: dict[str, int] = dict(model.opsets) if outer is None else outer.opsets
         self._calls: tuple[str, ...] = () if outer is None else outer._calls
         #: The name of the node whose function this is, where it is one.
         self.within: str = "" if outer is None else outer.within
         #: Where all nodes come from, in a function that is not the model's: nobody knows the names in it.
-        self._origin: Any = None if outer is None else outer._origin
+        self._origin: Location | None = None if outer is None else outer._origin
 
-    def define(self, name: str, value: Any) -> None:
+    def define(self, name: str, value: Held | None) -> None:
         if name in self._values:
             raise RelaxError(f"'{shown(name)}' is defined twice: names of a graph are unique")
         self._values[name] = value
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> Held | None:
         """What a name stands for here or in a graph around; None for one that could not be imported."""
         if name in self._values:
             return self._values[name]
@@ -82,7 +78,7 @@ class GraphImporter:
             return value
         raise RelaxError(f"nothing defines '{shown(name)}'{suggest(name, self._values)}")
 
-    def output(self, name: str) -> Any:
+    def output(self, name: str) -> Held | None:
         """What an output of the graph stands for."""
         if not name:
             raise RelaxError("an output of the graph has no name")
@@ -95,28 +91,28 @@ class GraphImporter:
         """Whether a name is defined by now, here or in a graph around."""
         return name in self._values or (self._outer is not None and self._outer.knows(name))
 
-    def nodes_around(self) -> Iterator[Any]:
+    def nodes_around(self) -> Iterator[NodeProto]:
         """The nodes of this graph, then those of the graphs around, each graph's in its order."""
         yield from self._nodes
         if self._outer is not None:
             yield from self._outer.nodes_around()
 
-    def add_initializers(self, graph: Any) -> None:
+    def add_initializers(self, graph: GraphProto) -> None:
         passed = {each.name for each in graph.input if each.name in self._values}  # theirs are defaults
         for each in graph.initializer:
             if each.name not in passed:
                 self.define(each.name, Value(array=array_of(each, self.model.data)))
 
-    def add_nodes(self, nodes: Sequence[Any]) -> None:
+    def add_nodes(self, nodes: Sequence[NodeProto]) -> None:
         self._nodes = in_order(nodes, self._values)
         for proto in self._nodes:
             self.add_node(proto)
 
-    def add_node(self, proto: Any) -> None:
+    def add_node(self, proto: NodeProto) -> None:
         """Defines what a node computes; where it cannot be imported, notes why and goes on."""
         inputs = [self._input(proto, index) for index in range(len(proto.input))]
         if any(value is None for value in inputs):
-            outputs: list[Any] = [None] * len(proto.output)  # what it needs has been noted
+            outputs: list[Held | None] = [None] * len(proto.output)  # what it needs has been noted
             for problem in unreached_problems(self.node_of(proto, inputs)):
                 self.problems.add(problem)
         else:
@@ -129,16 +125,16 @@ class GraphImporter:
                 with _errors_of(proto):
                     self.define(name, value)
 
-    def node_of(self, proto: Any, inputs: Sequence[Any]) -> Node:
+    def node_of(self, proto: NodeProto, inputs: Sequence[Held | None]) -> Node:
         """What a converter gets."""
         version = self.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
         return Node(proto, inputs, version, self)
 
-    def _input(self, proto: Any, index: int) -> Any:
+    def _input(self, proto: NodeProto, index: int) -> Held | None:
         with _errors_of(proto, f", input #{index}"):
             return self.lookup(proto.input[index]) if proto.input[index] else _ABSENT
 
-    def _convert(self, node: Node) -> list[Any]:
+    def _convert(self, node: Node) -> list[Held | None]:
         try:
             check_node(node)
             outputs = [named(each, self.symbols) for each in self.convert(node)]
@@ -156,7 +152,7 @@ class GraphImporter:
             self.problems.add(bug_of(node, error))
         return [None] * node.output_count
 
-    def convert(self, node: Node) -> list[Any]:
+    def convert(self, node: Node) -> Sequence[Held | None]:
         """The outputs of a node."""
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
@@ -172,20 +168,20 @@ class GraphImporter:
             raise Unsupported(unknown(node), help=lines_to_teach(node))
         return self._expand(node, function)
 
-    def _convert_each(self, node: Node, several: OneOf) -> list[Any]:
-        """The outputs of a node with a tensor that is one of several."""
+    def _convert_each(self, node: Node, several: OneOf) -> Sequence[Held | None]:
+        """The outputs of a node with a tensor that is one of several; those without a name are left out."""
+        wanted = [index for index, name in enumerate(node.proto.output) if name]
 
-        def convert(inputs: list[Any], operation: Operation) -> list[Any]:
+        def convert(inputs: Sequence[Held | None], operation: Operation) -> list[Held]:
             inner = GraphImporter(self.model, self.problems, self.symbols, self, operation)
             held = [each if each is None else each.inside(operation) for each in inputs]
             outputs = inner.convert(inner.node_of(node.proto, held))
-            if any(output is None for output in outputs):
-                raise Incomplete
-            return outputs
+            return _complete([outputs[index] for index in wanted if index < len(outputs)])
 
-        return convert_each(node, several, convert)
+        made = dict(zip(wanted, convert_each(node, several, convert), strict=False))
+        return [made.get(index) for index in range(node.output_count)]
 
-    def _expand(self, node: Node, function: Any) -> list[Any]:
+    def _expand(self, node: Node, function: FunctionProto) -> list[Held | None]:
         """The nodes of a function in the place of its call."""
         inner = self.inside(node, function)
         for name, value in zip(function.input, [*node.inputs, *[None] * len(function.input)], strict=False):
@@ -193,7 +189,7 @@ class GraphImporter:
         inner.add_nodes(function.node)
         return [inner.lookup(name) for name in function.output][: node.output_count]
 
-    def inside(self, node: Node, function: Any) -> GraphImporter:
+    def inside(self, node: Node, function: FunctionProto) -> GraphImporter:
         """What builds the nodes of a function that a node calls."""
         call = f"{node.domain}.{node.op}"
         if call in self._calls:
@@ -213,7 +209,7 @@ class Incomplete(Exception):
     """A graph inside of a node has nodes that cannot be imported; they have been noted."""
 
 
-def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
+def add_graph(node: Node, graph: GraphProto, inputs: Sequence[Held], region_of: Operation | None = None) -> list[Held]:
     """The outputs of a graph in a node's attribute, built where the insertion point is.
 
     `region_of` is the operation whose region that is; without one it is the block of the node. Raises Incomplete.
@@ -224,10 +220,14 @@ def add_graph(node: Node, graph: Any, inputs: Sequence[Any], region_of: Operatio
         importer.define(held.name, named(value, outer.symbols))
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
-    outputs = [importer.output(output.name) for output in graph.output]
-    if any(output is None for output in outputs):
+    return _complete([importer.output(output.name) for output in graph.output])
+
+
+def _complete(outputs: Sequence[Held | None]) -> list[Held]:
+    found = [output for output in outputs if output is not None]
+    if len(found) < len(outputs):
         raise Incomplete
-    return outputs
+    return found
 
 
 def _location_of(node: Node) -> Location:
@@ -237,7 +237,7 @@ def _location_of(node: Node) -> Location:
 
 
 @contextmanager
-def _errors_of(proto: Any, where: str = "") -> Iterator[None]:
+def _errors_of(proto: NodeProto, where: str = "") -> Iterator[None]:
     """Names the node in errors that concern its inputs and outputs."""
     try:
         yield
@@ -245,7 +245,7 @@ def _errors_of(proto: Any, where: str = "") -> Iterator[None]:
         raise RelaxError(f"node {shown_node(proto)}{where}: {error.message}") from None
 
 
-def _check_sizes(outputs: Sequence[Any]) -> None:
+def _check_sizes(outputs: Sequence[Held | None]) -> None:
     """Refuses tensors that no memory holds where they are made, so that it is known who makes them."""
     for value in outputs:
         if isinstance(value, Value) and value.is_in_graph:
@@ -272,7 +272,7 @@ def unreached_problems(node: Node) -> Iterator[Problem]:
 
 
 def _of_function(node: Node) -> Iterator[Problem]:
-    function: Any = own_function(node, node.graph.model)
+    function = own_function(node, node.graph.model)
     if function is not None:
         inner = node.graph.inside(node, function)
         for proto in function.node:

@@ -16,7 +16,7 @@ from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ...support.errors import RelaxError
 from ...support.suggest import counted
 from .model import Model
-from .tensors import check_size, dtype_of
+from .tensors import TypeProto, ValueInfoProto, check_size, dtype_of
 
 #: None is a size that only the run tells, a string one that has this name.
 Shape = Sequence[int | str | None]
@@ -52,19 +52,19 @@ def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[Passed
     return [_passed(each, shapes) for each in inputs]
 
 
-def declared_inputs(model: Model) -> list[Any]:
+def declared_inputs(model: Model) -> list[ValueInfoProto]:
     """The model's inputs that have no value in the model."""
     graph = model.proto.graph
     constants = {each.name for each in graph.initializer}
     return [each for each in graph.input if each.name not in constants]
 
 
-def kind_of(type_: Any) -> str:
+def kind_of(type_: TypeProto) -> str:
     """What a type of the model is: "tensor", "sequence", "optional", "map" and so on; "" where it says nothing."""
     return (type_.WhichOneof("value") or "").removesuffix("_type")
 
 
-def _check_names(shapes: Any, names: list[str]) -> None:
+def _check_names(shapes: object, names: list[str]) -> None:
     if not isinstance(shapes, Mapping):
         raise RelaxError(f"shapes: expected inputs' names with their shapes, got {type(shapes).__name__}")
     unknown = next((name for name in shapes if name not in names), None)
@@ -75,7 +75,7 @@ def _check_names(shapes: Any, names: list[str]) -> None:
         raise RelaxError(f"'{twice}' is defined twice: names of a graph are unique")
 
 
-def _passed(value: Any, shapes: Mapping[str, Any]) -> Passed:
+def _passed(value: ValueInfoProto, shapes: Mapping[str, Any]) -> Passed:
     name, type_ = value.name, value.type
     if kind_of(type_) == "optional":
         if name not in shapes:
@@ -94,7 +94,7 @@ def _passed(value: Any, shapes: Mapping[str, Any]) -> Passed:
     return Passed(name, VALUE, (info,), info.dtype)
 
 
-def _passed_list(name: str, item: Any, shapes: Mapping[str, Any]) -> Passed:
+def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, Any]) -> Passed:
     if name not in shapes:
         raise RelaxError(
             f"input '{name}' is a sequence: tell how many tensors it has, by their shapes "
@@ -113,7 +113,7 @@ def _passed_list(name: str, item: Any, shapes: Mapping[str, Any]) -> Passed:
     return Passed(name, LIST, tuple(infos), _dtype(name, item))
 
 
-def _dtype(name: str, type_: Any) -> str:
+def _dtype(name: str, type_: TypeProto) -> str:
     kind = kind_of(type_)
     if not kind:
         raise RelaxError(f"input '{name}' has no type")
@@ -127,7 +127,7 @@ def _dtype(name: str, type_: Any) -> str:
         raise RelaxError(f"input '{name}': {error.message}") from None
 
 
-def _tensor_info(name: str, label: str, type_: Any, shape: Shape | None, *, own_sizes: bool) -> TensorInfo:
+def _tensor_info(name: str, label: str, type_: TypeProto, shape: Shape | None, *, own_sizes: bool) -> TensorInfo:
     """`label` begins the names of sizes without one; with `own_sizes` the model's name stands for a size of None."""
     dtype, tensor = _dtype(name, type_), type_.tensor_type
     own = None
@@ -153,7 +153,7 @@ def _symbol(name: str) -> str:
     return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
 
 
-def _asked_for(name: str, label: str, own: Sequence[Dim] | None, shape: Any, own_sizes: bool) -> list[Dim]:
+def _asked_for(name: str, label: str, own: Sequence[Dim] | None, shape: Shape, own_sizes: bool) -> list[Dim]:
     """A shape from `shapes`; of a size that is None the model may have a name already."""
     if not isinstance(shape, (list, tuple)):
         raise RelaxError(f"shapes: input '{name}': expected a tuple of sizes, got {shape!r}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...support.errors import RelaxError
 from .large_data import read_without_large_data, take_large_data
-from .tensors import TensorData
+from .tensors import GraphProto, ModelProto, NodeProto, TensorData
 
 # How the files begin that Git leaves in the place of large ones.
 _LFS = b"version https://git-lfs"
@@ -26,7 +26,7 @@ _LAST_VERSION = 2**31 - 1
 class Model:
     """A model, the versions of the operator sets that it was made for, and where its tensors' bytes are."""
 
-    proto: Any
+    proto: ModelProto
     opsets: dict[str, int]
     data: TensorData
     #: The PrimFuncs that converters have brought into the module, by what they were made of.
@@ -84,7 +84,7 @@ def _read(path: Path) -> tuple[bytes, dict[bytes, memoryview]]:
         raise RelaxError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from None
 
 
-def _parsed(data: bytes, what: str) -> Any:
+def _parsed(data: bytes, what: str) -> ModelProto:
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -100,7 +100,7 @@ def versions_of(imports: Any) -> dict[str, int]:
     return {"" if each.domain in DEFAULT_DOMAINS else each.domain: each.version for each in imports}
 
 
-def _opsets(proto: Any) -> dict[str, int]:
+def _opsets(proto: ModelProto) -> dict[str, int]:
     _check_opsets("the model", proto.opset_import)
     for function in proto.functions:
         _check_opsets(f"function '{function.name}'", function.opset_import)
@@ -135,14 +135,14 @@ def _named(domain: str) -> str:
 # ---- texts ----
 
 
-def _check_texts(model: Any) -> None:
+def _check_texts(model: ModelProto) -> None:
     """Refuses names that are not UTF-8: protobuf gives these as bytes, which nothing else is ready for."""
     for kind, text in _texts(model):
         if isinstance(text, bytes):
             raise RelaxError(f"the model's protobuf is malformed: {kind} is {text!r}, which is not UTF-8")
 
 
-def _texts(model: Any) -> Iterator[tuple[str, Any]]:
+def _texts(model: ModelProto) -> Iterator[tuple[str, str | bytes]]:
     yield "the producer's name", model.producer_name
     yield "the producer's version", model.producer_version
     for each in model.opset_import:
@@ -159,7 +159,7 @@ def _texts(model: Any) -> Iterator[tuple[str, Any]]:
             yield from _of_node(node)
 
 
-def _of_graph(graph: Any) -> Iterator[tuple[str, Any]]:
+def _of_graph(graph: GraphProto) -> Iterator[tuple[str, str | bytes]]:
     yield "a graph's name", graph.name
     for each in (*graph.input, *graph.output):
         yield "the name of a value", each.name
@@ -171,7 +171,7 @@ def _of_graph(graph: Any) -> Iterator[tuple[str, Any]]:
         yield from _of_node(node)
 
 
-def _of_node(node: Any) -> Iterator[tuple[str, Any]]:
+def _of_node(node: NodeProto) -> Iterator[tuple[str, str | bytes]]:
     yield "a node's name", node.name
     yield "a node's operator", node.op_type
     yield "a node's domain", node.domain

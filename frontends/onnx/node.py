@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...dialects.core.symbols import SymExpr
 from ...emit.kernels import Kernel, call_kernel
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from .tensors import TensorData, array_of, dtype_of
+from .tensors import Array, AttributeProto, GraphProto, NodeProto, TensorData, array_of, dtype_of
 from .values import Held, RunTimeSequence, SequenceValue, Tensor, Value
+
+if TYPE_CHECKING:
+    from .importer import GraphImporter
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -36,7 +39,7 @@ class Unsupported(Exception):
 class Node:
     """One use of an operator."""
 
-    def __init__(self, proto: Any, inputs: Sequence[Any], version: int, graph: Any):
+    def __init__(self, proto: NodeProto, inputs: Sequence[Held | None], version: int, graph: GraphImporter):
         self.proto = proto
         self.op = proto.op_type
         self.domain = proto.domain
@@ -63,18 +66,17 @@ class Node:
 
     def value(self, index: int) -> Value:
         """An input that must be there."""
-        if not self.has(index):
-            raise self.fail(f"input #{index} is missing")
-        value = self.inputs[index]
+        value = self.held(index)
         if not isinstance(value, Value):
             raise self.fail(f"input #{index} is a sequence or an optional, not a tensor")
         return value
 
     def held(self, index: int) -> Held:
         """An input that must be there, whether it is a tensor, a sequence or an optional."""
-        if not self.has(index):
+        held = self.inputs[index] if self.has(index) else None
+        if held is None:
             raise self.fail(f"input #{index} is missing")
-        return self.inputs[index]
+        return held
 
     def sequence(self, index: int) -> SequenceValue:
         """An input that must be a sequence."""
@@ -103,7 +105,7 @@ class Node:
             raise self.fail(f"the rank of input #{index} is not known")
         return rank
 
-    def constant(self, index: int) -> Any:
+    def constant(self, index: int) -> Array | None:
         """An input's elements, an array; None where they are not known before the model runs."""
         return self.value(index).array
 
@@ -138,7 +140,7 @@ class Node:
 
     # ---- calls ----
 
-    def call_tir(self, kernel: Kernel, arguments: Sequence[Any], results: Any) -> Any:
+    def call_tir(self, kernel: Kernel, arguments: Sequence[Tensor], results: Any) -> Any:
         """Calls a hand-written PrimFunc: MLIR text of one, or a Python function that writes its loops (rx.loops).
 
         The module gets it once. `results` is the type of the result, `node.value(0).info` for that of the first
@@ -154,23 +156,23 @@ class Node:
     def int(self, name: str, default: builtins.int | None = None) -> Any:
         return self._get(name, _INT, "an integer", default, lambda held: int(held.i))
 
-    def float(self, name: str, default: Any = None) -> Any:
+    def float(self, name: str, default: builtins.float | None = None) -> Any:
         return self._get(name, _FLOAT, "a float", default, lambda held: float(held.f))
 
-    def string(self, name: str, default: Any = None) -> Any:
+    def string(self, name: str, default: str | None = None) -> Any:
         return self._get(name, _STRING, "a string", default, lambda held: held.s.decode("utf-8", "replace"))
 
-    def ints(self, name: str, default: Any = None) -> Any:
+    def ints(self, name: str, default: Sequence[builtins.int] | None = None) -> Any:
         return self._get(name, _INTS, "a list of integers", default, lambda held: list(held.ints))
 
-    def floats(self, name: str, default: Any = None) -> Any:
+    def floats(self, name: str, default: Sequence[builtins.float] | None = None) -> Any:
         return self._get(name, _FLOATS, "a list of floats", default, lambda held: list(held.floats))
 
-    def strings(self, name: str, default: Any = None) -> Any:
+    def strings(self, name: str, default: Sequence[str] | None = None) -> Any:
         decode = lambda held: [each.decode("utf-8", "replace") for each in held.strings]  # noqa: E731
         return self._get(name, _STRINGS, "a list of strings", default, decode)
 
-    def axis(self, rank: builtins.int, default: Any = None, name: str = "axis") -> builtins.int:
+    def axis(self, rank: builtins.int, default: builtins.int | None = None, name: str = "axis") -> builtins.int:
         """An attribute that is an axis of so many dimensions, counted from the front."""
         return self.axis_of(self.int(name, default), rank, name)
 
@@ -197,16 +199,18 @@ class Node:
         except RelaxError as error:
             raise self.fail(error.message, name) from None
 
-    def array(self, name: str, default: Any = None) -> Any:
+    def array(self, name: str, default: Array | None = None) -> Any:
         """A tensor among the attributes, as an array."""
         data: TensorData = self.graph.model.data
         return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, data))
 
-    def subgraph(self, name: str) -> Any:
+    def subgraph(self, name: str) -> GraphProto | None:
         """A GraphProto among the attributes."""
         return self._get(name, _GRAPH, "a graph", None, lambda held: held.g)
 
-    def _get(self, name: str, kind: builtins.int, expected: str, default: Any, read: Callable[[Any], Any]) -> Any:
+    def _get(
+        self, name: str, kind: builtins.int, expected: str, default: Any, read: Callable[[AttributeProto], Any]
+    ) -> Any:
         held = self._attributes.get(name)
         if held is None:
             return default

@@ -15,8 +15,8 @@ from ...passes.core.journal import Journal
 from ...support.errors import RelaxError
 from .inputs import Passed
 from .node import Node
-from .tensors import dtype_of
-from .values import OneOf, Value
+from .tensors import AttributeProto, ModelProto, TensorProto, dtype_of
+from .values import Held, OneOf, Value
 
 # The last of onnx's kinds of attributes that hold one value; lists come behind.
 _LAST_SINGLE = 5
@@ -27,7 +27,7 @@ _MOST_ITEMS, _MOST_TEXT = 16, 120
 _around: ContextVar[str] = ContextVar("node around", default="")
 
 
-def note_model(proto: Any, inputs: Sequence[Passed]) -> None:
+def note_model(proto: ModelProto, inputs: Sequence[Passed]) -> None:
     """Tells of a model that has been read, where somebody listens."""
     journal = Journal.active()
     if journal is None:
@@ -51,7 +51,7 @@ def note_model(proto: Any, inputs: Sequence[Passed]) -> None:
 
 
 @contextmanager
-def noting(node: Node) -> Iterator[Callable[[Sequence[Any]], None]]:
+def noting(node: Node) -> Iterator[Callable[[Sequence[Held | None]], None]]:
     """Around the conversion of a node: what comes is to be called with the node's outputs."""
     journal = Journal.active()
     if journal is None:
@@ -66,7 +66,7 @@ def noting(node: Node) -> Iterator[Callable[[Sequence[Any]], None]]:
         _around.reset(token)
 
 
-def _fact(node: Node, outputs: Sequence[Any], around: str, has_nodes: bool) -> NodeFact:
+def _fact(node: Node, outputs: Sequence[Held | None], around: str, has_nodes: bool) -> NodeFact:
     named = [
         {"name": name, "type": _type(value)} for name, value in zip(node.proto.output, outputs, strict=False) if name
     ]
@@ -84,7 +84,7 @@ def _fact(node: Node, outputs: Sequence[Any], around: str, has_nodes: bool) -> N
     )
 
 
-def _outcome(node: Node, outputs: Sequence[Any]) -> str:
+def _outcome(node: Node, outputs: Sequence[Held | None]) -> str:
     made = [value for value in outputs if isinstance(value, Value) and value.is_in_graph]
     if not made:
         return "constant"
@@ -92,7 +92,7 @@ def _outcome(node: Node, outputs: Sequence[Any]) -> str:
     return "input" if all(value.ssa in given for value in made) else "operators"
 
 
-def attribute_text(attribute: Any) -> str:
+def attribute_text(attribute: AttributeProto) -> str:
     """An attribute's value for people."""
     from onnx import helper
 
@@ -109,7 +109,7 @@ def attribute_text(attribute: Any) -> str:
     return f"[{', '.join(items)}{more}]" if attribute.type > _LAST_SINGLE else items[0]
 
 
-def _item_text(value: Any) -> str:
+def _item_text(value: object) -> str:
     if isinstance(value, bytes):
         text = value.decode("utf-8", "replace")
         return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
@@ -118,7 +118,7 @@ def _item_text(value: Any) -> str:
     return f"a {type(value).__name__}"  # a type, a sparse tensor
 
 
-def _tensor_text(tensor: Any) -> str:
+def _tensor_text(tensor: TensorProto) -> str:
     try:
         dtype = dtype_of(tensor.data_type)
     except RelaxError:
@@ -126,14 +126,14 @@ def _tensor_text(tensor: Any) -> str:
     return f"{dtype}[{','.join(map(str, tensor.dims))}]"
 
 
-def _constants(node: Node) -> Iterator[dict[str, Any]]:
+def _constants(node: Node) -> Iterator[dict[str, object]]:
     for name, value in zip(node.proto.input, node.inputs, strict=False):
         if isinstance(value, Value) and value.array is not None:
             info = value.info
             yield {"name": name, "type": type_text(info), "bytes": _bytes(info.shape or (), info.dtype)}
 
 
-def _type(value: Any) -> str:
+def _type(value: Held | None) -> str:
     if isinstance(value, Value):
         return type_text(value.info)
     if isinstance(value, OneOf):
@@ -141,7 +141,7 @@ def _type(value: Any) -> str:
     return "not imported" if value is None else "a sequence or an optional"
 
 
-def _weight_bytes(tensor: Any) -> int:
+def _weight_bytes(tensor: TensorProto) -> int:
     """What an initializer takes; nothing for text, of which no program has any."""
     try:
         return _bytes(tuple(tensor.dims), dtype_of(tensor.data_type))

@@ -4,21 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from typing import Any
+from typing import TypeVar
 
 from ...support.errors import RelaxError
 from .problems import shown_node
+from .tensors import GraphProto, NodeProto
 
 _MOST_SHOWN = 8
+_Maker = TypeVar("_Maker")
 
 
-def in_order(nodes: Sequence[Any], defined: Container[str] = ()) -> list[Any]:
+def in_order(nodes: Sequence[NodeProto], defined: Container[str] = ()) -> list[NodeProto]:
     """The nodes as they are, but that what one uses is in front of it, where it is not among the names `defined`.
 
     Raises RelaxError for nodes in a circle.
     """
     makers = {name: maker for name, maker in makers_of(range(len(nodes)), nodes).items() if name not in defined}
-    ordered: list[Any] = []
+    ordered: list[NodeProto] = []
     done: set[int] = set()
     begun: dict[int, None] = {}  # a chain, each for the one in front of it
     for first in range(len(nodes)):
@@ -41,9 +43,9 @@ def in_order(nodes: Sequence[Any], defined: Container[str] = ()) -> list[Any]:
     return ordered
 
 
-def makers_of(makers: Sequence[Any], nodes: Sequence[Any]) -> dict[str, Any]:
+def makers_of(makers: Sequence[_Maker], nodes: Sequence[NodeProto]) -> dict[str, _Maker]:
     """What defines each name: the entry of `makers` for its node, the first where there are several."""
-    found: dict[str, Any] = {}
+    found: dict[str, _Maker] = {}
     for maker, proto in zip(makers, nodes, strict=True):
         for output in proto.output:
             if output:
@@ -51,7 +53,7 @@ def makers_of(makers: Sequence[Any], nodes: Sequence[Any]) -> dict[str, Any]:
     return found
 
 
-def names_used(proto: Any, differentiated: bool = False) -> Iterator[str]:
+def names_used(proto: NodeProto, differentiated: bool = False) -> Iterator[str]:
     """The names that a node uses, in the graphs inside of it too.
 
     `differentiated` for what a Gradient differentiates as well, which may be made behind it.
@@ -64,7 +66,7 @@ def names_used(proto: Any, differentiated: bool = False) -> Iterator[str]:
             yield attribute.s.decode("utf-8", "replace")
 
 
-def _names_from_around(graph: Any, differentiated: bool) -> Iterator[str]:
+def _names_from_around(graph: GraphProto, differentiated: bool) -> Iterator[str]:
     own = {each.name for each in (*graph.input, *graph.initializer)}
     own.update(output for proto in graph.node for output in proto.output)
     for proto in graph.node:
@@ -72,7 +74,7 @@ def _names_from_around(graph: Any, differentiated: bool) -> Iterator[str]:
     yield from (output.name for output in graph.output if output.name not in own)
 
 
-def _circle(nodes: Sequence[Any], places: Sequence[int]) -> str:
+def _circle(nodes: Sequence[NodeProto], places: Sequence[int]) -> str:
     first, *others = places
     named = [shown_node(nodes[place]) for place in (first, *reversed(others))]
     if len(named) == 1:

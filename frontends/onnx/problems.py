@@ -8,13 +8,14 @@ import re
 import textwrap
 import traceback
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.registry import table
 from ...support.suggest import suggest
 from .node import Node, Unsupported
 from .registry import known_names
+from .tensors import NodeProto
 from .values import Held, OneOf, Value
 
 
@@ -42,7 +43,7 @@ def shown(name: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
 
 
-def shown_node(proto: Any) -> str:
+def shown_node(proto: NodeProto) -> str:
     """A node by its name, or its first output's, and its operator."""
     name = proto.name or next((each for each in proto.output if each), "")
     return f"'{shown(name)}' ({shown(proto.op_type)})"

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ...support.registry import Registry, names_of
 from .model import DEFAULT_DOMAINS
+from .node import Node
+from .values import Outputs
 
 #: `convert(node)` returns the outputs: values, or one.
-Convert = Callable[[Any], Any]
+Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
 

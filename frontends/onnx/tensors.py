@@ -7,10 +7,25 @@ import math
 import mmap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...dialects.core.infos import bit_width
 from ...support.errors import RelaxError
+
+if TYPE_CHECKING:
+    import numpy
+    import onnx
+
+# Names for annotations: reading a model loads these packages.
+Array: TypeAlias = "numpy.ndarray"
+ModelProto: TypeAlias = "onnx.ModelProto"
+FunctionProto: TypeAlias = "onnx.FunctionProto"
+GraphProto: TypeAlias = "onnx.GraphProto"
+NodeProto: TypeAlias = "onnx.NodeProto"
+AttributeProto: TypeAlias = "onnx.AttributeProto"
+TensorProto: TypeAlias = "onnx.TensorProto"
+TypeProto: TypeAlias = "onnx.TypeProto"
+ValueInfoProto: TypeAlias = "onnx.ValueInfoProto"
 
 _EXTERNAL = 1  # TensorProto.EXTERNAL
 _MOST_ELEMENTS = 1 << 46
@@ -68,7 +83,7 @@ class TensorData:
         return self._mapped[path]
 
 
-def array_of(tensor: Any, data: TensorData) -> Any:
+def array_of(tensor: TensorProto, data: TensorData) -> Array:
     """The elements of a TensorProto. Raises RelaxError where bytes and shape do not agree, or a path is not allowed."""
     what = f"tensor '{tensor.name}'" if tensor.name else "a tensor"
     shape = tuple(tensor.dims)
@@ -106,7 +121,7 @@ def _byte_count(dtype: str, shape: tuple[int, ...]) -> int:
     return (math.prod(shape) * bits + 7) // 8
 
 
-def _from_bytes(tensor: Any, raw: bytes | memoryview, what: str, dtype: str, shape: tuple[int, ...]) -> Any:
+def _from_bytes(tensor: TensorProto, raw: bytes | memoryview, what: str, dtype: str, shape: tuple[int, ...]) -> Array:
     import numpy
     from onnx import helper
 
@@ -120,7 +135,7 @@ def _from_bytes(tensor: Any, raw: bytes | memoryview, what: str, dtype: str, sha
     return numpy.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type)).reshape(shape)
 
 
-def _decoded(tensor: Any, what: str, shape: tuple[int, ...]) -> Any:
+def _decoded(tensor: TensorProto, what: str, shape: tuple[int, ...]) -> Array:
     from onnx import helper, numpy_helper
 
     try:
@@ -133,7 +148,7 @@ def _decoded(tensor: Any, what: str, shape: tuple[int, ...]) -> Any:
         raise RelaxError(f"{what} of shape {shape} cannot be read: {held} ({error})") from None
 
 
-def _external(tensor: Any, what: str, dtype: str, shape: tuple[int, ...], data: TensorData) -> memoryview:
+def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...], data: TensorData) -> memoryview:
     """The bytes of a tensor that lie in another file."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside(data.folder, entries.get("location", ""), what)

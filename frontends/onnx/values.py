@@ -11,17 +11,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, get_args
 
 from ...bindings.ir import Operation
+from ...bindings.ir import Value as IRValue
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, bit_width, is_bool, is_unsigned, tensor
 from ...dialects.core.symbols import SymExpr
 from ...dialects.relax import const, dialect
 from ...support.errors import RelaxError
+from .tensors import Array
 
 relax = dialect.ops
 
 #: A tensor of the graph.
-Tensor: TypeAlias = ir.Value
+Tensor: TypeAlias = IRValue
 
 # Constants of more elements are made once, in front of the regions that use them.
 _LARGE = 64
@@ -30,7 +32,9 @@ _LARGE = 64
 class Value:
     """A tensor of the graph: an SSA value, a constant array, or elements that are sizes."""
 
-    def __init__(self, *, ssa: Any = None, array: Any = None, elements: Any = None, dtype: str = "i64"):
+    def __init__(
+        self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
+    ):
         self._ssa = ssa
         #: A constant's elements, a numpy array.
         self.array = array
@@ -44,8 +48,8 @@ class Value:
             if not isinstance(info, TensorInfo):
                 raise RelaxError("a sequence or an optional stands where a tensor is expected")
             return info
-        held = self.array if self.array is not None else self._elements
-        dtype = tensor((), held.dtype.name).dtype if self.array is not None else self._dtype
+        held = self._elements if self.array is None else self.array
+        dtype = self._dtype if self.array is None else tensor((), self.array.dtype.name).dtype
         return TensorInfo(tuple(held.shape), dtype)
 
     @property
@@ -66,14 +70,14 @@ class Value:
         return self._ssa is not None
 
     @property
-    def ssa(self) -> Any:
+    def ssa(self) -> Tensor:
         """The value as a tensor in the graph."""
         if self._ssa is None:
             self._ssa = const(self.array) if self.array is not None else self._sizes_as_tensor()
         return self._ssa
 
     @property
-    def elements(self) -> Any:
+    def elements(self) -> Array | None:
         """Integer elements that are known, an array of objects: numbers and expressions. None where they are not."""
         if self._elements is None and self.array is not None and self.array.dtype.kind in "iub":
             self._elements = self.array.astype(object)
@@ -104,12 +108,12 @@ class Value:
 class SequenceValue:
     """A sequence whose length is known while the model is imported: its items."""
 
-    def __init__(self, items: Iterable[Any], dtype: str = "f32"):
-        self.items: list[Any] = list(items)
+    def __init__(self, items: Iterable[Value], dtype: str = "f32"):
+        self.items: list[Value] = list(items)
         #: The element type of the tensors; what an empty sequence knows of them.
         self.dtype: str = self.items[0].dtype if self.items else dtype
 
-    def inside(self, operation: Any) -> SequenceValue:
+    def inside(self, operation: Operation) -> SequenceValue:
         return SequenceValue([item.inside(operation) for item in self.items], self.dtype)
 
 
@@ -133,7 +137,7 @@ class RunTimeSequence:
         assert shape is not None and isinstance(shape[1], int)
         return shape[1] - 1
 
-    def inside(self, operation: Any) -> RunTimeSequence:
+    def inside(self, operation: Operation) -> RunTimeSequence:
         items = [item.inside(operation) for item in self.items]
         return RunTimeSequence(items, self.data.inside(operation), self.rows.inside(operation))
 
@@ -153,21 +157,21 @@ class OneOf:
         ranks = " or ".join(str(tensor.rank) for tensor in self.tensors)
         return f"a tensor of {ranks} dimensions, as only the run tells"
 
-    def inside(self, operation: Any) -> OneOf:
+    def inside(self, operation: Operation) -> OneOf:
         return OneOf(self.place.inside(operation), [tensor.inside(operation) for tensor in self.tensors])
 
 
 class EmptyOptional:
     """An optional that holds nothing; one that holds something is that."""
 
-    def inside(self, operation: Any) -> EmptyOptional:
+    def inside(self, operation: Operation) -> EmptyOptional:
         return self
 
 
 class RunTimeOptional:
     """An optional of which only the run tells whether it holds something: `present`, a 0-D tensor, says it."""
 
-    def __init__(self, present: Value, held: Any):
+    def __init__(self, present: Value, held: Held):
         self.present = present
         self.held = held
 
@@ -182,9 +186,9 @@ Output: TypeAlias = Held | Tensor | None
 Outputs: TypeAlias = Output | Sequence[Output]
 
 
-def as_values(returned: Outputs) -> list[Any]:
+def as_values(returned: Outputs) -> list[Held | None]:
     """What a converter returned, as a list of values."""
-    items = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    items: list[Any] = list(returned) if isinstance(returned, (list, tuple)) else [returned]
     return [item if item is None or isinstance(item, get_args(Held)) else Value(ssa=item) for item in items]
 
 

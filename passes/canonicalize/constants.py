@@ -42,7 +42,7 @@ def splat(value: Value) -> int | float | bool | None:
     if name in _NUMBERS:
         number = _NUMBERS[name]
         return bool(number) if dtype_of(value) == "i1" else number
-    if name in _FULL:
+    if owner is not None and name in _FULL:
         filling = owner.fill_value
         return splat(filling) if filling.type.element_type == value.type.element_type else None
     attribute = _dense(value)

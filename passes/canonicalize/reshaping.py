@@ -40,7 +40,7 @@ def merge_permutations(op: OpView, rewriter: Rewriter) -> Operation | None:
     inner = defining_op(op.x, "relax.permute_dims")
     outer_axes = _permutation(op)
     inner_axes = _permutation(inner) if inner is not None else None
-    if outer_axes is None or inner_axes is None or len(outer_axes) != len(inner_axes):
+    if inner is None or outer_axes is None or inner_axes is None or len(outer_axes) != len(inner_axes):
         return None
     axes = [inner_axes[axis] for axis in outer_axes]
     return make(op, "relax.permute_dims", [inner.x], {"axes": ints(axes)})

@@ -55,8 +55,7 @@ def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
     parts: list[Value] = []
     for tensor in op.tensors:
         inner = defining_op(tensor, "relax.concat")
-        joins_same = inner is not None and _same_axis(op.axis, inner.axis, tensor)
-        parts += inner.tensors if joins_same else [tensor]
+        parts += inner.tensors if inner is not None and _same_axis(op.axis, inner.axis, tensor) else [tensor]
     return _concat(op, parts) if len(parts) > len(op.tensors) else None
 
 

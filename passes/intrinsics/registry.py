@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, TypeVar
 
-from ...bindings.ir import Operation, OpView
+from ...bindings.ir import OperationBase, OpView
 from ...bindings.mlir import ir
 from ...dialects import tir  # noqa: F401  # declares what rules are registered for
 from ...dialects.core.dialect import find_op
@@ -61,7 +61,7 @@ _RULES = Registry[IntrinsicRule](
 )
 
 
-def is_intrinsic(op: Operation) -> bool:
+def is_intrinsic(op: OperationBase) -> bool:
     """Operators of packages' own dialects are intrinsics where they take and give scalars and vectors alone."""
     types = [value.type for value in (*op.operation.operands, *op.operation.results)]
     return all(isinstance(type_, ir.VectorType) or not isinstance(type_, ir.ShapedType) for type_ in types)

@@ -24,6 +24,7 @@ from .memrefs import Extent, as_value
 
 def view(into: FunctionLowering, op: Operation) -> None:
     source, result = viewed(op.results[0]), op.results[0]
+    assert source is not None
     info = decode(result.type)
     if not isinstance(info, TensorInfo) or info.shape is None:
         raise located_error(f"'{op.name}' op gives {describe(info)}: its rank is not known", op.location)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, is_bool, is_float
 from ...dialects.core.symbols import SymExpr
+from ...dialects.relax.function_attributes import LIST, NOTHING
 from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import convert, from_bits
 from ...emit.conversions import limits
@@ -18,7 +20,7 @@ from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .llvm_ops import behind, constant, load, stack, type_of
-from .signature import ListInfo, NothingInfo, Passed
+from .signature import Passed
 from .support import Support, short
 
 
@@ -59,15 +61,16 @@ class ArgumentChecks:
         self._origins: dict[str, str] = {}
         self._agreements: list[_Size] = []
 
-    def check(self, position: int, name: str, info: Passed, slot: Value) -> list[Checked]:
+    def check(self, position: int, passed: Passed, slot: Value) -> list[Checked]:
         """Checks one argument but for what depends on later ones."""
+        kind, name = passed.group.kind, passed.group.name
         where = f"{self._function}: {self._what} #{position}" + (f" '{short(name)}'" if name else "")
-        if isinstance(info, NothingInfo):
+        if kind == NOTHING:
             self._require_kind(slot, where, "None, as the program was made without it", abi.NONE)
             return []
-        if isinstance(info, ListInfo):
-            return self._list(where, info, slot)
-        return [self._value(where, info, slot)]
+        if kind == LIST:
+            return self._list(where, passed.infos, slot)
+        return [self._value(where, passed.infos[0], slot)]
 
     def check_agreement(self) -> None:
         """Checks the sizes that are expressions, or symbols defined elsewhere."""
@@ -86,9 +89,9 @@ class ArgumentChecks:
         place = where.removeprefix(f"{self._function}: ").replace("{}", "{ }")
         tir.ops["assert"](condition, list(numbers), kind=kind, message=f"{place} {message}")
 
-    def _list(self, where: str, info: ListInfo, slot: Value) -> list[Checked]:
+    def _list(self, where: str, infos: Sequence[Info], slot: Value) -> list[Checked]:
         """The tensors of a list, which keeps them for the time of the call: nobody can change an ffi.Array."""
-        count = len(info.items)
+        count = len(infos)
         expected = f"a list of {counted(count, 'tensor')}"
         self._require_kind(slot, where, expected, abi.ARRAY)
         array = load(slot, abi.ANY_PAYLOAD, type_of("ptr"))
@@ -96,7 +99,7 @@ class ArgumentChecks:
         self._require(number(given) == count, where, f"expected {expected}, got a list of {{}}", given)
         items = load(array, abi.SEQUENCE_DATA, type_of("ptr"))
         places = [behind(items, index * abi.ANY_SIZE) for index in range(count)]
-        pairs = zip(info.items, places, strict=True)
+        pairs = zip(infos, places, strict=True)
         return [self._value(f"{where} item #{index}", item, place) for index, (item, place) in enumerate(pairs)]
 
     def _value(self, where: str, info: Info, slot: Value) -> Checked:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, symbol_name
-from ...dialects.core.infos import Info, ObjectInfo, TensorInfo
+from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import SymExpr
 from ...dialects.core.symbols_terms import Atom
+from ...dialects.relax.function_attributes import LIST, VALUE
 from ...dialects.tir import dialect as tir
 from ...emit.numbers import Number, as_i64, as_index, number
 from ...passes.legalize.builder import OPERATOR
@@ -24,7 +25,7 @@ from ...support.suggest import counted
 from . import abi
 from .arguments import ArgumentChecks, Checked, Tensor
 from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
-from .signature import ListInfo, OptionalInfo, Signature, single
+from .signature import Passed, Signature
 from .support import Support, cut, short
 
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
@@ -94,11 +95,11 @@ class _Entry:
         self._check_constants()
         checks = ArgumentChecks(self._support, self._sizes, signature.name)
         values: list[Checked] = []
-        for position, (name, info) in enumerate(signature.inputs):
-            values += checks.check(position, name, info, behind(self._args, position * abi.ANY_SIZE))
+        for position, each in enumerate(signature.inputs):
+            values += checks.check(position, each, behind(self._args, position * abi.ANY_SIZE))
         checks.check_agreement()
         # All sizes before any allocation: what fails here has nothing to give back.
-        outputs = list(single(signature.outputs))
+        outputs = [info for each in signature.outputs for info in each.infos]
         shapes = [self._shape(info) for info in outputs]
         results = self._slots(len(outputs))
         for position, info in enumerate(outputs):
@@ -113,7 +114,7 @@ class _Entry:
             tir.ops["release"](slot)
 
     def _check_arity(self) -> None:
-        names = [name for name, _ in self._signature.inputs]
+        names = [each.group.name for each in self._signature.inputs]
         listed = f" ({short(', '.join(names))})".replace("{}", "{ }") if names else ""
         message = f"expected {counted(len(names), 'argument')}{listed}, got {{}}"
         given = number(self._count).to("i64").value
@@ -157,27 +158,26 @@ class _Entry:
     def _grouped(self, results: list[Value]) -> list[Value]:
         """What the caller gets: results as they are, arrays of those that make up a list, None."""
         outputs, call = self._signature.outputs, self._support.call
-        if all(isinstance(info, (TensorInfo, ObjectInfo)) for info in outputs):
+        if all(each.group.kind == VALUE and not each.group.is_optional for each in outputs):
             return results
         given, rest = self._slots(len(outputs)), iter(results)
-        for position, (info, slot) in enumerate(zip(outputs, given, strict=True)):
-            flag = next(rest) if isinstance(info, OptionalInfo) else None
-            held = info.held if isinstance(info, OptionalInfo) else info
-            own = [next(rest) for _ in single([held])]
-            if isinstance(held, ListInfo):
-                self._make_list(held, position, own, slot)
+        for position, (passed, slot) in enumerate(zip(outputs, given, strict=True)):
+            own = [next(rest) for _ in passed.infos]
+            flag = own.pop(0) if passed.group.is_optional else None
+            if passed.group.kind == LIST:
+                self._make_list(passed, position, own, slot)
             elif own:
                 call("move", own[0], slot)
             if flag is not None:
                 call("keep_if", flag, slot)
         return given
 
-    def _make_list(self, info: ListInfo, position: int, items: list[Value], slot: Value) -> None:
-        if info.rest is None:
+    def _make_list(self, passed: Passed, position: int, items: list[Value], slot: Value) -> None:
+        if passed.rest is None:
             self._support.require("make_array", items[0] if items else slot, constant(len(items), 32), slot)
             return
-        label, count = self._support.text(self._label(position)), constant(len(info.items))
-        self._support.require("separate", label, items[0], count, *_described(info.rest), slot)
+        label, count = self._support.text(self._label(position)), constant(len(items) - 2)
+        self._support.require("separate", label, items[0], count, *_described(passed.rest), slot)
 
     def _give(self, results: list[Value]) -> None:
         """One result as it is, several as an array."""

@@ -140,10 +140,9 @@ def behind(pointer: Value, offset: int) -> Value:
 
 def view_of(pointer: Value, offset: int | Value = 0) -> Value:
     """A new value for the address `offset` bytes, a number or an i64 value, behind a pointer."""
-    is_number = isinstance(offset, int)
-    places = ir.DenseI32ArrayAttr.get([offset if is_number else _FROM_OPERAND])
+    places = ir.DenseI32ArrayAttr.get([offset if isinstance(offset, int) else _FROM_OPERAND])
     element = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
-    operands = [pointer] if is_number else [pointer, offset]
+    operands = [pointer] if isinstance(offset, int) else [pointer, offset]
     return operation("llvm.getelementptr", operands, pointer.type, rawConstantIndices=places, elem_type=element).value
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TextIO
 
@@ -211,7 +212,7 @@ class Compilation:
                 sign(path, self.arguments["sign"])
         return artifact
 
-    def _write(self, text: Any) -> None:
+    def _write(self, text: Callable[[], str]) -> None:
         path = self.arguments["o"] or "-"
         with self.progress.step("write"):
             if path == "-":
@@ -220,7 +221,7 @@ class Compilation:
                 write_whole(path, text().encode("utf-8", "surrogateescape"))
 
 
-def problems_of(source: str, shapes: Any) -> Any:
+def problems_of(source: str, shapes: Mapping[str, Any]) -> Any:
     """What of a model cannot be imported."""
     from ...frontends.onnx.build import add_main
     from ...frontends.onnx.model import errors_in, read_model

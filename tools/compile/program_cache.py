@@ -13,7 +13,6 @@ import json
 import os
 import time
 from collections.abc import Iterable
-from typing import Any
 
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
@@ -127,5 +126,5 @@ def _is_a_program_alone(arguments: Arguments) -> bool:
     )
 
 
-def _hash(*parts: Any) -> str:
+def _hash(*parts: str) -> str:
     return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()

@@ -29,8 +29,10 @@ HEAD = """\
 from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex
 
+from typing_extensions import Unpack
+
 from ..core.dialect import Dialect
-from ..core.operands import BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
+from ..core.operands import At, BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 """
 # What the package has beside its operators, as its __init__.py hands it out.
 OWN = {
@@ -76,13 +78,16 @@ def function(op: Operator, name: str, indent: str) -> Iterator[str]:
 
 
 def parameters(signature: inspect.Signature) -> Iterator[str]:
+    *own, loc, ip = signature.parameters.values()
     keyword_only = False
-    for parameter in signature.parameters.values():
+    for parameter in own:
         if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             yield "*"
         hint = "Any" if parameter.annotation is parameter.empty else parameter.annotation
         yield f"{parameter.name}: {hint}{'' if parameter.default is parameter.empty else ' = ...'}"
+    assert [loc.name, ip.name] == ["loc", "ip"]
+    yield "**at: Unpack[At]"
 
 
 def front_door() -> str:

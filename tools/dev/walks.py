@@ -20,11 +20,11 @@ import relax_mlir as rx
 ROOT = str(Path(rx.__file__).resolve().parents[1])
 
 
-def walk(work: Callable[[], Any]) -> tuple[int, int]:
+def walk(work: Callable[[], object]) -> tuple[int, int]:
     """The files that ran, and the calls between them."""
     files, moves = set[str](), 0
 
-    def note(frame: Any, event: str, _: Any) -> None:
+    def note(frame: Any, event: str, _: object) -> None:
         nonlocal moves
         if event != "call" or not (file := _own_file(frame)):
             return
@@ -90,7 +90,7 @@ def main() -> int:
     return 0
 
 
-def tell(text: str, work: Callable[[], Any]) -> None:
+def tell(text: str, work: Callable[[], object]) -> None:
     files, moves = walk(work)
     print(f"{text + ':':<26} {files:>3} files, {moves:>5,} calls from one into another")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from ... import targets  # noqa: F401  # importing the package makes its targets known
 from ...bindings.diagnostics import Diagnostic, render, reporting, with_file_name
@@ -164,7 +164,7 @@ class Driver:
             diagnostic = _without_operation(diagnostic)
         return render(with_file_name(diagnostic, self.input_name), sources) + "\n"
 
-    def _error_text(self, error: Any, sources: dict[str, str]) -> str:
+    def _error_text(self, error: RelaxError, sources: dict[str, str]) -> str:
         texts = [self._diagnostic_text(each, sources) for each in error.diagnostics or [as_diagnostic(error)]]
         # Without diagnostics the notes are part of the one made above.
         notes = error.notes if error.diagnostics else ()

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from ...bindings.diagnostics import locate
-from ...bindings.ir import Operation
+from ...bindings.ir import Operation, Type
 from ...bindings.irdl import RUNS, irdl_name
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_in
@@ -38,7 +37,7 @@ def to_irdl(text: str) -> str:
     return _OP_NAME.sub(lambda match: f'"{names.get(match[1], match[1])}"', text)
 
 
-def add_run_sizes(root: Any) -> None:
+def add_run_sizes(root: Operation) -> None:
     """Adds the sizes of runs to every operation with a variadic operand or result."""
     by_name = {definition.full_name: definition for definition in all_ops()}
 
@@ -50,7 +49,7 @@ def add_run_sizes(root: Any) -> None:
             _add_sizes(operation, _RESULTS, definition.results, list(operation.results.types))
 
 
-def _add_sizes(operation: Operation, attribute: str, declared: Sequence[OperandDef], types: list[Any]) -> None:
+def _add_sizes(operation: Operation, attribute: str, declared: Sequence[OperandDef], types: list[Type]) -> None:
     if all(item.arity != "variadic" for item in declared):
         return
     sizes: list[int] = []
@@ -62,7 +61,7 @@ def _add_sizes(operation: Operation, attribute: str, declared: Sequence[OperandD
     operation.attributes[attribute] = ir.DenseI32ArrayAttr.get(sizes, operation.context)
 
 
-def _run_lengths(types: list[Any], operation: Operation) -> list[int]:
+def _run_lengths(types: list[Type], operation: Operation) -> list[int]:
     runs = [len(list(run)) for _, run in groupby(types)]
     if len(runs) > RUNS:
         file, line, column, _ = locate(operation.location)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from ... import Callback, Instrument, Module, Pipeline, PrintIR, Timing
 from ...bindings.context import new_context
@@ -24,6 +24,8 @@ from .reproducer import kept_on_failure, reproducer_pipeline, reproducer_text, w
 
 if TYPE_CHECKING:
     from ...passes.core.statistics import Statistics
+
+_T = TypeVar("_T")
 
 _PATIENCE_S = 20
 
@@ -62,7 +64,7 @@ class Job:
         by_pass = self.arguments["mlir-pass-statistics-display"] == "list"
         return timing + (self._statistics.report(by_pass=by_pass) if self._statistics is not None else "")
 
-    def _timed(self, name: str, work: Any) -> Any:
+    def _timed(self, name: str, work: Callable[[], _T]) -> _T:
         start = time.perf_counter()
         result = work()
         if self._timing is not None:

@@ -54,12 +54,12 @@ def _own_pass_rows() -> Iterator[str]:
             yield _row(f"{key}={_default(field)}", f"{describe_type(hints[field.name])}{_field_help(field)}", 6)
 
 
-def _field_help(field: Any) -> str:
+def _field_help(field: dataclasses.Field[Any]) -> str:
     text = field.metadata.get("help", "")
     return f": {text}" if text else ""
 
 
-def _default(field: Any) -> str:
+def _default(field: dataclasses.Field[Any]) -> str:
     if field.default is not dataclasses.MISSING:
         return format_value(field.default)
     return "" if field.default_factory is dataclasses.MISSING else format_value(field.default_factory())

@@ -6,10 +6,10 @@ An edit may leave IR that is not valid: whoever asked for it verifies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ...bindings.ir import Block, Operation, Type
+from ...bindings.ir import Attribute, Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import enclosing, function_type_of, operations_in, operations_of, outermost
 
@@ -21,20 +21,20 @@ class Edit(NamedTuple):
     """`targets` lists, always in the same order, what may be changed; `apply` changes one of them, if it can."""
 
     name: str
-    targets: Callable[[Any], list[Any]]
+    targets: Callable[[Operation], Sequence[Any]]
     apply: Callable[[Any], bool]
 
 
 # ---- whole operations ----
 
 
-def _erasable(module: Any) -> list[Any]:
+def _erasable(module: Operation) -> list[Operation]:
     """Operations from the last to the first, so that users and what is inside come before what they need."""
     last = {hash(each) for each in _last_ones(module)}
     return [op for op in reversed(operations_in(module)) if hash(op) not in last]
 
 
-def _last_ones(module: Any) -> Iterator[Any]:
+def _last_ones(module: Operation) -> Iterator[Operation]:
     """What blocks end with: they need it, but for modules' bodies."""
     for op in operations_in(module):
         for region in op.regions if op.name != "builtin.module" else ():
@@ -42,7 +42,7 @@ def _last_ones(module: Any) -> Iterator[Any]:
                 yield from operations_of(block)[-1:]
 
 
-def _symbols(module: Any) -> list[Any]:
+def _symbols(module: Operation) -> list[Operation]:
     return [op for op in _erasable(module) if "sym_name" in op.attributes]
 
 
@@ -61,7 +61,7 @@ def _erase_for_operand(op: Operation) -> bool:
 def _erase_for_argument(op: Operation) -> bool:
     """By an argument of the function around."""
 
-    def argument(result: Any) -> Any:
+    def argument(result: Value) -> Value | None:
         function = enclosing(op, _FUNCTION)
         arguments = list(function.regions[0].blocks[0].arguments) if function is not None else []
         return next((each for each in arguments if each.type == result.type), None)
@@ -70,7 +70,7 @@ def _erase_for_argument(op: Operation) -> bool:
 
 
 def _erase_for_new_argument(op: Operation) -> bool:
-    def argument(result: Any) -> Any:
+    def argument(result: Value) -> Value | None:
         function = enclosing(op, _FUNCTION)
         return None if function is None or _is_called(function) else add_argument(function, result.type)
 
@@ -81,7 +81,7 @@ def _erase_for_constant(op: Operation) -> bool:
     if op.name == _CONSTANT:
         return False
 
-    def constant(result: Any) -> Any:
+    def constant(result: Value) -> Value | None:
         value = zero(result.type)
         if value is None:
             return None
@@ -93,7 +93,7 @@ def _erase_for_constant(op: Operation) -> bool:
     return _replace_results(op, constant)
 
 
-def _replace_results(op: Operation, replacement: Callable[[Any], Any]) -> bool:
+def _replace_results(op: Operation, replacement: Callable[[Value], Value | None]) -> bool:
     if not _is_used(op):
         return _erase(op)
     for result in op.results:
@@ -111,22 +111,22 @@ def _is_used(op: Operation) -> bool:
     return any(_has_uses(result) for result in op.results)
 
 
-def _has_uses(value: Any) -> bool:
+def _has_uses(value: Value) -> bool:
     return next(iter(value.uses), None) is not None
 
 
 # ---- functions ----
 
 
-def _functions(module: Any) -> list[Any]:
+def _functions(module: Operation) -> list[Operation]:
     return [op for op in operations_in(module) if op.name == _FUNCTION]
 
 
-def _defined(module: Any) -> list[Any]:
+def _defined(module: Operation) -> list[Operation]:
     return [op for op in _functions(module) if len(op.regions[0].blocks)]
 
 
-def _drop_body(function: Any) -> bool:
+def _drop_body(function: Operation) -> bool:
     """A declaration in its place."""
     attributes = {name: function.attributes[name] for name in function.attributes.keys()}  # noqa: SIM118
     attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -135,14 +135,14 @@ def _drop_body(function: Any) -> bool:
     return True
 
 
-def _is_called(function: Any) -> bool:
+def _is_called(function: Operation) -> bool:
     """Whether anything names it; in doubt, it is."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     operations = operations_in(outermost(function))
     return any(f"@{name}" in str(op.attributes[each]) for op in operations for each in op.attributes.keys())  # noqa: SIM118
 
 
-def add_argument(function: Any, type_: Type) -> Any:
+def add_argument(function: Operation, type_: Type) -> Value:
     """A new last argument of a function."""
     before = function_type_of(function)
     argument = function.regions[0].blocks[0].add_argument(type_, function.location)
@@ -152,11 +152,11 @@ def add_argument(function: Any, type_: Type) -> Any:
     return argument
 
 
-def _set_type(function: Any, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+def _set_type(function: Operation, inputs: Sequence[Type], results: Sequence[Type]) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))
 
 
-def _without(function: Any, attribute: str, index: int) -> None:
+def _without(function: Operation, attribute: str, index: int) -> None:
     if attribute in function.attributes:
         kept = list(function.attributes[attribute])
         function.attributes[attribute] = ir.ArrayAttr.get(kept[:index] + kept[index + 1 :])
@@ -169,10 +169,10 @@ class _Slot(NamedTuple):
     place: int
 
 
-def _slots(kind: str) -> Callable[[Any], list[_Slot]]:
+def _slots(kind: str) -> Callable[[Operation], list[_Slot]]:
     """The `inputs` or `results` of functions, the last ones first: the places of those before stay."""
 
-    def slots(module: Any) -> list[_Slot]:
+    def slots(module: Operation) -> list[_Slot]:
         counts = [(function, len(getattr(function_type_of(function), kind))) for function in _functions(module)]
         return [_Slot(function, index) for function, count in counts for index in reversed(range(count))]
 
@@ -209,7 +209,7 @@ def _drop_result(slot: _Slot) -> bool:
 # ---- regions ----
 
 
-def _with_regions(module: Any) -> list[Any]:
+def _with_regions(module: Operation) -> list[Operation]:
     """Those with one block each, which are neither functions nor modules; what is inside comes first."""
     return [
         op
@@ -241,7 +241,7 @@ def _inline(op: Operation, block: Block) -> bool:
     return True
 
 
-def _replace_by_alike(value: Any, candidates: Any) -> bool:
+def _replace_by_alike(value: Value, candidates: Iterable[Value]) -> bool:
     """By the first one of its type, if it is used at all."""
     if not _has_uses(value):
         return True
@@ -261,7 +261,7 @@ class _Named(NamedTuple):
     name: str
 
 
-def _attributes(module: Any) -> list[_Named]:
+def _attributes(module: Operation) -> list[_Named]:
     return [_Named(op, name) for op in (module, *operations_in(module)) for name in sorted(op.attributes.keys())]
 
 
@@ -286,7 +286,7 @@ def _shrink_attribute(named: _Named) -> bool:
     return True
 
 
-def zero(type_: Type) -> Any:
+def zero(type_: Type) -> Attribute | None:
     """The attribute that is a constant 0 of a type; None where there is none."""
     if isinstance(type_, (ir.IntegerType, ir.IndexType)):
         return ir.IntegerAttr.get(type_, 0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.registry import table
 from ...support.suggest import counted
-from .inputs import spread_values
+from .inputs import Array, Given, spread_values
 from .outputs import number_text
 from .sizes import shape_text
 
@@ -25,7 +25,7 @@ class Difference(NamedTuple):
     reason: str = ""
 
 
-def reference_outputs(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def reference_outputs(path: str, inputs: Mapping[str, Given]) -> dict[str, object]:
     """What onnxruntime computes. Raises RelaxError."""
     try:
         ort = importlib.import_module("onnxruntime")
@@ -43,7 +43,7 @@ def reference_outputs(path: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return dict(spread_values(dict(zip(names, values, strict=True))))
 
 
-def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: float) -> list[Difference]:
+def differences(ours: Mapping[str, Array], theirs: Mapping[str, object], tolerance: float) -> list[Difference]:
     """By the outputs' names; by their places where a program was compiled without the model's names."""
     if len(ours) != len(theirs):
         raise RelaxError(f"the program has {counted(len(ours), 'output')}, the model of --compare {len(theirs)}")
@@ -53,7 +53,7 @@ def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: f
     return [difference(name, value, expected, tolerance) for (name, value), expected in pairs]
 
 
-def difference(name: str, ours: Any, theirs: Any, tolerance: float) -> Difference:
+def difference(name: str, ours: Array, theirs: object, tolerance: float) -> Difference:
     import numpy
 
     if not isinstance(theirs, numpy.ndarray):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
+from ...runtime.manifest import parse_signature
 from ...runtime.noise import clock_cost, notes_on_calls, percentile
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
@@ -17,7 +18,7 @@ from ..command_line import Arguments, parse_shapes, terminal_width, write_text
 from ..guard import announce
 from ..information import tells
 from . import compare, outputs
-from .inputs import gathered_inputs, make_inputs, passed, spread_inputs
+from .inputs import Array, Given, gathered_inputs, make_inputs, passed, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
 
 
@@ -46,13 +47,13 @@ class Driver:
         refuse_overwriting({"--output": arguments["output"], "--profile-json": arguments["profile-json"]}, read)
         announce(f"loading {path}")
         executable = load(path, sha256=arguments["sha256"], verify_key=arguments["verify-key"])
-        entry = executable.signature(name)
-        values, notes = make_inputs(spread_inputs(entry), arguments["input"] or (), shapes, arguments["random"])
-        inputs = gathered_inputs(entry, values)
+        signature = parse_signature(executable.signature(name))
+        values, notes = make_inputs(spread_inputs(signature), arguments["input"] or (), shapes, arguments["random"])
+        inputs = gathered_inputs(signature, values)
         self._note(notes)
         announce(f"running {name}")
         call = _caller(executable[name].packed, name, inputs)
-        results, notes = outputs.named_arrays(entry, call())
+        results, notes = outputs.named_arrays(signature, call())
         self._note(notes)
         self._show(results, arguments)
         self._keep(results, arguments)
@@ -64,19 +65,19 @@ class Driver:
             self._profile(executable, name, inputs, arguments)
         return self._compare(inputs, results, arguments)
 
-    def _show(self, results: Mapping[str, Any], arguments: Arguments) -> None:
+    def _show(self, results: Mapping[str, Array], arguments: Arguments) -> None:
         write_text(self.stdout, outputs.table(results))
         if arguments["print"]:
             write_text(self.stdout, "".join(f"{name} =\n{array}\n" for name, array in results.items()))
 
-    def _keep(self, results: Mapping[str, Any], arguments: Arguments) -> None:
+    def _keep(self, results: Mapping[str, Array], arguments: Arguments) -> None:
         path, folder = arguments["output"], arguments["output-dir"]
         if folder is not None:
             outputs.write_folder(folder, results, _files_read(arguments))
         elif path is not None:
             (outputs.write_npz if path.endswith(".npz") else outputs.write_npy)(path, results)
 
-    def _profile(self, executable: Executable, name: str, inputs: Mapping[str, Any], arguments: Arguments) -> None:
+    def _profile(self, executable: Executable, name: str, inputs: Mapping[str, Given], arguments: Arguments) -> None:
         from ...runtime.profile import profile_text  # seldom needed
 
         announce(f"profiling {name}")
@@ -93,7 +94,7 @@ class Driver:
         for note in notes:
             self.stderr.write(f"relax-run: note: {note}\n")
 
-    def _compare(self, inputs: Mapping[str, Any], results: Mapping[str, Any], arguments: Arguments) -> int:
+    def _compare(self, inputs: Mapping[str, Given], results: Mapping[str, Array], arguments: Arguments) -> int:
         model = arguments["compare"]
         if model is None:
             return 0
@@ -109,11 +110,11 @@ def _files_read(arguments: Arguments) -> list[str]:
     return [*arguments.files, *inputs, *(arguments[name] for name in ("compare", "verify-key") if arguments[name])]
 
 
-def _caller(function: Callable[..., Any], name: str, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+def _caller(function: Callable[..., object], name: str, inputs: Mapping[str, Given]) -> Callable[[], object]:
     """Calls the function on the inputs. What fails in the program becomes a RelaxError."""
     given = [passed(value) for value in inputs.values()]
 
-    def call() -> Any:
+    def call() -> object:
         with _failures_of(name):
             return function(*given)
 

@@ -8,51 +8,58 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...runtime import tensor
 from ...runtime.arrays import numpy_type
+from ...runtime.manifest import Signature, Value
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .sizes import Sizes, shape_text
 
+if TYPE_CHECKING:
+    import numpy
+
+Array: TypeAlias = "numpy.ndarray"
+#: What is passed for an input: an optional may be left out.
+Given: TypeAlias = "Array | float | list[Array | float] | None"
 _INTEGERS_BELOW = 10
 
 
 def make_inputs(
-    entry: Mapping[str, Any], files: Sequence[str], shapes: Mapping[str, Sequence[Any]], seed: int
-) -> tuple[dict[str, Any], list[str]]:
+    signature: Signature, files: Sequence[str], shapes: Mapping[str, Sequence[int]], seed: int
+) -> tuple[dict[str, Array | float], list[str]]:
     """Arrays and numbers by the inputs' names, in their order, and notes on what was assumed. Raises RelaxError."""
-    described = {each["name"]: each for each in entry["inputs"]}
+    described = {each.name: each for each in signature.inputs}
     for name, each in described.items():
-        if each["kind"] == "object":
+        if each.kind == "object":
             raise RelaxError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
     given = _given(files, described)
     sizes = Sizes()
     for name, (array, origin) in given.items():
-        if described[name]["kind"] == "tensor":
-            sizes.bind(name, described[name]["shape"], array.shape, origin)
+        if described[name].kind == "tensor":
+            sizes.bind(name, described[name].shape, array.shape, origin)
     _bind_shapes(shapes, described, sizes)
     told = set(sizes.values)
-    values: dict[str, Any] = {}
+    values: dict[str, Array | float] = {}
     for position, (name, each) in enumerate(described.items()):
         if name in given:
             values[name] = given[name][0]
-        elif each["kind"] == "scalar":
-            values[name] = random_array(_scalar_dtype(each["dtype"]), (), [seed, position]).item()
+        elif each.kind == "scalar":
+            values[name] = random_array(_scalar_dtype(each.dtype), (), [seed, position]).item()
         else:
-            shape = tuple(shapes[name]) if name in shapes else sizes.shape(each["shape"])
-            values[name] = random_array(each.get("holds", each["dtype"]), shape, [seed, position])
+            shape = tuple(shapes[name]) if name in shapes else sizes.shape(each.shape)
+            values[name] = random_array(each.holds or each.dtype, shape, [seed, position])
     assumed = [symbol for symbol in sizes.values if symbol not in told]
     return values, [_note(assumed, described)] if assumed else []
 
 
-def _note(assumed: Sequence[str], described: Mapping[str, Any]) -> str:
+def _note(assumed: Sequence[str], described: Mapping[str, Value]) -> str:
     """That no file and no option says what some sizes are, and the option that would."""
     name, shape = next(
-        (name, each["shape"])
+        (name, each.shape)
         for name, each in described.items()
-        if each["kind"] == "tensor" and any(isinstance(size, str) and assumed[0] in size for size in each["shape"])
+        if each.kind == "tensor" and any(isinstance(size, str) and assumed[0] in size for size in each.shape)
     )
     example = ",".join(str(size) if isinstance(size, int) else f"<{size or 'size'}>" for size in shape)
     option = f"--shape={name}:{example}"
@@ -61,21 +68,21 @@ def _note(assumed: Sequence[str], described: Mapping[str, Any]) -> str:
     return f"sizes {', '.join(assumed)} are taken to be 1, as no input given here has them: {option} says other ones"
 
 
-def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, Any], sizes: Sizes) -> None:
+def _bind_shapes(shapes: Mapping[str, Sequence[int]], described: Mapping[str, Value], sizes: Sizes) -> None:
     for name, shape in shapes.items():
         _check_name(name, described, "--shape")
-        if described[name]["kind"] != "tensor":
+        if described[name].kind != "tensor":
             raise RelaxError(f"--shape: input '{name}' is a scalar")
-        sizes.bind(name, described[name]["shape"], shape, "--shape")
+        sizes.bind(name, described[name].shape, shape, "--shape")
 
 
-def _check_name(name: str, described: Mapping[str, Any], option: str) -> None:
+def _check_name(name: str, described: Mapping[str, Value], option: str) -> None:
     if name not in described:
         known = ", ".join(described) or "none"
         raise RelaxError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
 
 
-def _given(texts: Sequence[str], described: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+def _given(texts: Sequence[str], described: Mapping[str, Value]) -> dict[str, tuple[Any, str]]:
     """The arrays and numbers that --input names, and where each is from."""
     given: dict[str, tuple[Any, str]] = {}
     for text in texts:
@@ -90,7 +97,7 @@ def _given(texts: Sequence[str], described: Mapping[str, Any]) -> dict[str, tupl
     return given
 
 
-def _named(path: str) -> dict[str, Any]:
+def _named(path: str) -> dict[str, Array]:
     if not path.endswith(".npz"):
         raise RelaxError(f"option --input expects name=file.npy or file.npz, got '{path}'")
     loaded = _load(path)
@@ -104,9 +111,9 @@ def _named(path: str) -> dict[str, Any]:
     return arrays
 
 
-def _one(name: str, text: str, described: Mapping[str, Any]) -> Any:
+def _one(name: str, text: str, described: Mapping[str, Value]) -> Array | float:
     _check_name(name, described, "--input")
-    if described[name]["kind"] == "scalar" and not text.endswith(".npy"):
+    if described[name].kind == "scalar" and not text.endswith(".npy"):
         return _number(name, text)
     loaded = _load(text)
     if hasattr(loaded, "files"):
@@ -115,7 +122,7 @@ def _one(name: str, text: str, described: Mapping[str, Any]) -> Any:
     return loaded
 
 
-def _number(name: str, text: str) -> Any:
+def _number(name: str, text: str) -> float:
     for kind in (int, float):
         try:
             return kind(text)
@@ -151,15 +158,15 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _checked(name: str, array: Any, described: Mapping[str, Any], origin: str) -> Any:
+def _checked(name: str, array: Any, described: Value, origin: str) -> Any:
     """What the function takes: the array, or for a scalar its only element."""
     import numpy
 
-    if described["kind"] == "scalar":
+    if described.kind == "scalar":
         if numpy.ndim(array) != 0:
             raise RelaxError(f"input '{name}' is a scalar, but {origin} has shape {shape_text(array.shape)}")
         return array.item() if hasattr(array, "item") else array
-    dtype = numpy_type(described.get("holds", described["dtype"]))
+    dtype = numpy_type(described.holds or described.dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         array = array.view(dtype)  # files of numpy's do not name the types of ml_dtypes
     if array.dtype.newbyteorder("=") != dtype:
@@ -167,7 +174,7 @@ def _checked(name: str, array: Any, described: Mapping[str, Any], origin: str) -
     return numpy.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
 
 
-def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Any:
+def random_array(dtype_name: str, shape: tuple[int, ...], seed: Sequence[int]) -> Array:
     """The same numbers for the same seed. Integers are few and small: they may be indices."""
     import numpy
 
@@ -201,36 +208,36 @@ def _scalar_dtype(dtype: str) -> str:
 # ---- lists of tensors: the items of `xs` are xs.0, xs.1 and so on; what is left out has no name ----
 
 
-def spread_inputs(entry: Mapping[str, Any]) -> dict[str, Any]:
+def spread_inputs(signature: Signature) -> Signature:
     """The signature as if every tensor of a list were an input by itself."""
-    inputs = [each for described in entry["inputs"] for each in _spread(described)]
-    names = [each["name"] for each in inputs]
+    inputs = tuple(each for described in signature.inputs for each in _spread(described))
+    names = [each.name for each in inputs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RelaxError(f"'{twice}' names an input and a tensor in a list: relax-run cannot tell them apart")
-    return {**entry, "inputs": inputs}
+    return signature._replace(inputs=inputs)
 
 
-def _spread(described: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if described["kind"] == "nothing":
+def _spread(described: Value) -> list[Value]:
+    if described.kind == "nothing":
         return []
-    if described["kind"] != "list":
-        return [dict(described)]
-    return [{**item, "name": f"{described['name']}.{index}"} for index, item in enumerate(described["items"])]
+    if described.kind != "list":
+        return [described]
+    return [item._replace(name=f"{described.name}.{index}") for index, item in enumerate(described.items)]
 
 
-def gathered_inputs(entry: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def gathered_inputs(signature: Signature, values: Mapping[str, Array | float]) -> dict[str, Given]:
     """What the function takes for each input, of values by the names of `spread_inputs`."""
-    return {each["name"]: _gathered(each, values) for each in entry["inputs"]}
+    return {each.name: _gathered(each, values) for each in signature.inputs}
 
 
-def _gathered(described: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    if described["kind"] == "list":
-        return [values[each["name"]] for each in _spread(described)]
-    return None if described["kind"] == "nothing" else values[described["name"]]
+def _gathered(described: Value, values: Mapping[str, Array | float]) -> Given:
+    if described.kind == "list":
+        return [values[each.name] for each in _spread(described)]
+    return None if described.kind == "nothing" else values[described.name]
 
 
-def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def spread_values(values: Mapping[str, Given]) -> Iterator[tuple[str, Any]]:
     """Values by name, those of lists each by itself; None has none."""
     for name, value in values.items():
         if isinstance(value, (list, tuple)):
@@ -239,7 +246,7 @@ def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def passed(value: Any) -> Any:
+def passed(value: Given) -> Any:
     """An input as a program takes it."""
     if isinstance(value, list):
         return [tensor(each) for each in value]

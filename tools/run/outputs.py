@@ -11,54 +11,55 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...runtime.arrays import to_numpy
+from ...runtime.manifest import Signature, Value
 from ...support import registry
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
 from ...support.suggest import counted
+from .inputs import Array
 from .sizes import shape_text
 
 # In an archive: the earliest time that it can hold, so that the same arrays give the same bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def named_arrays(entry: Mapping[str, Any], returned: Any) -> tuple[dict[str, Any], list[str]]:
+def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array], list[str]]:
     """Arrays by the names that the model has for them, else result0, result1, ..., and notes on what has no array."""
-    described = entry["outputs"]
-    results = [returned] if len(described) == 1 else list(returned or ())
-    arrays: dict[str, Any] = {}
+    outputs = signature.outputs
+    results = [returned] if len(outputs) == 1 else list(returned or ())
+    arrays: dict[str, Array] = {}
     notes = []
-    for index, (each, result) in enumerate(zip(described, results, strict=True)):
-        own = each.get("name")
-        name = f"result{index}" if not own or own in arrays else own
+    for index, (each, result) in enumerate(zip(outputs, results, strict=True)):
+        name = f"result{index}" if not each.name or each.name in arrays else each.name
         if result is None:
             notes.append(f"output '{name}' is None")
-        elif each["kind"] != "list":
+        elif each.kind != "list":
             _add(arrays, name, result, each)
         elif len(result) == 0:
             notes.append(f"output '{name}' is an empty list")
         else:
-            items = [*each["items"], *[each.get("rest")] * (len(result) - len(each["items"]))]
-            for at, (item, about) in enumerate(zip(result, items, strict=True)):
+            rest = [] if each.rest is None else [each.rest] * (len(result) - len(each.items))
+            for at, (item, about) in enumerate(zip(result, [*each.items, *rest], strict=True)):
                 _add(arrays, f"{name}.{at}", item, about)
     return arrays, notes
 
 
-def _add(arrays: dict[str, Any], name: str, result: Any, described: Mapping[str, Any]) -> None:
+def _add(arrays: dict[str, Any], name: str, result: Any, described: Value) -> None:
     if not hasattr(result, "__dlpack__"):
         raise RelaxError(f"output '{name}' is no tensor but {type(result).__name__}: relax-run cannot show it")
     if name in arrays:
         raise RelaxError(f"two outputs are named '{name}': relax-run cannot tell them apart")
-    arrays[name] = to_numpy(result, described.get("holds"))
+    arrays[name] = to_numpy(result, described.holds or None)
 
 
-def table(arrays: Mapping[str, Any]) -> str:
+def table(arrays: Mapping[str, Array]) -> str:
     """A line for each array: what it is and what its numbers are like."""
     rows = [("output", "dtype", "shape", "min", "max", "mean")]
     rows += [(name, array.dtype.name, shape_text(array.shape), *_statistics(array)) for name, array in arrays.items()]
     return registry.table(*rows) + "\n"
 
 
-def _statistics(array: Any) -> tuple[str, str, str]:
+def _statistics(array: Array) -> tuple[str, str, str]:
     if array.size == 0:
         return "-", "-", "-"
     numbers = array.astype("float64")
@@ -69,7 +70,7 @@ def number_text(number: float) -> str:
     return f"{number:.6g}"
 
 
-def write_npz(path: str, arrays: Mapping[str, Any]) -> None:
+def write_npz(path: str, arrays: Mapping[str, Array]) -> None:
     """One archive, whole or not at all: the same arrays give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -78,13 +79,13 @@ def write_npz(path: str, arrays: Mapping[str, Any]) -> None:
     write_whole(path, buffer.getvalue())
 
 
-def write_npy(path: str, arrays: Mapping[str, Any]) -> None:
+def write_npy(path: str, arrays: Mapping[str, Array]) -> None:
     if len(arrays) != 1:
         raise RelaxError(f"--output: there are {counted(len(arrays), 'output')}, which need an .npz file, got '{path}'")
     write_whole(path, _npy(next(iter(arrays.values()))))
 
 
-def write_folder(folder: str, arrays: Mapping[str, Any], kept: Sequence[str] = ()) -> None:
+def write_folder(folder: str, arrays: Mapping[str, Array], kept: Sequence[str] = ()) -> None:
     """A file for each array, none of them one that is kept; what cannot stand in a file's name becomes `_`."""
     files: dict[str, str] = {}
     for name in arrays:
@@ -102,7 +103,7 @@ def write_folder(folder: str, arrays: Mapping[str, Any], kept: Sequence[str] = (
         write_whole(os.path.join(folder, file), _npy(arrays[name]))
 
 
-def _npy(array: Any) -> bytes:
+def _npy(array: Array) -> bytes:
     import numpy
 
     buffer = io.BytesIO()

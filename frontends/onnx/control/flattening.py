@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ....bindings.ir import Operation
 from ....dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ..prelude import Node, Value, known, relax
-from ..values import EmptyOptional, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue
+from ..values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequence, SequenceValue
 from .run_time_sequences import as_run_time
 from .scf_loops import Loop, Turn, build_loop
 
@@ -56,7 +56,7 @@ class Form(NamedTuple):
         return f"{'an optional of ' if self.is_optional else ''}{names[self.kind]}{more}"
 
 
-def form_of(held: Any) -> Form:
+def form_of(held: Held) -> Form:
     if isinstance(held, RunTimeOptional):
         return _optional(held.held)
     if isinstance(held, OneOf):
@@ -75,7 +75,7 @@ def _optional(held: Any, form: Form | None = None) -> Form:
     return found._replace(is_optional=True, ranks=tuple(each.rank for each in single))
 
 
-def common_form(node: Node, one: Any, other: Any) -> Form:
+def common_form(node: Node, one: Held, other: Held) -> Form:
     """The form that both can have."""
     left, right = form_of(one), form_of(other)
     if left == right:
@@ -103,7 +103,7 @@ def _has_tensors(form: Form) -> bool:
     return form.items > 0 or form.rest is not None
 
 
-def _held(held: Any) -> Any:
+def _held(held: Held) -> Any:
     return held.held if isinstance(held, RunTimeOptional) else held
 
 
@@ -175,7 +175,7 @@ class _Changed(Exception):
         self.forms = forms
 
 
-def build_any_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Any], list[Value]]:
+def build_any_loop(loop: Loop, states: Sequence[Held]) -> tuple[list[Any], list[Value]]:
     """As build_loop, with states that are tensors, sequences and optionals."""
     forms = [form_of(state) for state in states]
     while True:
@@ -185,7 +185,7 @@ def build_any_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Any], list[V
             forms = changed.forms
 
 
-def _attempt(loop: Loop, states: Sequence[Any], forms: list[Form]) -> tuple[list[Any], list[Value]]:
+def _attempt(loop: Loop, states: Sequence[Held], forms: list[Form]) -> tuple[list[Any], list[Value]]:
     def step(operation: Operation, index: Value, tensors: list[Value]) -> Turn:
         given = of_all(forms, tensors)
         turn = loop.step(operation, index, given)
@@ -198,7 +198,7 @@ def _attempt(loop: Loop, states: Sequence[Any], forms: list[Form]) -> tuple[list
     return of_all(forms, after), rows
 
 
-def all_tensors(forms: Sequence[Form], held: Sequence[Any]) -> list[Value]:
+def all_tensors(forms: Sequence[Form], held: Sequence[Held]) -> list[Value]:
     return [tensor for form, each in zip(forms, held, strict=True) for tensor in tensors_of(each, form)]
 
 

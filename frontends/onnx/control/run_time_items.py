@@ -4,22 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..prelude import Node, Tensor, Value, cast, const, relax
 from .scf_branches import build_branches
 from .scf_regions import common_info, info_of
 
 
-def pick(node: Node, condition: Any, one: Value, other: Value) -> Value:
+def pick(node: Node, condition: Tensor, one: Value, other: Value) -> Value:
     """The first tensor where the condition, a 0-D tensor, holds, else the second one."""
     common_info(node, info_of(node, one), info_of(node, other))
     _ = one.ssa, other.ssa  # constants are made in front of the branches
-    picked: Value = build_branches(node, Value(ssa=condition), [lambda _: [one], lambda _: [other]])[0]
-    return picked
+    return build_branches(node, Value(ssa=condition), [lambda _: [one], lambda _: [other]])[0]
 
 
-def item_at(node: Node, items: Sequence[Value], place: Any) -> Value:
+def item_at(node: Node, items: Sequence[Value], place: Tensor) -> Value:
     """The item at a place from the front, a 0-D tensor that is one of theirs."""
     found = items[-1]
     for index in reversed(range(len(items) - 1)):
@@ -27,7 +25,7 @@ def item_at(node: Node, items: Sequence[Value], place: Any) -> Value:
     return found
 
 
-def place_of(node: Node, index: int, length: Any, end: Any) -> Any:
+def place_of(node: Node, index: int, length: int | Tensor, end: int | Tensor) -> Tensor:
     """An input that tells a position before `end`, from the front; the program stops where it is none.
 
     Length and end are numbers or 0-D tensors.
@@ -43,16 +41,16 @@ def place_of(node: Node, index: int, length: Any, end: Any) -> Any:
     return place
 
 
-def _integer(number: Any) -> Tensor:
+def _integer(number: int | Tensor) -> Tensor:
     return const(number, "i64") if isinstance(number, int) else number
 
 
-def require(node: Node, condition: Any, message: str) -> None:
+def require(node: Node, condition: Tensor, message: str) -> None:
     """The program stops where a 0-D tensor is false."""
     relax["assert_op"](condition, format=f"{node.op}: {message}")
 
 
-def inserted(node: Node, items: Sequence[Value], new: Value, place: Any) -> list[Value]:
+def inserted(node: Node, items: Sequence[Value], new: Value, place: Tensor) -> list[Value]:
     """The items with another one, which is at that place afterwards."""
     result = []
     for index in range(len(items) + 1):
@@ -65,7 +63,7 @@ def inserted(node: Node, items: Sequence[Value], new: Value, place: Any) -> list
     return result
 
 
-def erased(node: Node, items: Sequence[Value], place: Any) -> list[Value]:
+def erased(node: Node, items: Sequence[Value], place: Tensor) -> list[Value]:
     """The items without the one at that place."""
     return [
         pick(node, relax["greater"](place, const(index, "i64")), items[index], items[index + 1])

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ....dialects.core.infos import TensorInfo
 from ....dialects.relax.infer.slices import OPEN
@@ -34,14 +33,14 @@ def appended(node: Node, sequence: SequenceValue | RunTimeSequence, new: Value) 
     return _joined(sequence.items, [(sequence.data.ssa, sequence.rows.ssa), _part(new)])
 
 
-def inserted_at_run_time(node: Node, sequence: RunTimeSequence, new: Value, place: Any) -> RunTimeSequence:
+def inserted_at_run_time(node: Node, sequence: RunTimeSequence, new: Value, place: Tensor) -> RunTimeSequence:
     """All joined, with another tensor at a place, a 0-D tensor that is right."""
     _check_fits(node, sequence, new)
     whole, place = all_joined(node, sequence), relax["reshape"](place, (1,))
     return _joined([], [_range(whole, 0, place), _part(new), _range(whole, place, OPEN)])
 
 
-def erased_at_run_time(node: Node, sequence: RunTimeSequence, place: Any) -> RunTimeSequence:
+def erased_at_run_time(node: Node, sequence: RunTimeSequence, place: Tensor) -> RunTimeSequence:
     """All joined, without the tensor at a place, a 0-D tensor that is right."""
     whole, place = all_joined(node, sequence), relax["reshape"](place, (1,))
     return _joined([], [_range(whole, 0, place), _range(whole, plus(place, 1), OPEN)])
@@ -55,7 +54,7 @@ def _check_fits(node: Node, sequence: RunTimeSequence, new: Value) -> None:
         )
 
 
-def _range(sequence: RunTimeSequence, begin: Size, end: Size) -> tuple[Any, Any]:
+def _range(sequence: RunTimeSequence, begin: Size, end: Size) -> tuple[Tensor, Tensor]:
     """The elements and rows of the joined tensors from a place up to before another one."""
     bounds = (_elements_before(sequence, begin), _elements_before(sequence, end), 1)
     return sliced(sequence.data, {0: bounds}), sliced(sequence.rows, {0: (begin, end, 1)})
@@ -68,14 +67,14 @@ def _elements_before(sequence: RunTimeSequence, place: Size) -> Size:
     return relax["sum"](sliced(sequence.rows, {0: (0, place, 1), 1: (0, 1, 1)}), axis=[0])
 
 
-def _part(value: Value) -> tuple[Any, Any]:
+def _part(value: Value) -> tuple[Tensor, Tensor]:
     """A tensor's elements, and the row that tells its shape."""
     elements = relax["flatten"](value.ssa) if value.rank else relax["reshape"](value.ssa, (1,))
     numbers = [shape_tensor(elements), *([shape_tensor(value.ssa)] if value.rank else [])]
     return elements, relax["expand_dims"](joined(numbers), axis=[0])
 
 
-def _joined(items: Sequence[Value], parts: Sequence[tuple[Any, Any]]) -> RunTimeSequence:
+def _joined(items: Sequence[Value], parts: Sequence[tuple[Tensor, Tensor]]) -> RunTimeSequence:
     data, rows = (joined(each) for each in zip(*parts, strict=True))
     width = Value(ssa=rows).info.shape or ()
     return RunTimeSequence(
@@ -106,7 +105,7 @@ def length_of(sequence: RunTimeSequence) -> Tensor:
     return relax["add"](joined, const(len(sequence.items), "i64")) if sequence.items else joined
 
 
-def joined_item(sequence: RunTimeSequence, place: Any) -> Value:
+def joined_item(sequence: RunTimeSequence, place: Tensor) -> Value:
     """One of the joined tensors, at a place among them that is a 0-D tensor and right."""
     row = relax["take"](sequence.rows.ssa, place, axis=0)
     begin = _elements_before(sequence, relax["reshape"](place, (1,)))

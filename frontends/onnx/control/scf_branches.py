@@ -13,12 +13,12 @@ from typing import Any
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ..prelude import Node, Value, const, known, relax
-from ..values import OneOf
-from .flattening import all_tensors, common_form, form_of, of_all
+from ..values import Held, OneOf, Tensor
+from .flattening import Form, all_tensors, common_form, form_of, of_all
 from .scf_regions import as_info, common_info, info_of, scalar_of, type_of
 
 #: `make(operation)`: what a branch gives, built in a region of the operation.
-Make = Callable[[Any], Sequence[Any]]
+Make = Callable[[Operation], Sequence[Held]]
 
 
 def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: Value | None = None) -> list[Any]:
@@ -26,9 +26,8 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
     `place` is 0 where the condition holds and 1 elsewhere, if there is such a tensor.
     """
-    scalar = scalar_of(node, condition)
     # In an operation without results first: only what the branches give tells its types.
-    sketch = ir.Operation.create("scf.if", operands=[scalar], regions=2)
+    sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, condition)], regions=2)
     known_symbols = len(node.graph.symbols.given)
     try:
         outputs = []
@@ -41,7 +40,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
             with ir.InsertionPoint(region.blocks[0]):
                 held[:] = [_as_one_of(pair, side) if _differ(*pair) else pair[side] for pair in pairs]
         forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
-        results = _yielded(node, sketch, forms, outputs, scalar, node.graph.symbols.given[known_symbols:])
+        results = _yielded(node, sketch, forms, outputs, node.graph.symbols.given[known_symbols:])
     finally:
         sketch.erase()
     made = of_all(forms, [Value(ssa=result) for result in results])
@@ -55,8 +54,8 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
 
 def _yielded(
-    node: Node, sketch: Operation, forms: Sequence[Any], outputs: Sequence[Any], scalar: Any, inner: Collection[str]
-) -> list[Any]:
+    node: Node, sketch: Operation, forms: Sequence[Form], outputs: Sequence[Sequence[Held]], inner: Collection[str]
+) -> list[Tensor]:
     """The results of an operation with the sketch's regions, which yield the tensors of the outputs.
 
     `inner` are the symbols that the regions define.
@@ -72,7 +71,7 @@ def _yielded(
             values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]
             ir.Operation.create("scf.yield", operands=values)
     types = [type_of(info) for info in infos]
-    made = ir.Operation.create("scf.if", results=types, operands=[scalar], regions=2)
+    made = ir.Operation.create("scf.if", results=types, operands=list(sketch.operands), regions=2)
     for source, target in zip(sketch.regions, made.regions, strict=True):
         source.blocks[0].append_to(target)
     return list(made.results)
@@ -81,7 +80,7 @@ def _yielded(
 # ---- tensors of several ranks ----
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _differ(one: Held, other: Held) -> bool:
     """Whether only the run tells the rank of a tensor that is one of both, by more than what each of them tells."""
     if not isinstance(one, (Value, OneOf)) or not isinstance(other, (Value, OneOf)) or one.dtype != other.dtype:
         return False
@@ -91,11 +90,11 @@ def _differ(one: Any, other: Any) -> bool:
     return len(ranks) > 1 and None not in ranks
 
 
-def _tensors(held: Any) -> list[Value]:
+def _tensors(held: Value | OneOf) -> list[Value]:
     return held.tensors if isinstance(held, OneOf) else [held]
 
 
-def _as_one_of(pair: Sequence[Any], side: int) -> OneOf:
+def _as_one_of(pair: Sequence[Value | OneOf], side: int) -> OneOf:
     """One of a pair, of which the first has the first places."""
     own, others = pair[side], _tensors(pair[1 - side])
     empty = [Value(ssa=relax["zeros"]((0,) * (tensor.rank or 0), dtype=tensor.dtype)) for tensor in others]
@@ -105,7 +104,9 @@ def _as_one_of(pair: Sequence[Any], side: int) -> OneOf:
     return OneOf(Value(ssa=relax["add"](place.ssa, const(len(others), "i64"))), [*empty, *_tensors(own)])
 
 
-def convert_each(node: Node, held: OneOf, convert: Callable[[list[Any], Any], Sequence[Any]]) -> list[Any]:
+def convert_each(
+    node: Node, held: OneOf, convert: Callable[[Sequence[Held | None], Operation], Sequence[Held]]
+) -> list[Held]:
     """The outputs of a node with a tensor that is one of several: the node with each of them, of which one runs.
 
     `convert(inputs, operation)` builds the node in a region of the operation. All tensors that the same place decides
@@ -114,7 +115,7 @@ def convert_each(node: Node, held: OneOf, convert: Callable[[list[Any], Any], Se
     is_last = len(held.tensors) == 2
     later = None if is_last else Value(ssa=relax["subtract"](held.place.ssa, const(1, "i64")))
 
-    def chosen(each: Any, is_first: bool) -> Any:
+    def chosen(each: Held | None, is_first: bool) -> Held | None:
         if not isinstance(each, OneOf) or each.place.ssa != held.place.ssa:
             return each
         if is_first or later is None:

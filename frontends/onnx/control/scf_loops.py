@@ -18,6 +18,7 @@ from ....dialects.core.symbols import Dim
 from ....emit.numbers import number
 from ..prelude import Node, Value, const, known, relax
 from ..shapes.sizes import as_tensor
+from ..values import Held, Tensor
 from .scf_regions import as_info, common_info, info_of, integer, known_truth, scalar_of, tensor_of, truth, type_of
 
 #: Fewer turns than these copy what they gather in less time than it takes to do so in blocks.
@@ -31,8 +32,8 @@ class Turn(NamedTuple):
     """
 
     states: list[Any]
-    rows: list[Value]
-    goes_on: Value | None = None
+    rows: Sequence[Any]
+    goes_on: Held | None = None
 
 
 #: `step(operation, index, states)`: builds a turn in a region of the operation, or without one where it stands.
@@ -48,7 +49,7 @@ class Loop(NamedTuple):
     node: Node
     step: Step
     count: Any
-    starts: Any = None
+    starts: Tensor | None = None
     is_open: bool = False
     in_blocks: bool = False
     #: Whether there are few turns, so that each may copy the rows of those before (`is_few`).
@@ -59,7 +60,7 @@ class Loop(NamedTuple):
         return self.count is not None and self.starts is None and not self.is_open
 
 
-def build_loop(loop: Loop, states: Sequence[Any]) -> tuple[list[Value], list[Value]]:
+def build_loop(loop: Loop, states: Sequence[Value]) -> tuple[list[Value], list[Value]]:
     """The states after the last turn, and the rows of all turns as one tensor each."""
     carried = [info_of(loop.node, state) for state in states]
     rows: list[_Rows] | None = None
@@ -102,13 +103,13 @@ def is_few(turns: Dim) -> bool:
 
 
 def _build_in_blocks(
-    loop: Loop, states: Sequence[Any], block_size: int = _BLOCK * _BLOCK
+    loop: Loop, states: Sequence[Value], block_size: int = _BLOCK * _BLOCK
 ) -> tuple[list[Value], list[Value]]:
     """A counted loop that gathers rows of known sizes, and so does in blocks of blocks first: what rows are appended
     to is copied each time."""
     node, count, most = loop.node, tensor_of(loop.count).ssa, const(block_size, "i64")
 
-    def block(_: Operation, index: Value, held: list[Value]) -> Turn:
+    def block(_: object, index: Value, held: list[Value]) -> Turn:
         begin = relax["multiply"](index.ssa, most)
         length = scalar_of(node, Value(ssa=relax["minimum"](relax["subtract"](count, begin), most)))
 
@@ -138,7 +139,7 @@ class _Rows(NamedTuple):
     in_blocks: bool
 
     @property
-    def sizes(self) -> tuple[Any, ...]:
+    def sizes(self) -> tuple[Dim, ...]:
         """Those of one row."""
         sizes = tuple(self.info.shape or ())
         return sizes[1:] if self.in_blocks else sizes
@@ -152,20 +153,20 @@ class _Rows(NamedTuple):
             return [TensorInfo((None,), self.info.dtype), TensorInfo((len(self.sizes),), "i64")]
         return [TensorInfo((None, *self.sizes), self.info.dtype)]
 
-    def initial(self) -> list[Any]:
+    def initial(self) -> list[Tensor]:
         if not self.is_flat:
             return [as_info(relax["zeros"]((0, *self.sizes), dtype=self.info.dtype), self.types()[0])]
         empty = relax["zeros"]((0,), dtype=self.info.dtype)
         return [as_info(empty, self.types()[0]), as_tensor([size or 0 for size in self.sizes])]
 
-    def appended(self, held: Sequence[Any], row: Any) -> list[Any]:
+    def appended(self, held: Sequence[Tensor], row: Tensor) -> list[Tensor]:
         if not self.is_flat:
             rows = row if self.in_blocks else relax["expand_dims"](row, axis=[0])
             return [as_info(relax["concat"](held[0], rows, axis=0), self.types()[0])]
         flat = relax["concat"](held[0], relax["flatten"](row), axis=0)
         return [as_info(flat, self.types()[0]), relax["shape_to_tensor"](relax["shape_of"](row))]
 
-    def result(self, held: Sequence[Any], turns: Any) -> Value:
+    def result(self, held: Sequence[Tensor], turns: Tensor) -> Value:
         if not self.is_flat:
             return Value(ssa=held[0])
         count = relax["reshape"](tensor_of(turns).ssa, (1,))
@@ -173,7 +174,7 @@ class _Rows(NamedTuple):
         return Value(ssa=relax["reshape"](held[0], shape))
 
 
-def _by_row(rows: Sequence[_Rows], held: Sequence[Any]) -> list[list[Any]]:
+def _by_row(rows: Sequence[_Rows], held: Sequence[Tensor]) -> list[list[Tensor]]:
     """What a loop carries for its rows, for each of them."""
     rest = iter(held)
     return [list(islice(rest, len(each.types()))) for each in rows]
@@ -204,7 +205,7 @@ class _Attempt:
             self.operation.erase()
             raise
 
-    def _for(self, initial: list[Any]) -> Operation:
+    def _for(self, initial: list[Tensor]) -> Operation:
         bounds = [integer(0), self.loop.count, integer(1)]
         # The number of turns is carried for rows, whose shape it is a part of.
         i64 = bounds[0].type
@@ -213,7 +214,7 @@ class _Attempt:
         made.regions[0].blocks.append(i64, *types)
         return made
 
-    def _while(self, initial: list[Any]) -> Any:
+    def _while(self, initial: list[Tensor]) -> Operation:
         zero, starts = integer(0), truth(True) if self.loop.starts is None else self.loop.starts
         types = [zero.type, starts.type, *self.types]
         made = ir.Operation.create("scf.while", results=types, operands=[zero, starts, *initial], regions=2)
@@ -240,7 +241,7 @@ class _Attempt:
             ir.Operation.create("scf.yield", operands=[*self._progress(arguments), *values])
         return self._results(rows)
 
-    def _progress(self, arguments: list[Any]) -> list[Any]:
+    def _progress(self, arguments: list[Tensor]) -> list[Tensor]:
         """The number of turns so far, and in scf.while whether there is another."""
         turns = (number(arguments[0]) + 1).value
         if self.loop.is_counted:

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
+from ....bindings.ir import Type
 from ....bindings.mlir import ir
 from ....dialects.core.codec import decode, encode
 from ....dialects.core.infos import TensorInfo
 from ....dialects.core.symbols import Dim, SymExpr, equal
 from ....emit.numbers import constant
 from ..prelude import Node, Tensor, Value, relax
-from ..values import OneOf
+from ..values import Held, OneOf
 
 
-def info_of(node: Node, held: Any, inner: Collection[str] = ()) -> TensorInfo:
+def info_of(node: Node, held: Held, inner: Collection[str] = ()) -> TensorInfo:
     """What is known of a tensor that enters or leaves a region, outside of which nobody knows the `inner` symbols."""
     if isinstance(held, OneOf):
         raise node.fail(f"{held}, goes through control flow that needs one rank")
@@ -30,12 +30,14 @@ def _names_any(size: Dim, symbols: Collection[str]) -> bool:
     return isinstance(size, SymExpr) and any(name in symbols for name in size.variables)
 
 
-def as_items(node: Node, made: list[Any]) -> list[Any]:
+def as_items(node: Node, made: list[Held]) -> list[Value]:
     """What a body has made for sequences: a tensor for each."""
+    items = []
     for index, held in enumerate(made):
         if not isinstance(held, Value):
             raise node.fail(f"output #{index} of its body is a sequence or an optional: items of sequences are tensors")
-    return made
+        items.append(held)
+    return items
 
 
 def common_info(node: Node, left: TensorInfo, right: TensorInfo) -> TensorInfo:
@@ -49,17 +51,19 @@ def common_info(node: Node, left: TensorInfo, right: TensorInfo) -> TensorInfo:
     return left.with_shape([one if equal(one, other) is True else None for one, other in pairs])
 
 
-def as_info(ssa: Any, info: TensorInfo) -> Tensor:
+def as_info(ssa: Tensor, info: TensorInfo) -> Tensor:
     """A tensor under a type that knows more or less of its sizes."""
     return ssa if decode(ssa.type) == info else relax["match_cast"](ssa, ty=info)
 
 
-def type_of(info: TensorInfo) -> Any:
+def type_of(info: TensorInfo) -> Type:
     return encode(info, ir.Location.current.context)
 
 
-def scalar_of(node: Node, held: Value) -> Any:
+def scalar_of(node: Node, held: Held) -> Tensor:
     """A tensor of one element as a scalar."""
+    if not isinstance(held, Value):
+        raise node.fail("a condition is a sequence or an optional, not a tensor")
     tensor = held.ssa
     if held.rank != 0:
         tensor = relax["reshape"](tensor, ())
@@ -67,22 +71,22 @@ def scalar_of(node: Node, held: Value) -> Any:
     return ir.Operation.create("tensor.extract", results=[element], operands=[tensor]).result
 
 
-def tensor_of(scalar: Any) -> Value:
+def tensor_of(scalar: Tensor) -> Value:
     """A scalar as a 0-D tensor."""
     type_ = ir.RankedTensorType.get([], scalar.type)
     return Value(ssa=ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result)
 
 
-def integer(value: int) -> Any:
+def integer(value: int) -> Tensor:
     """A 64-bit integer as a scalar."""
     return constant(value, ir.IntegerType.get_signless(64)).value
 
 
-def truth(value: bool) -> Any:
+def truth(value: bool) -> Tensor:
     return constant(int(value), ir.IntegerType.get_signless(1)).value
 
 
-def known_truth(held: Any) -> bool | None:
+def known_truth(held: Held) -> bool | None:
     """A condition that is known while the model is imported; None for one that is not."""
     array = held.array if isinstance(held, Value) else None
     return bool(array.ravel()[0]) if array is not None and array.size == 1 else None

@@ -53,7 +53,7 @@ def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
     return relax["clip"](_scaled(x, alpha, beta), 0.0, 1.0)
 
 
-def _softplus(x: Tensor, *_: Any) -> Tensor:
+def _softplus(x: Tensor, *_: object) -> Tensor:
     return relax["nn.softplus"](x, threshold=_SOFTPLUS_THRESHOLD)
 
 
@@ -267,7 +267,7 @@ def _along(node: Node, x: Tensor, axis: int) -> Tensor:
     return relax["astype"](is_first, dtype=node.value(0).dtype)
 
 
-def _with_one_more(x: Tensor, axis: int) -> Any:
+def _with_one_more(x: Tensor, axis: int) -> Tensor:
     """With a smallest element behind the others where there may be none: what is found is one of them if there are."""
     shape, rank = Value(ssa=x).shape, x.type.rank
     size = None if shape is None else shape[axis]
@@ -294,15 +294,15 @@ def dropout(node: Node) -> Outputs:
     return _dropped(node)
 
 
-def _kept(node: Node, mask_dtype: str) -> list[Any]:
+def _kept(node: Node, mask_dtype: str) -> list[Tensor | Value]:
     """Nothing is dropped."""
-    outputs: list[Any] = [node.value(0)]
+    outputs: list[Tensor | Value] = [node.value(0)]
     if node.output_count > 1:
         outputs.append(relax["ones_like"](node.tensor(0), dtype=mask_dtype))
     return outputs
 
 
-def _dropped(node: Node) -> list[Any]:
+def _dropped(node: Node) -> list[Tensor | Value]:
     """Whether it trains may be known at run time only."""
     state, shape = random_state(node, node.value(0).shape)
     is_training, one = node.tensor(2), const(1, "f64")

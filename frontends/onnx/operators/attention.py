@@ -18,18 +18,18 @@ from .activations import softmax_along
 class Attended(NamedTuple):
     """What attention gives, and what it went through; all but the result are [batch, heads, queries, keys]."""
 
-    result: Any
-    products: Any
-    capped: Any
-    masked: Any
-    probabilities: Any
+    result: Tensor
+    products: Tensor
+    capped: Tensor
+    masked: Tensor
+    probabilities: Tensor
 
 
 class Visible(NamedTuple):
     """What queries see of keys; both are broadcast. `bias` is added where `allowed`; elsewhere nothing is seen."""
 
-    allowed: Any = None
-    bias: Any = None
+    allowed: Tensor | None = None
+    bias: Tensor | None = None
 
     @property
     def hides(self) -> bool:
@@ -54,7 +54,7 @@ class Visible(NamedTuple):
 def attend(
     query: Tensor,
     key: Tensor,
-    value: Any,
+    value: Tensor,
     scale: float,
     visible: Visible,
     softcap: float = 0.0,
@@ -94,7 +94,7 @@ def _per_head(left: Tensor, right: Tensor, heads: int) -> Tensor:
     return reshaped(relax["matmul"](together, right), [batch, heads, queries, size_of(right, 3)])
 
 
-def sizes(tensor: Any) -> tuple[Any, ...]:
+def sizes(tensor: Tensor) -> tuple[Any, ...]:
     return Value(ssa=tensor).shape or ()
 
 
@@ -126,7 +126,7 @@ def scale_of(node: Node, query: Tensor) -> float:
     return node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
 
 
-def check_heads(node: Node, query: Any, key: Any, value: Any) -> None:
+def check_heads(node: Node, query: Tensor, key: Tensor, value: Tensor) -> None:
     ranks = [len(sizes(each)) for each in (query, key, value)]
     if ranks != [4, 4, 4]:
         raise node.fail(f"queries, keys and values have 3 dimensions each, or 4: these have {ranks}")
@@ -196,7 +196,7 @@ def within(visible: Visible, own: Tensor, places: Tensor, left: int, right: int)
     return visible
 
 
-def _offset(node: Node, query: Tensor, lengths: Tensor) -> Any:
+def _offset(node: Node, query: Tensor, lengths: Tensor | None) -> Tensor:
     """How many keys stand before the first query's own."""
     if node.has(4):
         return as_tensor([size_of(node.tensor(4), 2)])
@@ -205,7 +205,7 @@ def _offset(node: Node, query: Tensor, lengths: Tensor) -> Any:
     return relax["expand_dims"](relax["subtract"](lengths, as_tensor([size_of(query, 2)])), axis=[1, 2, 3])
 
 
-def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Any:
+def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Tensor:
     """A mask may be shorter than the keys: those behind are not seen."""
     have, want = sizes(mask)[-1], sizes(key)[2]
     if have is None or want is None or equal(have, want) is True:

@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
-from ..prelude import Node, Tensor, cast, const, register_rows, relax, wide_float
+from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, relax, wide_float
 
 # The largest numbers of the float8 types that Cast may saturate at.
 _LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}
 _BELOW_A_BYTE = frozenset({"i2", "ui2", "i4", "ui4"})
 
 
-def _converted(node: Node, dtype: str) -> Any:
+def _converted(node: Node, dtype: str) -> Outputs:
     """Numbers too large for float8 become the largest, unless `saturate` is 0; integers below a byte wrap around."""
     own = node.value(0).dtype
     if own == dtype:

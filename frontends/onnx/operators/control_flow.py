@@ -19,8 +19,8 @@ from ..control.scf_regions import as_items, info_of, known_truth, scalar_of
 from ..importer import add_graph
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..shapes.sizes import element, shape_tensor
-from ..tensors import array_of, dtype_of
-from ..values import RunTimeSequence, SequenceValue
+from ..tensors import GraphProto, ValueInfoProto, array_of, dtype_of
+from ..values import Held, RunTimeSequence, SequenceValue
 
 # Loops whose turns have more nodes than this in all are not unrolled.
 _MOST_NODES = 256
@@ -33,13 +33,13 @@ _MOST_TURNS = 1024
 
 @register_onnx("", "If")
 def if_(node: Node) -> Outputs:
-    branches = [node.subgraph("then_branch"), node.subgraph("else_branch")]
-    if any(branch is None or len(branch.output) != node.output_count for branch in branches):
+    then, otherwise = node.subgraph("then_branch"), node.subgraph("else_branch")
+    if then is None or otherwise is None or {len(then.output), len(otherwise.output)} != {node.output_count}:
         raise node.fail(f"must have two branches with {counted(node.output_count, 'output')} each")
     condition = known_truth(node.value(0))
     if condition is not None:
-        return add_graph(node, branches[0 if condition else 1], [])
-    makers = [functools.partial(add_graph, node, branch, []) for branch in branches]
+        return add_graph(node, then if condition else otherwise, [])
+    makers = [functools.partial(add_graph, node, branch, []) for branch in (then, otherwise)]
     return build_branches(node, node.value(0), makers)
 
 
@@ -49,7 +49,7 @@ def if_(node: Node) -> Outputs:
 @register_onnx("", "Loop")
 def loop(node: Node) -> Outputs:
     """Inputs are the most turns, whether there is a first one, and the states."""
-    body, states = node.subgraph("body"), node.inputs[2:]
+    body, states = node.subgraph("body"), [node.held(index) for index in range(2, len(node.inputs))]
     if body is None or len(body.input) != 2 + len(states) or len(body.output) < 1 + len(states):
         raise node.fail(f"must have a body with {2 + len(states)} inputs and at least {1 + len(states)} outputs")
     starts = known_truth(node.value(1)) if node.has(1) else True
@@ -79,7 +79,7 @@ def loop(node: Node) -> Outputs:
     return [*after, *of_length(gathered, count if turns.is_counted else None)]
 
 
-def _can_unroll(body: Any, count: int, states: Sequence[Any], always: bool) -> bool:
+def _can_unroll(body: GraphProto, count: int, states: Sequence[Held], always: bool) -> bool:
     if any(not isinstance(state, Value) for state in states):
         return count <= _MOST_TURNS
     return count * len(body.node) <= _MOST_NODES and always
@@ -91,7 +91,7 @@ def _stacked(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
     return relax["stack"](*(row.ssa for row in rows), axis=axis)
 
 
-def _no_rows(node: Node, output: Any) -> Tensor:
+def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
     """What a loop without turns gathers; of sizes that the model does not tell there are none."""
     tensor = output.type.tensor_type
     try:
@@ -101,7 +101,7 @@ def _no_rows(node: Node, output: Any) -> Tensor:
     return relax["zeros"]((0, *(max(dim.dim_value, 0) for dim in tensor.shape.dim)), dtype=dtype)
 
 
-def _always_goes_on(node: Node, body: Any) -> bool:
+def _always_goes_on(node: Node, body: GraphProto) -> bool:
     """Whether the condition that a turn makes for the next is its own, or constant."""
     makers = {name: maker for maker in body.node for name in maker.output}
     name = body.output[0].name
@@ -129,8 +129,9 @@ def _always_goes_on(node: Node, body: Any) -> bool:
 @register_onnx("", "Scan", since=9)
 def scan(node: Node) -> Outputs:
     body, number = _scanned(node, len(node.inputs))
-    states = [node.value(index) for index in range(len(node.inputs) - number)]
-    return _scan(node, body, states, node.inputs[len(states) :])
+    values = [node.value(index) for index in range(len(node.inputs))]
+    states = len(values) - number
+    return _scan(node, body, values[:states], values[states:])
 
 
 @register_onnx("", "Scan")
@@ -151,7 +152,7 @@ def scan_of_batches(node: Node) -> Outputs:
     return [_stacked(node, each) for each in zip(*results, strict=True)]
 
 
-def _scanned(node: Node, inputs: int) -> tuple[Any, int]:
+def _scanned(node: Node, inputs: int) -> tuple[GraphProto, int]:
     """The body, and how many of the inputs are scanned."""
     body, number = node.subgraph("body"), node.int("num_scan_inputs", 0)
     states = inputs - number
@@ -163,7 +164,7 @@ def _scanned(node: Node, inputs: int) -> tuple[Any, int]:
     return body, number
 
 
-def _scan(node: Node, body: Any, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
+def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
     """A loop over the elements of inputs along their axes."""
     places, rows = [0] * len(inputs), [0] * (len(body.output) - len(states))
     axes = node.ints("scan_input_axes", places)
@@ -180,7 +181,8 @@ def _scan(node: Node, body: Any, states: Sequence[Value], inputs: Sequence[Value
     ]
 
     def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
-        from_behind = known(count - 1 - int(index.array)) if is_short else index  # what is long is flipped as a whole
+        # What is long is flipped as a whole.
+        from_behind = index if index.array is None else known(count - 1 - int(index.array))
         elements = [
             Value(ssa=relax["take"](source, (from_behind if backwards else index).ssa, axis=axis))
             for source, axis, backwards in zip(sources, axes, directions, strict=True)
@@ -217,21 +219,22 @@ def sequence_map(node: Node) -> Outputs:
     body = node.subgraph("body")
     if body is None or len(body.input) != len(node.inputs):
         raise node.fail(f"must have a body with {counted(len(node.inputs), 'input')}")
-    if any(isinstance(held, RunTimeSequence) for held in node.inputs):
-        return mapped_at_run_time(node, body)
+    given = [node.held(index) for index in range(len(node.inputs))]
+    if any(isinstance(held, RunTimeSequence) for held in given):
+        return mapped_at_run_time(node, body, given)
     count = len(node.sequence(0).items)
-    others = [held for held in node.inputs if isinstance(held, SequenceValue)]
+    others = [held for held in given if isinstance(held, SequenceValue)]
     if any(len(other.items) != count for other in others):
         raise node.fail("the sequences have different lengths")
-    turns = [[held.items[turn] if held in others else held for held in node.inputs] for turn in range(count)]
+    turns = [[held.items[turn] if isinstance(held, SequenceValue) else held for held in given] for turn in range(count)]
     made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
     return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
 
 
-def mapped_at_run_time(node: Node, body: Any) -> list[RunTimeSequence]:
+def mapped_at_run_time(node: Node, body: GraphProto, given: Sequence[Held]) -> list[RunTimeSequence]:
     """The body for each item of the sequences; their lengths must be equal."""
     lists = (SequenceValue, RunTimeSequence)
-    inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in node.inputs]
+    inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in given]
     lengths = [joined_length(held) for held in inputs if isinstance(held, RunTimeSequence)]
     for length in lengths[1:]:
         require(node, relax["equal"](lengths[0], length), "the sequences have different lengths")
@@ -248,6 +251,6 @@ def mapped_at_run_time(node: Node, body: Any) -> list[RunTimeSequence]:
     return build_any_loop(Loop(node, step, turns), empty_sequences(body))[0]
 
 
-def empty_sequences(body: Any) -> list[SequenceValue]:
+def empty_sequences(body: GraphProto) -> list[SequenceValue]:
     """Sequences for the outputs of a body that is never used, or not yet."""
     return [SequenceValue([], dtype_of(output.type.tensor_type.elem_type or 1)) for output in body.output]

@@ -11,6 +11,7 @@ from typing import Any
 from ....dialects.core.infos import bit_width, is_float
 from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
+from ..shapes.sizes import Size
 
 # More are no constants of a model any more.
 _MOST_NUMBERS = 1 << 26
@@ -109,7 +110,7 @@ def one_hot(node: Node) -> Outputs:
     return relax["where"](relax["equal"](at, classes), on, off)
 
 
-def _depth(node: Node) -> Any:
+def _depth(node: Node) -> Size:
     """How many classes; it may be a float."""
     held = node.scalar(1)
     if held is not None:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Outputs, along_axis, const, like, register_onnx, register_rows, relax
+from ..values import Tensor
 
 _UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
@@ -36,7 +36,7 @@ def binary(node: Node) -> Outputs:
     return relax[_BINARY[node.op]](node.tensor(0), second_operand(node))
 
 
-def second_operand(node: Node) -> Any:
+def second_operand(node: Node) -> Tensor:
     """The second operand, with dimensions behind it as the first versions of these operators want them."""
     operand = node.tensor(1)
     if node.op not in _BROADCASTING or node.version >= 7 or not node.int("broadcast", 0):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ....dialects.core.infos import is_float
 from ....passes.gradient.reverse import gradients_at
@@ -13,6 +12,8 @@ from ..importer import GraphImporter
 from ..order import makers_of, names_used
 from ..prelude import Node, Outputs, Value, register_onnx
 from ..problems import Problems, shown
+from ..tensors import NodeProto
+from ..values import Held, Tensor
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")
@@ -29,11 +30,9 @@ def gradient(node: Node) -> Outputs:
     wanted = [index for index, name in enumerate(node.proto.output) if name]
     values = {name: node.held(index) for index, name in enumerate([*xs, *zs])}
 
-    def value_of_y(*tensors: Any) -> Any:
+    def value_of_y(*tensors: Tensor) -> Tensor:
         variables = {xs[index]: Value(ssa=tensor) for index, tensor in zip(wanted, tensors, strict=True)}
-        value = value_with(node, y, {**values, **variables})
-        _check_float(node, shown(y), value)
-        return value.ssa
+        return _float(node, shown(y), value_with(node, y, {**values, **variables})).ssa
 
     made = dict(zip(wanted, gradients_at([node.tensor(index) for index in wanted], value_of_y), strict=True))
     return [made.get(index) for index in range(node.output_count)]
@@ -55,20 +54,21 @@ def _check(node: Node, xs: list[str], zs: list[str]) -> None:
             f"has {counted(node.output_count, 'output')}, but 'xs' names {counted(len(xs), 'tensor')}", "xs"
         )
     for index, name in enumerate(xs):
-        _check_float(node, shown(name), node.value(index))
+        _float(node, shown(name), node.value(index))
 
 
-def _check_float(node: Node, name: str, value: Any) -> None:
+def _float(node: Node, name: str, value: Held) -> Value:
     if not isinstance(value, Value):
         raise node.fail(f"'{name}' is a sequence or an optional: only tensors have derivatives")
     if not is_float(value.dtype):
         raise node.fail(f"'{name}' has elements of type {value.dtype}: only floats have derivatives")
+    return value
 
 
 # ---- part of a graph, imported once more with other values for some of the names ----
 
 
-def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:
+def value_with(node: Node, name: str, values: Mapping[str, Held]) -> Held:
     """What a name of the graph around a node stands for where the names of `values` stand for these values.
 
     What does not depend on them is not computed again. The tensor may be one that only a later node defines.
@@ -91,7 +91,7 @@ def value_with(node: Node, name: str, values: Mapping[str, Any]) -> Any:
     return found
 
 
-def _part(node: Node, name: str, values: Mapping[str, Any], makers: Mapping[str, Any]) -> list[Any]:
+def _part(node: Node, name: str, values: Mapping[str, Held], makers: Mapping[str, NodeProto]) -> list[NodeProto]:
     """The nodes between the values and a tensor, and those in front of it that are not imported yet, in order."""
     ordered = list(_in_front_of(name, values, makers))
     own = {output for output in node.proto.output if output}
@@ -107,7 +107,7 @@ def _part(node: Node, name: str, values: Mapping[str, Any], makers: Mapping[str,
     return part
 
 
-def _without(values: Mapping[str, Any], proto: Any) -> Any:
+def _without(values: Mapping[str, Held], proto: NodeProto) -> NodeProto:
     """A node without those of its outputs that are values, where it is needed for another one."""
     if not any(output in values for output in proto.output):
         return proto
@@ -117,10 +117,10 @@ def _without(values: Mapping[str, Any], proto: Any) -> Any:
     return copied
 
 
-def _in_front_of(name: str, values: Mapping[str, Any], makers: Mapping[str, Any]) -> Iterator[Any]:
+def _in_front_of(name: str, values: Mapping[str, Held], makers: Mapping[str, NodeProto]) -> Iterator[NodeProto]:
     """The nodes that a tensor depends on up to the values, each after those whose outputs it uses."""
     done = set(values)
-    waiting: list[tuple[str, Any]] = [(name, None)]
+    waiting: list[tuple[str, NodeProto | None]] = [(name, None)]
     while waiting:
         wanted, ready = waiting.pop()
         if ready is not None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ..prelude import Tensor, along_axis, cast, const, info_of, relax, wide_float
 from ..shapes.sizes import Size, as_tensor, count_up, full, minus, plus, stated, times
+from ..tensors import Array
 
 _MOST_WEIGHTS = 2**24
 
@@ -48,31 +49,31 @@ class Real:
     def __init__(self, tensor: Value):
         self.tensor = tensor
 
-    def _with(self, name: str, other: Any, flipped: bool = False) -> Real:
+    def _with(self, name: str, other: Real | float, flipped: bool = False) -> Real:
         right = other.tensor if isinstance(other, Real) else const(float(other), "f32")
         pair = (right, self.tensor) if flipped else (self.tensor, right)
         return Real(relax[name](*pair))
 
-    def __add__(self, other: Any) -> Real:
+    def __add__(self, other: Real | float) -> Real:
         return self._with("add", other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Real:
+    def __sub__(self, other: Real | float) -> Real:
         return self._with("subtract", other)
 
-    def __rsub__(self, other: Any) -> Real:
+    def __rsub__(self, other: float) -> Real:
         return self._with("subtract", other, flipped=True)
 
-    def __mul__(self, other: Any) -> Real:
+    def __mul__(self, other: Real | float) -> Real:
         return self._with("multiply", other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Real:
+    def __truediv__(self, other: Real | float) -> Real:
         return self._with("divide", other)
 
-    def __rtruediv__(self, other: Any) -> Real:
+    def __rtruediv__(self, other: float) -> Real:
         return self._with("divide", other, flipped=True)
 
     def floor(self) -> Real:
@@ -85,7 +86,11 @@ class Real:
         return relax["astype"](self.tensor, dtype="i64")
 
 
-def real(value: int | Value) -> Any:
+#: Places, of which some are known.
+Places = TypeVar("Places", Array, Real)
+
+
+def real(value: Size | Real | float) -> Any:
     """A number as a float; anything else as a Real. Sizes are integers, expressions or tensors of integers."""
     if isinstance(value, (int, float)):
         return float(value)
@@ -94,11 +99,11 @@ def real(value: int | Value) -> Any:
     return Real(relax["astype"](as_tensor([value]), dtype="f32"))
 
 
-def _tensor(value: Any) -> Tensor:
+def _tensor(value: Real | float) -> Tensor:
     return value.tensor if isinstance(value, Real) else const(value, "f32")
 
 
-def coordinates(x: Any, along: Along, mode: str) -> Any:
+def coordinates(x: Places, along: Along, mode: str) -> Places:
     """Where in the data the places `x` of the result are."""
     size, count = real(along.size), real(along.count)
     scale = count / size if along.scale is None else real(along.scale)
@@ -127,7 +132,7 @@ def _coordinates(along: Along, settings: Settings) -> Real:
     return coordinates(Real(relax["astype"](count_up(along.count), dtype="f32")), along, settings.coordinates)
 
 
-def _unless_single(count: Any, value: Any, otherwise: Any) -> Any:
+def _unless_single(count: Real | float, value: Callable[[], Any], otherwise: Any) -> Any:
     """`value()` where the result has several places along the axis."""
     if not isinstance(count, Real):
         return otherwise if count == 1.0 else value()
@@ -168,7 +173,7 @@ def _is_inside(x: Real, along: Along, rank: int) -> Tensor:
     return along_axis(inside, along.axis, rank)
 
 
-def _resampled(data: Tensor, x: Real, along: Along, settings: Settings, rank: int, dtype: str) -> Any:
+def _resampled(data: Tensor, x: Real, along: Along, settings: Settings, rank: int, dtype: str) -> Tensor:
     if settings.mode == "nearest":
         return _taken(data, _rounded(x, along, settings.rounding), along)
     base = x.floor()
@@ -178,12 +183,12 @@ def _resampled(data: Tensor, x: Real, along: Along, settings: Settings, rank: in
     weights = [1.0 - fraction, fraction] if settings.mode == "linear" else cubic_weights(fraction, settings.cubic)
     if settings.excludes_outside:
         weights = _without_outside(weights, places, along)
-    total = None
-    for place, weight in zip(places, weights, strict=True):
+
+    def weighted(place: Real, weight: Real) -> Tensor:
         factor = cast(weight.tensor, dtype)
-        part = relax["multiply"](_taken(data, place, along), along_axis(factor, along.axis, rank))
-        total = part if total is None else relax["add"](total, part)
-    return total
+        return relax["multiply"](_taken(data, place, along), along_axis(factor, along.axis, rank))
+
+    return reduce(relax["add"], (weighted(*each) for each in zip(places, weights, strict=True)))
 
 
 def cubic_weights(fraction: Real, a: float) -> list[Real]:
@@ -192,12 +197,12 @@ def cubic_weights(fraction: Real, a: float) -> list[Real]:
     return [far_weight(fraction + 1.0, a), *near, far_weight(2.0 - fraction, a)]
 
 
-def near_weight(t: Any, a: float) -> Any:
+def near_weight(t: Places, a: float) -> Places:
     """The cubic convolution kernel at distances up to 1, of arrays or Reals."""
     return ((a + 2) * t - (a + 3)) * t * t + 1.0
 
 
-def far_weight(t: Any, a: float) -> Any:
+def far_weight(t: Places, a: float) -> Places:
     """The same from 1 to 2; behind that it is 0."""
     return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
 
@@ -276,7 +281,7 @@ def _narrowing(along: Along) -> float:
     return min(float(scale), 1.0)
 
 
-def _table(along: Along, settings: Settings) -> Any:
+def _table(along: Along, settings: Settings) -> Array:
     """The weight of each element (rows) for each place of the result (columns); all of `along` are numbers."""
     import numpy
 
@@ -295,7 +300,7 @@ def _table(along: Along, settings: Settings) -> Any:
     return table
 
 
-def _kernel(distance: Any, settings: Settings) -> Any:
+def _kernel(distance: Array, settings: Settings) -> Array:
     import numpy
 
     if settings.mode == "linear":

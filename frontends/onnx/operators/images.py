@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
 
 from ....dialects.core.symbols import SymExpr, equal
 from ....support.suggest import counted
 from ..prelude import Node, Outputs, cast, const, register_onnx, relax
 from ..shapes.sizes import Size, as_shape, element, full, input_length, input_sizes, is_known, sizes_of
+from ..values import Tensor
 from .image_resizing import Along, Real, Settings, real, resized, smoothed
 
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "cubic": "cubic"}
@@ -24,7 +24,7 @@ _ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 @register_onnx("", "Upsample")
 def upsample(node: Node) -> Outputs:
-    scales: Any = None
+    scales = None
     if node.version < 7:
         scales = [1.0, 1.0, node.float("height_scale", 1.0), node.float("width_scale", 1.0)]
     elif node.version < 9:
@@ -37,7 +37,7 @@ def resize_10(node: Node) -> Outputs:
     return _first_versions(node, _scales(node, 1, node.rank(0)))
 
 
-def _first_versions(node: Node, scales: Sequence[Any]) -> Any:
+def _first_versions(node: Node, scales: Sequence[Real | float]) -> Outputs:
     """Coordinates are divided by scales; the element before or, where the result is smaller, after is taken."""
     mode = _MODES[node.choice("mode", "nearest", _MODES)]
     alongs = _by_scales(node, list(range(node.rank(0))), scales)
@@ -68,7 +68,7 @@ def resize(node: Node) -> Outputs:
     return _resized(node, alongs, settings, bool(node.int("antialias", 0)))
 
 
-def _scales(node: Node, index: int, count: int) -> list[Any]:
+def _scales(node: Node, index: int, count: int) -> list[Real | float]:
     """Numbers, or tensors of one element."""
     scales = _reals(node, index, count)
     numbers = [each for each in scales if isinstance(each, float)]
@@ -77,7 +77,7 @@ def _scales(node: Node, index: int, count: int) -> list[Any]:
     return scales
 
 
-def _reals(node: Node, index: int, count: int) -> list[Any]:
+def _reals(node: Node, index: int, count: int) -> list[Real | float]:
     """An input's elements, so many where only the run tells them."""
     known = node.constant(index)
     if known is not None:
@@ -86,14 +86,14 @@ def _reals(node: Node, index: int, count: int) -> list[Any]:
     return [Real(element(tensor, place)) for place in range(count)]
 
 
-def _region(node: Node, count: int) -> list[tuple[Any, Any]]:
+def _region(node: Node, count: int) -> list[tuple[Real | float, Real | float]]:
     if not node.has(1) or input_length(node, 1) != 2 * count:
         raise node.fail("tf_crop_and_resize needs input 'roi' with a start and an end for each axis")
     numbers = _reals(node, 1, 2 * count)
     return list(zip(numbers[:count], numbers[count:], strict=True))
 
 
-def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Any]) -> list[Along]:
+def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Real | float]) -> list[Along]:
     if len(scales) != len(axes):
         raise node.fail(f"there are {counted(len(scales), 'scale')} for {counted(len(axes), 'axis')}")
     sizes = sizes_of(node.value(0))
@@ -102,7 +102,7 @@ def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Any]) -> list[A
     ]
 
 
-def _scaled(size: Size, scale: Any) -> Size:
+def _scaled(size: Size, scale: Real | float) -> Size:
     """floor(size * scale), calculated in f32 as runtimes do."""
     import numpy
 
@@ -117,7 +117,7 @@ def _scaled(size: Size, scale: Any) -> Size:
     return product.floor().as_size()
 
 
-def _by_sizes(node: Node, axes: Sequence[int], region: Any) -> list[Along]:
+def _by_sizes(node: Node, axes: Sequence[int], region: list[tuple[Real | float, Real | float]] | None) -> list[Along]:
     wanted = input_sizes(node, 3)
     if len(wanted) != len(axes):
         raise node.fail(f"there are {counted(len(wanted), 'size')} for {counted(len(axes), 'axis')}")
@@ -154,7 +154,7 @@ def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Seque
     ]
 
 
-def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Any:
+def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Outputs:
     changed = [along for along in alongs if not _stays(along, settings, node.rank(0))]
     if not changed:
         return node.value(0)
@@ -181,7 +181,7 @@ def _stays(along: Along, settings: Settings, rank: int) -> bool:
     return same_scale and is_known(along.size, along.count) and equal(along.size, along.count) is True
 
 
-def _as_image(node: Node, alongs: Sequence[Along], settings: Settings) -> Any:
+def _as_image(node: Node, alongs: Sequence[Along], settings: Settings) -> Tensor | None:
     """By the operator for images or volumes, which knows sizes, not scales; None where they do not say the same."""
     shape, rank = node.value(0).shape, node.rank(0)
     last = {along.axis: along for along in alongs}

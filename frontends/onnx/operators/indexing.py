@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..prelude import Node, Outputs, Value, along_axis, register_onnx, register_rows, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
@@ -91,7 +89,7 @@ def top_k(node: Node) -> Outputs:
     return _top_k(node, sizes.input_size(node, 1))
 
 
-def _top_k(node: Node, k: Size) -> Any:
+def _top_k(node: Node, k: Size) -> Outputs:
     """Always in order, which an attribute of newer versions need not ask for."""
     axis = node.axis(node.rank(0), -1)
     order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}

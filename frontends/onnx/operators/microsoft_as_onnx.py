@@ -7,6 +7,7 @@ from typing import Any
 
 from ..prelude import Node, Outputs, Value, register_onnx, relax
 from ..registry import find_converter
+from ..values import Output, Tensor, as_values
 from .norms import layer_norm, rms_norm
 
 _DOMAIN = "com.microsoft"
@@ -14,30 +15,28 @@ _DOMAIN = "com.microsoft"
 _VERSION = 21
 
 
-def as_onnx(node: Node, name: str, *inputs: Any, version: int = _VERSION) -> Any:
+def as_onnx(node: Node, name: str, *inputs: Output, version: int = _VERSION) -> Any:
     """The first output of an operator of ONNX's with a node's attributes, on tensors (None where one is left out)."""
-    values = [each if each is None or isinstance(each, Value) else Value(ssa=each) for each in inputs]
-    own = Node(node.proto, values, version, node.graph)
+    own = Node(node.proto, as_values(inputs), version, node.graph)
     own.op, own.domain = name, ""
     converter = find_converter("", name, version)
     if converter is None:
         raise node.fail(f"it is converted as {name}, which has no converter")
-    returned = converter.function(own)
-    first = returned[0] if isinstance(returned, (list, tuple)) else returned
+    first = as_values(converter.function(own))[0]
     return first.ssa if isinstance(first, Value) else first
 
 
-def channels_first(node: Node, tensor: Any) -> Any:
+def channels_first(node: Node, tensor: Tensor) -> Tensor:
     """A tensor with channels behind its other dimensions as ONNX has it; the node's first input has its rank."""
     rank = node.rank(0)
     return relax["permute_dims"](tensor, axes=[0, rank - 1, *range(1, rank - 1)])
 
 
-def channels_last(node: Node, tensor: Any) -> Any:
+def channels_last(node: Node, tensor: Tensor) -> Tensor:
     return relax["permute_dims"](tensor, axes=[0, *range(2, node.rank(0)), 1])
 
 
-def as_onnx_of_images(node: Node, name: str, data: Any, *others: Any, are_last: bool) -> Any:
+def as_onnx_of_images(node: Node, name: str, data: Any, *others: Output, are_last: bool) -> Tensor:
     """As an operator of ONNX's, on data whose channels may be last; the result has them where the data has."""
     if not are_last:
         return as_onnx(node, name, data, *others)

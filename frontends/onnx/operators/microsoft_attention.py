@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ....dialects.core.symbols import equal
 from ..control.scf_regions import scalar_of
@@ -71,7 +71,7 @@ def rotary_embedding(node: Node) -> Outputs:
     return join_heads(turned) if is_flat else turned
 
 
-def _turned(node: Node, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)) -> Any:
+def _turned(node: Node, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)) -> Tensor:
     """Heads, turned by angles from the caches at their places [batch, length]."""
     cos, sin = (relax["expand_dims"](relax["take"](node.tensor(each), places, axis=0), axis=[1]) for each in caches)
     interleaved = bool(node.int("interleaved", 0) or node.int("rotary_interleaved", 0))
@@ -93,7 +93,7 @@ def multi_head_attention(node: Node) -> Outputs:
     return _attention(node, (query, key, value), mask, bias, past)
 
 
-def _inputs_of_heads(node: Node) -> list[Any]:
+def _inputs_of_heads(node: Node) -> list[Tensor]:
     heads = _heads(node)
     if node.rank(0) == 5 or (node.has(1) and node.rank(1) == 5):
         raise node.fail("packed queries, keys and values are not supported: give them as 3-D tensors")
@@ -112,7 +112,9 @@ def _inputs_of_heads(node: Node) -> list[Any]:
     return made
 
 
-def _attention(node: Node, heads: Any, mask: Value | None, bias: Tensor, past: Tensor) -> list[Any]:
+def _attention(
+    node: Node, heads: Sequence[Tensor], mask: Value | None, bias: Tensor | None, past: Sequence[Tensor] | None
+) -> list[Tensor]:
     """The result, and keys and values with those of the past."""
     query, key, value = heads
     if past is not None:
@@ -173,7 +175,7 @@ def quantized_attention(node: Node) -> Outputs:
     return _attention_of(node, relax["add"](projected, node.tensor(2)), mask=5, past=8, bias=9)
 
 
-def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int) -> Any:
+def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int) -> Outputs:
     """Of queries, keys and values that stand side by side; the others are inputs' numbers."""
     width = sizes(projected)[2]
     if not isinstance(width, int):
@@ -227,7 +229,7 @@ def group_query_attention(node: Node) -> Outputs:
     return [join_heads(made.result), key, value][: node.output_count]
 
 
-def _grouped_heads(node: Node) -> list[Any]:
+def _grouped_heads(node: Node) -> list[Tensor]:
     heads, shared = _heads(node), _heads(node, "kv_num_heads")
     if node.has(1):
         tensors = [node.tensor(place) for place in range(3)]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, register_rows, relax
 from ..shapes.sizes import size_of, zeros
@@ -127,7 +127,7 @@ def embed_layer_norm(node: Node) -> Outputs:
     return [result, counts, total][: node.output_count]
 
 
-def _shown_words(node: Node) -> Any:
+def _shown_words(node: Node) -> Tensor:
     if node.has(7):
         shown = relax["equal"](node.tensor(7), const(1, node.value(7).dtype))
         return relax["sum"](relax["astype"](shown, dtype="i32"), axis=[1])
@@ -142,7 +142,7 @@ def skip_norm(node: Node) -> Outputs:
     total = _plus(node, relax["add"](*node.tensors(2)), 3 if is_simplified else 4)
     if is_simplified:
         normalized, *inverse = normalized_by_squares(node, total, 2, -1, epsilon, inverse=2)
-        outputs = [normalized, None, *inverse]
+        outputs: Sequence[Tensor | None] = [normalized, None, *inverse]
     else:
         outputs = normalized_layers(node, total, 2, 3, -1, epsilon)
     return [*outputs, *[None] * (3 - len(outputs)), total] if wanted(node, 3) else outputs

@@ -7,7 +7,6 @@ Codes of less than a byte lie one behind the other in bytes, the first in the lo
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
@@ -42,7 +41,7 @@ def _codes(packed: Tensor, bits: int, axis: int) -> Tensor:
     return relax["bitwise_and"](spread, const(2**bits - 1, "ui8"))
 
 
-def _unpacked(packed: Tensor, bits: int) -> Any:
+def _unpacked(packed: Tensor, bits: int) -> Tensor:
     """Bytes as codes, in bytes of their own; the last dimension becomes longer."""
     if bits == 8:
         return packed
@@ -97,7 +96,7 @@ def _of_blocks(packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int) -> 
     return relax["reshape"](real, (rows, blocks * width * count))
 
 
-def _reordered(node: Node, data: Tensor, blocks: int, block: int, count: int) -> Any:
+def _reordered(node: Node, data: Tensor, blocks: int, block: int, count: int) -> Tensor:
     """The data's columns in the order of such weights, with zeros where the last block has none."""
     rank = node.rank(0)
     extra = blocks * block - int(node.int("K"))
@@ -129,7 +128,7 @@ def _positive(node: Node, name: str) -> int:
     return number
 
 
-def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Any:
+def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
     """An input of this shape; it may have come with fewer dimensions."""
     own = node.value(index).shape or ()
     if own == shape:
@@ -181,6 +180,6 @@ def gather_blocks(node: Node) -> Outputs:
     return relax["multiply"](codes, _spread(taken[1], block, after, size))
 
 
-def _spread(tensor: Tensor, block: int, axis: int, size: int) -> Any:
+def _spread(tensor: Tensor, block: int, axis: int, size: int) -> Tensor:
     """A number for each element of its block."""
     return _first(relax["repeat"](tensor, repeats=block, axis=axis), size, axis)

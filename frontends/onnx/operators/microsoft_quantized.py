@@ -6,8 +6,6 @@ Each quantized tensor is three inputs in a row: elements, scale and zero point, 
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....bindings.ir import Value
 from ..prelude import Node, Outputs, Tensor, const, register_onnx, relax
 from .microsoft_as_onnx import as_onnx, as_onnx_of_images
@@ -119,7 +117,7 @@ def dynamic_quantize_matmul(node: Node) -> Outputs:
     return _scaled(node, sums, scale, 2, 4)
 
 
-def _scaled(node: Node, sums: Tensor, left_scale: Any, right_scale: int, bias: int) -> Tensor:
+def _scaled(node: Node, sums: Tensor, left_scale: int | Tensor, right_scale: int, bias: int) -> Tensor:
     """Sums in 32 bits as real numbers of the right scale's type."""
     scale = relax["multiply"](left_scale, node.tensor(right_scale))
     real = relax["multiply"](relax["astype"](sums, dtype=node.value(right_scale).dtype), scale)
@@ -136,7 +134,7 @@ def _integer_product(
     return relax["matmul"](first, relax["permute_dims"](second) if trans_b else second, out_dtype="i32")
 
 
-def _without_zero_points(node: Node, index: int, zero_point: int, in_rows: bool) -> Any:
+def _without_zero_points(node: Node, index: int, zero_point: int, in_rows: bool) -> Tensor:
     """As `shifted`; in a matrix that is to be transposed the zero points are those of rows."""
     several = node.has(zero_point) and node.rank(zero_point) == 1 and node.value(zero_point).shape != (1,)
     return shifted(node, index, zero_point, behind=int(several and in_rows))

@@ -11,6 +11,7 @@ from ....support.suggest import counted
 from ..control.run_time_items import require
 from ..prelude import Node, Outputs, Tensor, const, joined, register_onnx, relax
 from ..shapes import sizes
+from ..tensors import Array
 from .products import as_f32
 
 _ML = "ai.onnx.ml"
@@ -148,7 +149,7 @@ def label_encoder(node: Node) -> Outputs:
     return result
 
 
-def _keys(node: Node) -> Any:
+def _keys(node: Node) -> Array:
     keys = _listed(node, "keys")
     expected = {"float32": "f32", "float64": "f64"}.get(keys.dtype.name, f"i{8 * keys.dtype.itemsize}")
     if node.value(0).dtype != expected:
@@ -156,7 +157,7 @@ def _keys(node: Node) -> Any:
     return keys
 
 
-def _listed(node: Node, kind: str) -> Any:
+def _listed(node: Node, kind: str) -> Array:
     """Keys or values, in whichever attribute they are."""
     import numpy
 
@@ -171,7 +172,7 @@ def _listed(node: Node, kind: str) -> Any:
     return numpy.array(node.ints(f"{kind}_int64s") or [], "int64")
 
 
-def _default(node: Node, dtype: Any) -> Any:
+def _default(node: Node, dtype: Any) -> Array:
     import numpy
 
     tensor = node.array("default_tensor")

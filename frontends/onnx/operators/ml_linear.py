@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
-from ....emit.numbers import Number, constant, number, select
+from ....emit.numbers import Number, constant, select
 from ..control.scf_regions import truth
 from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
+from ..tensors import Array
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from .products import as_f32
 
@@ -76,7 +77,7 @@ def svm_regressor(node: Node) -> Outputs:
     return transformed(score, post_transform(node))
 
 
-def _kernel(node: Node, x: Tensor, vectors: Any) -> Any:
+def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
     """How near each row is to each vector: [rows, vectors]."""
     import numpy
 
@@ -131,7 +132,7 @@ def svm_classifier(node: Node) -> Outputs:
     return [label, transformed(scores, name)]
 
 
-def _weights_of_pairs(coefficients: Any, counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Any:
+def _weights_of_pairs(coefficients: Array, counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Array:
     """The weight of each vector for each pair of classes. A class has a row of coefficients for each other class."""
     import numpy
 
@@ -168,7 +169,7 @@ _PRECISION = 0.005
 _LEAST_SHARE = 1e-7
 
 
-def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Any:
+def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
     """The probabilities of the classes [rows, classes] of the scores [rows, pairs], through a sigmoid for each pair."""
     slopes, offsets = (node.floats(name) or [] for name in ("prob_a", "prob_b"))
     if len(slopes) != len(pairs) or len(offsets) != len(pairs):
@@ -199,7 +200,7 @@ def _quadratic(first: Tensor, pairs: Sequence[tuple[int, int]], classes: int) ->
     return relax["take"](relax["concat"](diagonal, others, axis=1), const(table, "i64"), axis=1)
 
 
-def _coupled(form: Any, shares: Any, slopes: Any) -> None:
+def _coupled(form: Tensor, shares: Tensor, slopes: Tensor) -> None:
     """A kernel: the shares of each row; the form's slopes there are the iteration's memory."""
     rows, classes, _ = loops.sizes(form)
     assert isinstance(classes, int)
@@ -209,10 +210,10 @@ def _coupled(form: Any, shares: Any, slopes: Any) -> None:
 class _Row(NamedTuple):
     """One row of memrefs, and how many classes it has."""
 
-    form: Any
-    shares: Any
-    slopes: Any
-    row: Any
+    form: Tensor
+    shares: Tensor
+    slopes: Tensor
+    row: Number
     classes: int
 
     def fill(self) -> None:
@@ -220,7 +221,7 @@ class _Row(NamedTuple):
             0, self.classes, lambda one: loops.store(self._real(1 / self.classes), self.shares, self.row, one)
         )
 
-        def turn(_: Any, is_open: Any) -> list[Any]:
+        def turn(_: object, is_open: Number) -> list[Number]:
             return loops.when(is_open, self._improve, lambda: is_open, [is_open.type])
 
         loops.for_range(0, max(_LEAST_TURNS, self.classes), turn, truth(True))
@@ -228,7 +229,7 @@ class _Row(NamedTuple):
     def _improve(self) -> Number:
         """One turn, unless the shares are good enough; whether they were not."""
 
-        def derive(one: Any, value: Number) -> Number:
+        def derive(one: Number, value: Number) -> Number:
             slope = self._folded(
                 lambda other, sum_: sum_ + self._of(self.form, one, other) * self._of(self.shares, other)
             )
@@ -245,14 +246,14 @@ class _Row(NamedTuple):
         loops.when(is_open, sweep)
         return is_open
 
-    def _move(self, one: Any, value: Number) -> Number:
+    def _move(self, one: Number, value: Number) -> Number:
         """Moves one share to where the form is least, all so that they are 1 together; the form's value there."""
         curve, slope = self._of(self.form, one, one), self._of(self.slopes, one)
         step = (value - slope) / curve
         whole = step + 1.0
         loops.store(self._of(self.shares, one) + step, self.shares, self.row, one)
 
-        def scale(other: Any) -> None:
+        def scale(other: Number) -> None:
             moved = self._of(self.slopes, other) + step * self._of(self.form, one, other)
             loops.store(moved / whole, self.slopes, self.row, other)
             loops.store(self._of(self.shares, other) / whole, self.shares, self.row, other)
@@ -260,14 +261,12 @@ class _Row(NamedTuple):
         loops.for_range(0, self.classes, scale)
         return (value + step * (step * curve + slope * 2.0)) / whole / whole
 
-    def _of(self, buffer: Any, *places: Any) -> Number:
-        return number(loops.load(buffer, self.row, *places))
+    def _of(self, buffer: Tensor, *places: Number) -> Number:
+        return loops.load(buffer, self.row, *places)
 
-    def _folded(self, body: Callable[[Any, Number], Number], start: Number | None = None) -> Number:
+    def _folded(self, body: Callable[[Number, Number], Number], start: Number | None = None) -> Number:
         """`result = body(class, result)` for each class."""
-        first = self._real(0.0) if start is None else start
-        (last,) = loops.for_range(0, self.classes, lambda one, result: body(one, number(result)), first.value)
-        return number(last)
+        return loops.for_range(0, self.classes, body, self._real(0.0) if start is None else start)[0]
 
     def _real(self, value: float) -> Number:
         return constant(value, self.form.type.element_type)

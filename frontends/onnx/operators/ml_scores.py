@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from ..prelude import Node, Tensor, const, like, relax
 
@@ -15,7 +14,7 @@ def post_transform(node: Node) -> str:
     return node.choice("post_transform", "NONE", _TRANSFORMS)
 
 
-def transformed(scores: Any, name: str) -> Any:
+def transformed(scores: Tensor, name: str) -> Tensor:
     """Scores [rows, classes] after a transform."""
     return _TRANSFORMS[name](scores)
 
@@ -44,7 +43,7 @@ def _probit(scores: Tensor) -> Tensor:
     return relax["multiply"](signed, like(scores, math.sqrt(2)))
 
 
-_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+_TRANSFORMS: dict[str, Callable[[Tensor], Tensor]] = {
     "NONE": lambda scores: scores,
     "SOFTMAX": lambda scores: relax["nn.softmax"](scores, axis=-1),
     "LOGISTIC": lambda scores: relax["sigmoid"](scores),
@@ -75,7 +74,7 @@ def above(scores: Tensor, limit: float, labels: list[int]) -> Tensor:
     return relax["where"](is_above, const(labels[1], "i64"), const(labels[0], "i64"))
 
 
-def two_classes(score: Tensor, name: str, is_share: bool) -> Any:
+def two_classes(score: Tensor, name: str, is_share: bool) -> Tensor:
     """The scores of both classes, transformed, from the only one [rows, 1] there is; the other share is the rest."""
     if name == "PROBIT":
         return transformed(score, name)

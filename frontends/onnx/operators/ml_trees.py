@@ -104,7 +104,7 @@ def tree_ensemble_classifier(node: Node) -> Outputs:
 
 def _of_one_class(
     node: Node, scores: Tensor, dtype: str, forest: Forest, labels: list[int], voted: int
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor]:
     """All votes are for one of two classes: shares where none is negative, else margins of the second class.
 
     As onnxruntime has it: votes for the first class are such votes too, but not where a second score is there.
@@ -240,7 +240,7 @@ class Forest(NamedTuple):
         return steps
 
 
-def leaves_reached(forest: Forest, x: Tensor) -> Any:
+def leaves_reached(forest: Forest, x: Tensor) -> Tensor:
     """The leaf that each row [rows, features] of floats gets to in each tree: [rows, trees]."""
     import numpy
 
@@ -260,7 +260,7 @@ class _Table:
 
     def __init__(self, forest: Forest):
         self._forest = forest
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, Tensor] = {}
 
     def of(self, field: str, place: Tensor, dtype: str = "i64") -> Tensor:
         """A field of the nodes at these places."""
@@ -275,22 +275,22 @@ class _Table:
         rest = [[float("nan")] * most] * self._forest.leaves
         return relax["take"](self._once("members", lambda: const([*rows, *rest], dtype)), place, axis=0)
 
-    def children(self) -> Any:
+    def children(self) -> Tensor:
         """For each node the child where it says no, then the other."""
         inner = [child for node in self._forest.nodes for child in (node.no, node.yes)]
         leaves = [place for place in range(len(self._forest.nodes), self._forest.size) for _ in range(2)]
         return self._once("children", lambda: const([*inner, *leaves], "i64"))
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+    def _once(self, name: str, make: Callable[[], Tensor]) -> Tensor:
         if name not in self._made:
             self._made[name] = make()
         return self._made[name]
 
 
-def _decided(forest: Forest, table: _Table, place: Tensor, value: Any, dtype: str) -> Any:
+def _decided(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype: str) -> Tensor:
     """Whether each row goes the way of yes at a node."""
     modes = sorted({node.mode for node in forest.nodes})
-    decided = None
+    decided: Any = None
     for mode in modes:
         if mode == _MEMBER:
             own = relax["expand_dims"](value, axis=[2])

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.infos import is_int
+from ....dialects.core.symbols import Dim
 from ..prelude import Node, Outputs, Tensor, const, joined, register_onnx, relax
 from ..shapes import sizes
 
@@ -63,7 +64,7 @@ def tf_idf_vectorizer(node: Node) -> Outputs:
     return _weighted(node, counts, mode, width)
 
 
-def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Any:
+def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
     """Weights are listed as the n-grams are, each for the column of its n-gram."""
     weights, indexes = node.floats("weights"), node.ints("ngram_indexes")
     if mode == "IDF":
@@ -92,7 +93,7 @@ def _counts(node: Node, x: Tensor, width: int) -> Tensor:
     return relax["strided_slice"](counted, axes=[1], begin=[0], end=[width])
 
 
-def _columns(node: Node, x: Any, length: Any, width: int) -> Iterator[Any]:
+def _columns(node: Node, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]:
     """For each gap and length of n-grams the columns in which those count that start at each token."""
     shortest, longest = node.int("min_gram_length", 1), node.int("max_gram_length", 1)
     skips = node.int("max_skip_count", 0)
@@ -106,7 +107,7 @@ def _columns(node: Node, x: Any, length: Any, width: int) -> Iterator[Any]:
     # Single tokens have no gaps, so they count once.
     steps = range(1, skips + 2) if len(pool.levels) > 1 else range(1, 2)
     for step in steps:
-        place: Any = None
+        place: Tensor | None = None
         for size, level in enumerate(pool.levels, 1):
             place = _grown(place, _moved(tokens, step * (size - 1), length), len(pool.tokens), level)
             if size >= shortest and (size > 1 or step == 1):
@@ -141,7 +142,7 @@ def _looked_up(x: Tensor, known: Sequence[int]) -> Tensor:
     return relax["where"](is_there, place, const(-1, "i64"))
 
 
-def _moved(tokens: Tensor, distance: int, length: Any) -> Any:
+def _moved(tokens: Tensor, distance: int, length: Dim) -> Tensor:
     """At each place the token a distance further on, -1 behind the end."""
     if distance == 0:
         return tokens
@@ -150,7 +151,7 @@ def _moved(tokens: Tensor, distance: int, length: Any) -> Any:
     return sizes.stated(later, [None, length])
 
 
-def _grown(place: Tensor, token: Tensor, tokens: int, level: _Level) -> Any:
+def _grown(place: Tensor | None, token: Tensor, tokens: int, level: _Level) -> Tensor:
     """The number of the beginning that has one token more, -1 where there is none."""
     if place is None:
         return _looked_up(token, level.keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.core.symbols import equal
+from ....dialects.core.symbols import Dim, equal
 from ....support.errors import RelaxError
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
@@ -53,7 +53,7 @@ def batch_norm(node: Node) -> Outputs:
     return _batch_norm(node, bool(node.int("training_mode", 0)))[: node.output_count]
 
 
-def _batch_norm(node: Node, is_training: bool) -> list[Any]:
+def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
     """The result, and mean and variance as they move. ONNX's momentum is the weight of the old ones."""
     wide = common_dtype(node, 0, 1, 2, 3, 4)
     data, *parameters = (cast(node.tensor(index), wide) for index in range(5))
@@ -117,7 +117,7 @@ def layer_norm(node: Node) -> Outputs:
     return normalized_layers(node, node.tensor(0), 1, 2, axis, epsilon)[: node.output_count]
 
 
-def normalized_layers(node: Node, x: Tensor, scale: int, bias: int, axis: int, epsilon: float) -> list[Any]:
+def normalized_layers(node: Node, x: Tensor, scale: int, bias: int, axis: int, epsilon: float) -> list[Tensor]:
     """x, normalized over the dimensions from an axis on; where they are wanted, its mean and inverse deviation.
 
     The result has the type of the scale, mean and inverse deviation that of 'stash_type'.
@@ -148,7 +148,7 @@ def _axes_from(node: Node, x: Tensor, axis: int) -> list[int]:
     return list(range(node.axis_of(axis, rank), rank))
 
 
-def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Any:
+def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Tensor:
     """A parameter with the data's sizes along the axes; it may have come with fewer dimensions, or sizes of 1."""
     shape, own = Value(ssa=data).shape, Value(ssa=parameter).shape
     if own is None or shape is None:
@@ -159,7 +159,7 @@ def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Any:
     return sizes.broadcast(parameter, [sizes.size_of(data, axis) for axis in axes])
 
 
-def _is_broadcast(size: Any, wanted: Any) -> bool:
+def _is_broadcast(size: Dim, wanted: Dim) -> bool:
     """Whether a size is to become another one: those that only the run tells are compared then."""
     return equal(size, wanted) is False or (size == 1 and equal(size, wanted) is not True)
 
@@ -170,7 +170,7 @@ def rms_norm(node: Node) -> Outputs:
     return normalized_by_squares(node, node.tensor(0), 1, axis, epsilon, inverse=1)
 
 
-def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon: float, inverse: int) -> list[Any]:
+def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon: float, inverse: int) -> list[Tensor]:
     """x over the root of its mean square; where it is wanted, that root's reciprocal, which is output `inverse`.
 
     The result has the type of the scale.

@@ -12,6 +12,7 @@ from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, product
 from ....emit.reduction import lowest
 from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
+from ..tensors import Array
 from .sliding_windows import Windows, padded, per_dimension, spatial_sizes, windows_of, with_borders, with_same_sizes
 
 
@@ -24,7 +25,7 @@ def _pool_windows(node: Node) -> Windows:
     return windows_of(node, kernel)
 
 
-def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: Any) -> Value:
+def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: bool) -> Value:
     settings.setdefault("ceil_mode", bool(node.int("ceil_mode", 0)))
     result = relax[f"nn.{name}_pool{len(windows.kernel)}d"](
         data,
@@ -47,7 +48,7 @@ def max_pool(node: Node) -> Outputs:
     return _maxima_and_places(node, windows, (info_of(result).shape or ())[2:])
 
 
-def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Dim]) -> list[Any]:
+def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Any]) -> Outputs:
     """Goes through the windows' taps: the largest so far, and where in the whole tensor it stands."""
     shape, dtype = node.value(0).shape, node.value(0).dtype
     if shape is None or not all(isinstance(each, int) for each in (*shape, *counts)):
@@ -73,7 +74,7 @@ def _maxima_and_places(node: Node, windows: Windows, counts: Sequence[Dim]) -> l
     return [best, at]
 
 
-def _reached(windows: Windows, shape: Sequence[Any], counts: Sequence[Any]) -> list[int]:
+def _reached(windows: Windows, shape: Sequence[int], counts: Sequence[int]) -> list[int]:
     """How far the last windows reach over the end."""
     return [
         max((count - 1) * stride + reach - size - before, 0)
@@ -83,7 +84,7 @@ def _reached(windows: Windows, shape: Sequence[Any], counts: Sequence[Any]) -> l
     ]
 
 
-def _places(node: Node, shape: Sequence[Any]) -> Any:
+def _places(node: Node, shape: Sequence[int]) -> Array:
     """Where each element stands; with storage_order 1 the last dimensions are counted column by column."""
     import numpy
 
@@ -94,7 +95,7 @@ def _places(node: Node, shape: Sequence[Any]) -> Any:
     return transposed.transpose(0, 1, *range(len(shape) - 1, 1, -1)).copy()
 
 
-def _strided(tensor: Tensor, begin: Sequence[int], counts: Sequence[Any], strides: Sequence[int]) -> Tensor:
+def _strided(tensor: Tensor, begin: Sequence[int], counts: Sequence[int], strides: Sequence[int]) -> Tensor:
     """The element of each window that stands at one tap."""
     end = [first + (count - 1) * stride + 1 for first, count, stride in zip(begin, counts, strides, strict=True)]
     axes = list(range(2, 2 + len(begin)))
@@ -186,7 +187,7 @@ def max_unpool(node: Node) -> Outputs:
     return relax["reshape"](scattered, node.sizes(2) or relax["tensor_to_shape"](wanted))
 
 
-def _replaced(node: Node, places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Any:
+def _replaced(node: Node, places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
     """Places in a tensor of one shape as the same coordinates' places in a larger one, whose shape is a tensor."""
     result = const(0, "i64")
     for axis, size in reversed(list(enumerate(whole))):

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....bindings.ir import Value
 from ....bindings.navigation import defining_op
 from ....dialects.core.infos import is_float
@@ -23,7 +21,7 @@ def matmul(node: Node) -> Outputs:
 _LETTERS = "abcdefgh"
 
 
-def _matrix_before_transposition(value: Value) -> Any:
+def _matrix_before_transposition(value: Value) -> Tensor | None:
     """What is transposed, where that is how a matrix was made; None where it was not."""
     owner = defining_op(value, "relax.permute_dims")
     if owner is None or value.type.rank != 2 or not (owner.axes is None or [axis % 2 for axis in owner.axes] == [1, 0]):
@@ -152,7 +150,7 @@ def determinant(node: Node) -> Outputs:
     return result
 
 
-def _eliminated(matrix: Tensor, rows: int, dtype: str) -> tuple[Any, Any]:
+def _eliminated(matrix: Tensor, rows: int, dtype: str) -> tuple[Tensor, Tensor]:
     """A factor of the determinant, and the matrix that is left: without the row of the first column's largest element.
 
     The first row takes that row's place.

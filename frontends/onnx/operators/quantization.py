@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
 
@@ -45,7 +43,7 @@ def _precision(node: Node) -> str:
     return precision if precision in ("f16", "bf16", "f64") else "f32"
 
 
-def _real(node: Node, index: int) -> Any:
+def _real(node: Node, index: int) -> Tensor:
     """Scales of a type that the operators calculate with."""
     dtype = node.value(index).dtype
     return node.tensor(index) if dtype in ("f16", "bf16") else cast(node.tensor(index), "f32")
@@ -61,7 +59,7 @@ def _is_blocked(node: Node) -> bool:
     return bool(node.int("block_size", 0)) and node.rank(1) == node.rank(0) > 0
 
 
-def _spread(node: Node, index: int, tensor: Tensor) -> Any:
+def _spread(node: Node, index: int, tensor: Tensor) -> Tensor:
     """Scales or zero points under the data's elements that they are for."""
     axis, rank = _axis(node), node.rank(0)
     if not _is_blocked(node):

@@ -7,12 +7,13 @@ Few steps are unrolled. Inside, tensors are [steps, batch, size] for one directi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..control.scf_loops import Loop, Turn, build_loop, is_few, of_length, unrolled
 from ..control.scf_regions import as_info, scalar_of
 from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
 from ..shapes.sizes import as_tensor, is_known, size_of, zeros
+from ..tensors import Array
 from .activations import Activation, activations_of
 
 _MOST_UNROLLED = 8
@@ -21,10 +22,10 @@ _MOST_UNROLLED = 8
 class Weights(NamedTuple):
     """What a direction has learned; `recurrent` is [size, gates * size], biases and peepholes are vectors or None."""
 
-    recurrent: Any
-    input_bias: Any
-    recurrent_bias: Any
-    peepholes: Any
+    recurrent: Tensor
+    input_bias: Tensor | None
+    recurrent_bias: Tensor | None
+    peepholes: Tensor | None
 
 
 class Cell:
@@ -38,19 +39,19 @@ class Cell:
         self.node, self.size, self.weights, self.functions = node, size, weights, functions
         self.clip = node.float("clip", None)
 
-    def step(self, from_input: Tensor, states: list[Any]) -> list[Any]:
+    def step(self, from_input: Tensor, states: list[Tensor]) -> list[Tensor]:
         total = relax["add"](from_input, self.recurrent_part(states[0]))
         return [self.activate(0, total)]
 
-    def recurrent_part(self, hidden: Tensor) -> Any:
+    def recurrent_part(self, hidden: Tensor) -> Tensor:
         return _plus(relax["matmul"](hidden, self.weights.recurrent), self.weights.recurrent_bias)
 
-    def activate(self, index: int, value: Any) -> Any:
+    def activate(self, index: int, value: Tensor) -> Tensor:
         if self.clip:
             value = relax["clip"](value, -self.clip, self.clip)
         return self.functions[index](value)
 
-    def gate(self, gates: Any, first: int, count: int = 1) -> Tensor:
+    def gate(self, gates: Tensor, first: int, count: int = 1) -> Tensor:
         """Some of the gates that lie side by side in the last axis."""
         return part(gates, gates.type.rank - 1, first * self.size, (first + count) * self.size)
 
@@ -59,7 +60,7 @@ class GruCell(Cell):
     gates = 3
     activations = ("Sigmoid", "Tanh")
 
-    def step(self, from_input: Tensor, states: list[Any]) -> list[Any]:
+    def step(self, from_input: Tensor, states: list[Tensor]) -> list[Tensor]:
         (hidden,) = states
         if self.node.int("linear_before_reset", 0):
             recurrent = self.recurrent_part(hidden)
@@ -74,11 +75,11 @@ class GruCell(Cell):
         left = relax["subtract"](like(new, 1), update)
         return [relax["add"](relax["multiply"](left, new), relax["multiply"](update, hidden))]
 
-    def _update_and_reset(self, from_input: Tensor, recurrent: Tensor) -> tuple[Any, Any]:
+    def _update_and_reset(self, from_input: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
         both = self.activate(0, relax["add"](self.gate(from_input, 0, 2), recurrent))
         return self.gate(both, 0), self.gate(both, 1)
 
-    def _bias(self, first: int, count: int) -> Any:
+    def _bias(self, first: int, count: int) -> Tensor | None:
         bias = self.weights.recurrent_bias
         return None if bias is None else self.gate(bias, first, count)
 
@@ -90,7 +91,7 @@ class LstmCell(Cell):
     states = 2
     activations = ("Sigmoid", "Tanh", "Tanh")
 
-    def step(self, from_input: Tensor, states: list[Any]) -> list[Any]:
+    def step(self, from_input: Tensor, states: list[Tensor]) -> list[Tensor]:
         hidden, cell = states
         gates = relax["add"](from_input, self.recurrent_part(hidden))
         entering = self.activate(0, self._peeping(self.gate(gates, 0), 0, cell))
@@ -104,7 +105,7 @@ class LstmCell(Cell):
         # What leaves is not clipped: it is no sum of a gate.
         return [relax["multiply"](leaving, self.functions[2](cell)), cell]
 
-    def _peeping(self, gate: Tensor, index: int, cell: Tensor) -> Any:
+    def _peeping(self, gate: Tensor, index: int, cell: Tensor) -> Tensor:
         if self.weights.peepholes is None:
             return gate
         return relax["add"](gate, relax["multiply"](self.gate(self.weights.peepholes, index), cell))
@@ -130,7 +131,7 @@ class _Recurrent:
         self.data = relax["permute_dims"](data, axes=[1, 0, 2]) if self.batch_first else data
         self.shape = Value(ssa=self.data).shape or ()
 
-    def outputs(self) -> list[Any]:
+    def outputs(self) -> list[Tensor]:
         functions = activations_of(self.node, self.cell.activations, len(self.directions))
         count = len(self.cell.activations)
         runs = [
@@ -144,7 +145,7 @@ class _Recurrent:
             lasts = [relax["permute_dims"](each, axes=[1, 0, 2]) for each in lasts]
         return [rows, *lasts][: max(self.node.output_count, 1)]
 
-    def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Any, list[Any]]:
+    def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Tensor, list[Tensor]]:
         """The rows [steps, batch, size] and the last states of a direction."""
         cell = self.cell(self.node, self.size, self._weights(index), functions)
         data = self._reversed(self.data) if backwards else self.data
@@ -167,20 +168,20 @@ class _Recurrent:
             return Weights(recurrent, None, None, peepholes)
         return Weights(recurrent, self._vector(3, index, 0, gates), self._vector(3, index, gates, 2 * gates), peepholes)
 
-    def _matrix(self, input_: int, index: int) -> Any:
+    def _matrix(self, input_: int, index: int) -> Tensor:
         """A direction's matrix, transposed; here and now where it is a constant, else in each call."""
         array = self.node.constant(input_)
         if array is not None:
             return _const(array[index].T)
         return relax["permute_dims"](part(self.node.tensor(input_), 0, index, index + 1, drop=True), axes=[1, 0])
 
-    def _vector(self, input_: int, index: int, begin: int, end: int) -> Any:
+    def _vector(self, input_: int, index: int, begin: int, end: int) -> Tensor:
         array = self.node.constant(input_)
         if array is not None:
             return _const(array[index, begin:end])
         return part(part(self.node.tensor(input_), 0, index, index + 1, drop=True), 0, begin, end)
 
-    def _initial(self, input_: int, index: int) -> Any:
+    def _initial(self, input_: int, index: int) -> Tensor:
         """A state of the batch's size, which is checked when the model runs where the graph cannot tell."""
         node, batch = self.node, size_of(self.data, 1)
         if not node.has(input_):
@@ -189,7 +190,7 @@ class _Recurrent:
         info = Value(ssa=taken).info
         return as_info(taken, info.with_shape((batch if is_known(batch) else None, self.size)))
 
-    def _step(self, cell: Cell, from_input: Tensor, states: list[Any], turn: Value) -> tuple[list[Any], Any]:
+    def _step(self, cell: Cell, from_input: Tensor, states: list[Tensor], turn: Value) -> tuple[list[Tensor], Tensor]:
         """The states after a step, and its row."""
         pairs = zip(cell.step(from_input, states), states, strict=True)
         # What of the weights' sizes the graph cannot tell is checked here.
@@ -201,10 +202,10 @@ class _Recurrent:
         kept = [relax["where"](running, after, before) for after, before in zip(new, states, strict=True)]
         return kept, relax["where"](running, new[0], like(new[0], 0))
 
-    def _looped(self, cell: Cell, from_input: Tensor, states: list[Any]) -> tuple[Any, list[Any]]:
+    def _looped(self, cell: Cell, from_input: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         steps = self.shape[0]
 
-        def step(_: Any, index: Value, held: list[Value]) -> Turn:
+        def step(_: object, index: Value, held: list[Value]) -> Turn:
             if index.array is None:
                 taken = relax["take"](from_input, index.ssa, axis=0)
             else:
@@ -232,11 +233,11 @@ register_rows(
 )
 
 
-def _const(array: Any) -> Tensor:
+def _const(array: Array) -> Tensor:
     import numpy
 
     return const(numpy.ascontiguousarray(array))
 
 
-def _plus(tensor: Tensor, bias: Tensor) -> Tensor:
+def _plus(tensor: Tensor, bias: Tensor | None) -> Tensor:
     return tensor if bias is None else relax["add"](tensor, bias)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ....dialects.core.infos import is_bool, is_float
 from ....emit.reduction import highest, lowest
@@ -25,13 +24,13 @@ class StaticAxes:
     def fold(self, name: str, x: Tensor) -> Tensor:
         return relax[name](x, axis=self._axes, keepdims=self._keepdims)
 
-    def spread_fold(self, name: str, x: Tensor) -> tuple[Any, Any]:
+    def spread_fold(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
         """The result as it is, and with a size of 1 in the place of what is reduced."""
         kept = relax[name](x, axis=self._axes, keepdims=True)
         return kept if self._keepdims else relax["squeeze"](kept, axis=self._axes), kept
 
 
-def _axes(node: Node) -> Any:
+def _axes(node: Node) -> StaticAxes | RunTimeAxes:
     if node.version < _BY_INPUT_SINCE.get(node.op, 18):
         listed = node.ints("axes")
         return StaticAxes(node, tuple(listed) if listed else None)
@@ -46,7 +45,7 @@ def _axes(node: Node) -> Any:
 _SIMPLE = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "ReduceProd": "prod", "ReduceSum": "sum"}
 
 
-def _log_sum_exp(axes: Any, x: Tensor) -> Tensor:
+def _log_sum_exp(axes: StaticAxes | RunTimeAxes, x: Tensor) -> Tensor:
     """Of the distances to the largest element, so that nothing overflows; an infinite one is left where it is."""
     largest, spread = axes.spread_fold("max", x)
     zeros = relax["zeros_like"]
@@ -56,7 +55,7 @@ def _log_sum_exp(axes: Any, x: Tensor) -> Tensor:
     return relax["add"](relax["log"](total), shift)
 
 
-_COMPOSED: dict[str, Callable[[Any, Tensor], Tensor]] = {
+_COMPOSED: dict[str, Callable[[StaticAxes | RunTimeAxes, Tensor], Tensor]] = {
     "ReduceL1": lambda axes, x: axes.fold("sum", relax["abs"](x)),
     "ReduceL2": lambda axes, x: relax["sqrt"](axes.fold("sum", relax["square"](x))),
     "ReduceLogSum": lambda axes, x: relax["log"](axes.fold("sum", x)),
@@ -141,7 +140,7 @@ class RunTimeAxes:
         self._shape = self._result_shape(kept)
         self._places = self._flat_places(x, kept)
 
-    def _mask(self) -> Any:
+    def _mask(self) -> Tensor:
         """Which axes are reduced."""
         node = self._node
         axes = from_front(relax["astype"](node.tensor(1), dtype="i64"), const(self._rank, "i64"))
@@ -183,13 +182,13 @@ class RunTimeAxes:
     def fold(self, name: str, x: Tensor) -> Tensor:
         return relax["reshape"](self._folded(name, x), self._shape)
 
-    def spread_fold(self, name: str, x: Tensor) -> tuple[Any, Any]:
+    def spread_fold(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
         """The result, and for each element the one that it went into."""
         flat = self._folded(name, x)
         spread = relax["reshape"](relax["take"](flat, self._places, axis=0), relax["shape_of"](x))
         return relax["reshape"](flat, self._shape), spread
 
-    def _folded(self, name: str, x: Tensor) -> Any:
+    def _folded(self, name: str, x: Tensor) -> Tensor:
         dtype = info_of(x).dtype
         if name == "mean":
             return self._mean(x, dtype)

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ....dialects.core.symbols import equal
+from ....dialects.core.symbols import Dim, equal
 from ....support.suggest import counted
 from ..control.run_time_items import require
 from ..prelude import Node, Outputs, Tensor, const, register_onnx, register_rows, relax
@@ -28,7 +27,7 @@ def reshape(node: Node) -> Outputs:
     return _reshape_at_run_time(node) if wanted is None else _reshaped(node, wanted)
 
 
-def _reshaped(node: Node, wanted: Sequence[Any]) -> Tensor:
+def _reshaped(node: Node, wanted: Sequence[Dim]) -> Tensor:
     copies = not node.int("allowzero", 0)
     if 0 in wanted[node.rank(0) :] and copies:
         raise node.fail("the shape copies a size that the data does not have", "allowzero")

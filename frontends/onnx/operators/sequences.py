@@ -22,7 +22,8 @@ from ..control.scf_loops import Loop, Turn, build_loop
 from ..control.scf_regions import as_info, scalar_of
 from ..prelude import Node, Outputs, Value, const, info_of, known, register_onnx, register_rows, relax, with_first_at
 from ..shapes import sizes
-from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue
+from ..shapes.sizes import Size
+from ..values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor
 
 register_rows(
     "",
@@ -129,7 +130,7 @@ def split_to_sequence(node: Node) -> Outputs:
     return SequenceValue([Value(ssa=part) for part in parts], node.value(0).dtype)
 
 
-def _split(node: Node, axis: int) -> list[Any] | None:
+def _split(node: Node, axis: int) -> list[Tensor] | None:
     """The parts; None where only the run tells how many."""
     size = (node.value(0).shape or ())[axis]
     lengths = node.numbers(1) if node.has(1) else (1,)
@@ -148,7 +149,7 @@ def _split(node: Node, axis: int) -> list[Any] | None:
     return list(relax["split"](node.tensor(0), indices_or_sections=starts, axis=axis))
 
 
-def _split_at_run_time(node: Node, axis: int) -> list[Any]:
+def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
     """Parts of lengths that only the run tells; their number is known."""
     count = (node.value(1).shape or (None,))[0]
     if not isinstance(count, int):
@@ -202,15 +203,15 @@ def optional_get_element(node: Node) -> Outputs:
 # ---- sequences whose length only the run tells ----
 
 
-def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Any:
+def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Tensor | Value:
     whole = all_joined(node, sequence)
     length, one = joined_length(whole), const(1, "i64")
     require(node, relax["greater"](length, const(0, "i64")), "the sequence is empty")
 
-    def stack(_: Any, index: Value, __: list[Any]) -> Turn:
+    def stack(_: object, index: Value, __: object) -> Turn:
         return Turn([], [joined_item(whole, index.ssa)])
 
-    def concatenate(_: Any, index: Value, states: list[Any]) -> Turn:
+    def concatenate(_: object, index: Value, states: list[Any]) -> Turn:
         item = joined_item(whole, relax["add"](index.ssa, one))
         return Turn([Value(ssa=relax["concat"](states[0].ssa, item.ssa, axis=axis))], [])
 
@@ -222,7 +223,7 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
     return joined
 
 
-def split_at_run_time(node: Node, axis: int, length: Any, squeezed: bool) -> RunTimeSequence:
+def split_at_run_time(node: Node, axis: int, length: Size, squeezed: bool) -> RunTimeSequence:
     """Parts of one length, a size, along an axis: how many only the run tells."""
     value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
     size = sizes.sizes_of(value)[axis]

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.symbols import equal
 from ..prelude import Tensor, Value, cast, const, info_of, part, relax, wide_float
 from ..shapes import sizes
 from ..shapes.sizes import Size
+from ..tensors import Array
 
 
 class Transform(NamedTuple):
@@ -41,7 +42,7 @@ class Transform(NamedTuple):
         return sizes.plus(sizes.divided(self.length, 2), 1)
 
 
-def transformed(data: Tensor, size: Size, transform: Transform) -> Any:
+def transformed(data: Tensor, size: Size, transform: Transform) -> Tensor:
     """The transform along the last dimension but one, of a size; the last holds real and imaginary part."""
     dtype, parts = info_of(data).dtype, transform.parts
     used = _used(size, transform.given)
@@ -80,7 +81,7 @@ def _used(size: Size, given: Size) -> Size:
     return sizes.smaller(size, given)
 
 
-def _known_table(used: int, transform: Transform) -> Any:
+def _known_table(used: int, transform: Transform) -> Array:
     """From real and imaginary parts of each element to those of each frequency, one after the other."""
     import numpy
 
@@ -119,7 +120,7 @@ def _table(used: Size, transform: Transform, dtype: str) -> Tensor:
     return sizes.reshaped(table, [sizes.times(used, transform.parts), sizes.times(transform.made, transform.outputs)])
 
 
-def _repeats(rows: Tensor, length: Any) -> Tensor:
+def _repeats(rows: Tensor, length: Size) -> Tensor:
     """How many elements each stands for: its mirror image, too, where that is another."""
     is_own = relax["equal"](relax["floor_mod"](relax["multiply"](rows, const(2, "i64")), length), const(0, "i64"))
     return relax["where"](is_own, const(1.0, "f64"), const(2.0, "f64"))
@@ -130,7 +131,7 @@ def _scalar(size: Size) -> Tensor:
     return const(size, "i64") if isinstance(size, int) else sizes.as_tensor([size])
 
 
-def along_run_time_axis(data: Value, axis: Any, transform_of: Any) -> Tensor:
+def along_run_time_axis(data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
     """A transform along an axis that is a tensor of one integer; `transform_of(size)` tells which one.
 
     The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
@@ -165,7 +166,7 @@ _SHORT, _LONG = 32, 2048
 _LARGEST_FACTOR = 13
 
 #: The real and the imaginary part of a tensor.
-Pair = tuple[Any, Any]
+Pair = Sequence[Tensor]
 
 
 def goes_in_stages(length: int, is_complex: bool) -> bool:

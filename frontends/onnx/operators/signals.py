@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ....dialects.core.infos import is_float
-from ..control.scf_branches import build_branches
+from ..control.scf_branches import Make, build_branches
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
+from ..tensors import Array
 from .signal_fourier import Transform, along_run_time_axis, transformed
 
 
@@ -37,7 +37,7 @@ def dft(node: Node) -> Outputs:
     return _along(node, axis, transform_of)
 
 
-def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Any:
+def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Tensor:
     """Along the axis that the run tells, which is one of these: with tables that are constants, as sizes are known."""
     if len(axes) == 1:
         return _along(node, axes[0], transform_of)
@@ -45,7 +45,7 @@ def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size]
     is_first = relax["logical_or"](
         *(relax["equal"](given, const(place, "i64")) for place in (axes[0], axes[0] - node.rank(0)))
     )
-    ways: list[Callable[[Any], list[Any]]] = [
+    ways: list[Make] = [
         lambda _: [Value(ssa=_along(node, axes[0], transform_of))],
         lambda _: [Value(ssa=_along_one_of(node, axes[1:], transform_of))],
     ]
@@ -124,7 +124,7 @@ def mel_weight_matrix(node: Node) -> Outputs:
     return const(table, dtype) if dtype != "f32" else Value(array=table.astype("float32"))
 
 
-def _add_triangle(column: Any, low: int, center: int, high: int) -> None:
+def _add_triangle(column: Array, low: int, center: int, high: int) -> None:
     """From 0 at low to 1 at center, and back to 0 at high."""
     for place in range(low, min(center + 1, len(column))):
         column[place] = (place - low) / (center - low) if center > low else 1
@@ -159,7 +159,7 @@ def _mel(hertz: Tensor) -> Tensor:
     return relax["multiply"](relax["log"](ratio), const(2595 / math.log(10), "f64"))
 
 
-def _ratio(part: Any, whole: Any) -> Tensor:
+def _ratio(part: Tensor, whole: Tensor) -> Tensor:
     """1 where the whole is nothing."""
     is_nothing = relax["equal"](whole, const(0.0, "f64"))
     return relax["where"](is_nothing, const(1.0, "f64"), relax["divide"](part, whole))

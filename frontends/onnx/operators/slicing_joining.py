@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 from ....dialects.core.symbols import equal
 from ....dialects.relax.infer.slices import OPEN
@@ -40,7 +39,7 @@ def split(node: Node) -> Outputs:
     return _parts(node, axis, lengths)
 
 
-def _equal_parts(node: Node, axis: int) -> list[Any]:
+def _equal_parts(node: Node, axis: int) -> list[Tensor]:
     count = node.int("num_outputs", node.output_count)
     if count != node.output_count:
         raise node.fail(f"there are {count} parts, but {counted(node.output_count, 'output')}", "num_outputs")
@@ -51,12 +50,12 @@ def _equal_parts(node: Node, axis: int) -> list[Any]:
     return _parts(node, axis, [length] * (count - 1) + [sizes.minus(size, sizes.times(length, count - 1))])
 
 
-def _split(node: Node, where: Any, axis: int) -> list[Any]:
+def _split(node: Node, where: int | Sequence[int], axis: int) -> list[Tensor]:
     found = relax["split"](node.tensor(0), indices_or_sections=where, axis=axis)
     return list(found) if isinstance(found, tuple) else [found]
 
 
-def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Any]:
+def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
     own = sizes.sizes_of(node.value(0))
     ends = list(accumulate(lengths, sizes.plus))
     if sizes.is_known(ends[-1], own[axis]) and equal(ends[-1], own[axis]) is False:
@@ -161,7 +160,7 @@ def pad(node: Node) -> Outputs:
     return _padded(node, widths, tuple(range(rank)) if axes is None else axes, value)
 
 
-def _fill(node: Node, index: int) -> Any:
+def _fill(node: Node, index: int) -> int | float | Tensor:
     """A number where it is known and an attribute holds it, else a 0-D tensor."""
     number = node.scalar(index)
     if number is None or (isinstance(number, int) and number >= 2**63):
@@ -178,7 +177,7 @@ def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
     return [sizes.element(half, axis) for half in spread for axis in range(rank)]
 
 
-def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: Any) -> Any:
+def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: int | float | Tensor) -> Tensor | Value:
     """`value` is a number, or a 0-D tensor."""
     mode, rank = _MODES[node.choice("mode", "constant", _MODES)], node.rank(0)
     if len(widths) != 2 * len(axes) or any(not -rank <= axis < rank for axis in axes):
@@ -200,7 +199,7 @@ def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: Any)
     return result
 
 
-def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Any) -> Tensor:
+def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Tensor) -> Tensor:
     """By reading each element of the result where it comes from; widths are sizes."""
     own = sizes.sizes_of(value)
     count = sizes.larger(sizes.plus(sizes.plus(own[axis], before), after), 0)
@@ -213,7 +212,7 @@ def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str,
     return sizes.stated(taken, [*own[:axis], count, *own[axis + 1 :]])
 
 
-def _source(places: Tensor, size: Any, mode: str) -> Tensor:
+def _source(places: Tensor, size: Size, mode: str) -> Tensor:
     """Where the elements at places, which may lie outside of a dimension, come from."""
     zero, one = const(0, "i64"), const(1, "i64")
     last = relax["subtract"](size, one)

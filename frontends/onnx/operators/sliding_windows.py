@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.symbols import Dim, ceildiv
 from ....support.suggest import counted
@@ -92,14 +92,14 @@ def _same_total(size: Size, reach: int, stride: int) -> Size:
     return larger(minus(plus(times(minus(count, 1), stride), reach), size), 0)
 
 
-def padded(data: Any, windows: Windows, value: Any, dtype: str) -> tuple[Any, list[int]]:
+def padded(data: Tensor, windows: Windows, value: float, dtype: str) -> tuple[Tensor, list[int]]:
     """The data, and what an operator has to pad: padding that depends on sizes becomes part of the data."""
     if windows.is_fixed:
         return data, [*windows.before, *windows.after]
     return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
 
 
-def with_borders(data: Tensor, windows: Windows, value: Any, dtype: str) -> Any:
+def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Tensor:
     """The data between borders filled with a value; their widths may depend on sizes."""
     if windows.is_fixed:
         sides = [side for pair in zip(windows.before, windows.after, strict=True) for side in pair]
@@ -112,7 +112,7 @@ def with_borders(data: Tensor, windows: Windows, value: Any, dtype: str) -> Any:
     return data
 
 
-def with_same_sizes(node: Node, result: Tensor, windows: Windows) -> Any:
+def with_same_sizes(node: Node, result: Tensor, windows: Windows) -> Tensor:
     """The result with the sizes that 'auto_pad' gives, said as simply as they can be."""
     if windows.is_fixed or auto_pad(node) not in _SAME:
         return result

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, like, register_onnx, relax
 
@@ -72,7 +71,7 @@ def _cast_like(number: Tensor, x: Tensor) -> Tensor:
     return cast(number, info_of(x).dtype)
 
 
-def _for_each(node: Node, kinds: int, update: Callable[..., list[Any]]) -> list[Any]:
+def _for_each(node: Node, kinds: int, update: Callable[..., list[Tensor]]) -> list[Tensor]:
     """Inputs, after rate and count, are all tensors, then all gradients, then each kind of history; so are outputs."""
     given = len(node.inputs) - 2
     if given < kinds or given % kinds:
@@ -91,7 +90,7 @@ def adagrad(node: Node) -> Outputs:
                           step.scalar(1.0))  # fmt: skip
     rate = relax["divide"](step.rate, slowed)
 
-    def update(x: Tensor, gradient: Any, squares: Any) -> list[Any]:
+    def update(x: Tensor, gradient: Tensor, squares: Tensor) -> list[Tensor]:
         gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
         squares = relax["add"](squares, relax["square"](gradient))
         scale = relax["add"](relax["sqrt"](squares), like(x, step.number("epsilon", 1e-6)))
@@ -107,7 +106,7 @@ def adam(node: Node) -> Outputs:
     alpha, beta = step.number("alpha", 0.9), step.number("beta", 0.999)
     rate = _adam_rate(step, alpha, beta)
 
-    def update(x: Tensor, gradient: Any, mean: Any, squares: Any) -> list[Any]:
+    def update(x: Tensor, gradient: Tensor, mean: Tensor, squares: Tensor) -> list[Tensor]:
         gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
         mean = relax["add"](_times(mean, alpha), _times(gradient, 1 - alpha))
         squares = relax["add"](_times(squares, beta), _times(relax["square"](gradient), 1 - beta))
@@ -134,7 +133,7 @@ def momentum(node: Node) -> Outputs:
     alpha = step.number("alpha")
     beta = relax["where"](step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
 
-    def update(x: Tensor, gradient: Any, momentum: Any) -> list[Any]:
+    def update(x: Tensor, gradient: Tensor, momentum: Tensor) -> list[Tensor]:
         gradient = _regularized(x, gradient, step.number("norm_coefficient"))
         scaled = relax["multiply"](_cast_like(beta, x), gradient)
         momentum = relax["add"](_times(momentum, alpha), scaled)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, register_onnx, relax
 from ..shapes import sizes
 from ..shapes.sizes import Size
+from ..tensors import Array
 from .sliding_windows import kernel_of, per_dimension
 
 
@@ -134,7 +135,7 @@ def deform_conv(node: Node) -> Outputs:
     return relax["add"](result, relax["expand_dims"](cast(node.tensor(3), dtype), axis=[1, 2]))
 
 
-def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Any:
+def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Tensor:
     """The channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
     batch, channels, *sizes = node.value(0).shape or ()
     groups, (taps, height, width), dtype = node.int("offset_group", 1), places, node.value(0).dtype
@@ -161,13 +162,13 @@ def _sampled(node: Node, group: int, places: tuple[int, int, int]) -> Any:
     return relax["multiply"](sampled, relax["expand_dims"](mask, axis=[1]))
 
 
-def _part(tensor: Tensor, axis: int, first: int, length: int, whole: int) -> Any:
+def _part(tensor: Tensor, axis: int, first: int, length: int, whole: int) -> Tensor:
     if length == whole:
         return tensor
     return relax["strided_slice"](tensor, axes=[axis], begin=[first], end=[first + length])
 
 
-def _undisturbed(node: Node, height: int, width: int) -> Any:
+def _undisturbed(node: Node, height: int, width: int) -> Array:
     """Row and column of each tap of each window where nothing is moved: [1, 2, taps, height, width]."""
     import numpy
 
@@ -232,7 +233,7 @@ def _blocks(image: Size, block: Size, stride: int, dilation: int, padding: int) 
     return sizes.plus(sizes.divided(sizes.minus(sizes.plus(image, padding), reach), stride), 1)
 
 
-def _places(alongs: Sequence[_Along], taps: Size, columns: Size) -> tuple[Any, Size]:
+def _places(alongs: Sequence[_Along], taps: Size, columns: Size) -> tuple[Tensor, Size]:
     """Where in the flat image each element of a block (rows) goes for each block (columns), and the image's size."""
     in_block = _split(sizes.count_up(taps), [along.block for along in alongs])
     of_block = _split(sizes.count_up(columns), [along.blocks for along in alongs])
@@ -249,7 +250,7 @@ def _places(alongs: Sequence[_Along], taps: Size, columns: Size) -> tuple[Any, S
     return relax["where"](is_inside, flat, sizes.as_tensor([count])), count
 
 
-def _split(flat: Tensor, extents: Sequence[Size]) -> list[Any]:
+def _split(flat: Tensor, extents: Sequence[Size]) -> list[Tensor]:
     """Flat indices as indices along each of the dimensions."""
     indices = []
     for extent in reversed(extents):

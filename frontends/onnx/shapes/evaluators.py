@@ -22,6 +22,9 @@ from . import movement_evaluators as movement
 from .known_elements import NotExact, NotKnown, Ratio, by_numpy, elements, has_elements, objects, result
 
 _Evaluator = Callable[[Node], "Value | list[Value]"]
+# Of elements: numbers, truth values, expressions over dimensions, ratios.
+_Unary = Callable[[Any], Any]
+_Binary = Callable[[Any, Any], Any]
 
 # What is wrong with an input the operator's converter says.
 _REASONS = (NotKnown, NotExact, SymbolError, Unsupported)
@@ -73,17 +76,17 @@ def _operands(node: Node) -> list[Any]:
     return [elements(node, index) for index in range(len(node.inputs))]
 
 
-def _several(function: Callable[[Any, Any], Any]) -> _Evaluator:
+def _several(function: _Binary) -> _Evaluator:
     """Of two operands, or of any number."""
     fold = functools.partial(_applied, function)
     return lambda node: result(functools.reduce(fold, _operands(node)), node.value(0).dtype)
 
 
-def _unary(function: Callable[[Any], Any]) -> _Evaluator:
+def _unary(function: _Unary) -> _Evaluator:
     return lambda node: result(_applied(function, elements(node, 0)), node.value(0).dtype)
 
 
-def _of_ratios(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _of_ratios(name: str, function: _Binary) -> _Binary:
     """The function, or that of ratios where the operands are."""
 
     def apply(left: Ratio, right: Ratio) -> Ratio | None:
@@ -164,7 +167,7 @@ def _decided(answer: bool | None) -> bool:
     return answer
 
 
-def _truth(function: Callable[[Any, Any], Any]) -> _Evaluator:
+def _truth(function: _Binary) -> _Evaluator:
     return lambda node: result(_applied(function, *_operands(node)), "i1")
 
 

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ....bindings.ir import Operation
 from ....dialects.core.infos import TensorInfo, bit_width, is_bool, is_int
 from ....dialects.core.symbols import SymExpr, ceildiv
 from ....emit.reduction import highest, lowest
 from ..prelude import Node, Value, const, known, relax
+from ..tensors import Array
+from ..values import Held, Tensor
 
 # Larger tensors are data, not shapes.
 MOST_ELEMENTS = 256
@@ -31,7 +34,7 @@ def by_numpy(function: Callable[..., Any], *arguments: Any) -> Any:
         raise NotKnown from error
 
 
-def has_elements(value: Any) -> bool:
+def has_elements(value: Held | None) -> bool:
     """Whether a value is small and its elements are known."""
     if isinstance(value, RatioValue):
         return True
@@ -42,7 +45,7 @@ def has_elements(value: Any) -> bool:
     return value.elements is not None and value.elements.size <= MOST_ELEMENTS
 
 
-def elements(node: Node, index: int) -> Any:
+def elements(node: Node, index: int) -> Array:
     """The elements of an input, an array of objects: numbers and expressions, or ratios of them where it has floats."""
     value = node.value(index)
     if isinstance(value, RatioValue):
@@ -54,7 +57,7 @@ def elements(node: Node, index: int) -> Any:
     return value.elements
 
 
-def _ratios_of(array: Any) -> Any:
+def _ratios_of(array: Array) -> Array:
     import numpy
 
     if not numpy.isfinite(array).all() or (numpy.signbit(array) & (array == 0)).any():
@@ -81,7 +84,7 @@ def result(found: Any, dtype: str) -> Value:
     return known(found, dtype)
 
 
-def _floats(ratios: Any, dtype: str) -> Value:
+def _floats(ratios: Array, dtype: str) -> Value:
     """Ratios of sizes; a constant where no symbol is among them."""
     import numpy
 
@@ -96,7 +99,7 @@ def _floats(ratios: Any, dtype: str) -> Value:
     return Value(array=array)
 
 
-def objects(items: Any) -> Any:
+def objects(items: Sequence[object]) -> Array:
     """A 1-D array of them."""
     import numpy
 
@@ -151,7 +154,7 @@ class Ratio:
         return _exact(self.number * other.divisor, self.divisor * other.number, self, other)
 
 
-def _exact(number: Any, divisor: int, *operands: Ratio) -> Ratio:
+def _exact(number: int | SymExpr, divisor: int, *operands: Ratio) -> Ratio:
     if any(each.divisor & (each.divisor - 1) for each in operands) or divisor > _MOST_DIVISOR:
         raise NotExact
     if number == 0 and any(isinstance(each.number, int) and each.number < 0 for each in operands):
@@ -164,7 +167,7 @@ def _exact(number: Any, divisor: int, *operands: Ratio) -> Ratio:
 class RatioValue(Value):
     """A tensor of floats that are ratios; to all but those who know it, an ordinary one."""
 
-    def __init__(self, ratios: Any, dtype: str):
+    def __init__(self, ratios: Array, dtype: str):
         super().__init__(dtype=dtype)
         self.ratios = ratios
 
@@ -173,7 +176,7 @@ class RatioValue(Value):
         return TensorInfo(tuple(self.ratios.shape), self._dtype)
 
     @property
-    def ssa(self) -> Any:
+    def ssa(self) -> Tensor:
         if self._ssa is None:
             import numpy
 
@@ -183,5 +186,5 @@ class RatioValue(Value):
             self._ssa = relax["divide"](floats, const(numpy.asarray(divisors, "float64"), self._dtype))
         return self._ssa
 
-    def inside(self, operation: Any) -> Value:
+    def inside(self, operation: Operation) -> Value:
         return RatioValue(self.ratios, self._dtype)

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from ..prelude import Node, Value
+from ..tensors import Array
 from .known_elements import MOST_ELEMENTS, NotKnown, by_numpy, elements, objects, result
 
 
@@ -17,7 +18,7 @@ def _numbers(node: Node, index: int) -> tuple[int, ...]:
     return numbers
 
 
-def _indices(node: Node, index: int) -> Any:
+def _indices(node: Node, index: int) -> Array:
     """Numbers as an array."""
     import numpy
 

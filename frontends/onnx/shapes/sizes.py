@@ -16,6 +16,7 @@ from ....dialects.core.symbols import SymExpr, dim_max, dim_min, sym
 from ....dialects.relax.infer.slices import OPEN, slice_length
 from ....emit.kernels import FreshSymbols
 from ..prelude import Node, Tensor, Value, along_axis, cast, const, info_of, joined, known, relax
+from ..values import Held
 from .known_elements import objects
 
 #: An integer, an expression over symbols, or a tensor.
@@ -32,11 +33,11 @@ def is_known(*sizes: Size) -> bool:
 # ---- where sizes come from ----
 
 
-def shape_tensor(x: Any) -> Tensor:
+def shape_tensor(x: Tensor) -> Tensor:
     return relax["shape_to_tensor"](relax["shape_of"](x))
 
 
-def element(numbers: Any, index: int) -> Tensor:
+def element(numbers: Tensor, index: int) -> Tensor:
     """One element of a 1-D tensor, as a 1-D tensor."""
     return relax["strided_slice"](numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
 
@@ -79,13 +80,13 @@ def input_length(node: Node, index: int) -> int:
     return length
 
 
-def integers(node: Node, index: int) -> Any:
+def integers(node: Node, index: int) -> Tensor:
     """An input as a 1-D tensor of 64-bit integers."""
     tensor = node.tensor(index)
     return cast(tensor if node.value(index).rank == 1 else relax["reshape"](tensor, (-1,)), "i64")
 
 
-def as_tensor(sizes: Sequence[Size]) -> Any:
+def as_tensor(sizes: Sequence[Size]) -> Tensor:
     """Sizes as the elements of a 1-D tensor."""
     if is_known(*sizes):
         return known(objects(sizes)).ssa
@@ -120,7 +121,7 @@ def product(sizes: Sequence[Size]) -> Size:
 # ---- tensors of such sizes ----
 
 
-def as_shape(sizes: Sequence[Size]) -> Any:
+def as_shape(sizes: Sequence[Size]) -> Tensor:
     """An operand that is a shape."""
     if not is_known(*sizes):
         return relax["tensor_to_shape"](as_tensor(sizes))
@@ -128,7 +129,7 @@ def as_shape(sizes: Sequence[Size]) -> Any:
     return relax["shape_expr"](dims=tuple(sizes))
 
 
-def stated(result: Any, sizes: Sequence[Size]) -> Any:
+def stated(result: Tensor, sizes: Sequence[Size]) -> Tensor:
     """The result with those of its sizes in its type that are known; they are checked where it did not have them."""
     info = Value(ssa=result).info
     known = [size if is_known(size) else None for size in sizes]
@@ -139,7 +140,7 @@ def stated(result: Any, sizes: Sequence[Size]) -> Any:
     return relax["match_cast"](result, ty=TensorInfo(tuple(merged), info.dtype))
 
 
-def named(value: Any, symbols: FreshSymbols) -> Any:
+def named(value: Held | None, symbols: FreshSymbols) -> Held | None:
     """A tensor with a new symbol for each size that only the run tells.
 
     So its Shape is known, and what a model computes of that: no tensors of sizes are in the graph, and what is made of
@@ -151,15 +152,15 @@ def named(value: Any, symbols: FreshSymbols) -> Any:
     return Value(ssa=stated(value.ssa, sizes))
 
 
-def reshaped(x: Any, sizes: Sequence[Size]) -> Tensor:
+def reshaped(x: Tensor, sizes: Sequence[Size]) -> Tensor:
     return stated(relax["reshape"](x, as_shape(sizes)), sizes)
 
 
-def broadcast(x: Any, sizes: Sequence[Size]) -> Tensor:
+def broadcast(x: Tensor, sizes: Sequence[Size]) -> Tensor:
     return stated(relax["broadcast_to"](x, as_shape(sizes)), sizes)
 
 
-def full(sizes: Sequence[Size], value: Any) -> Tensor:
+def full(sizes: Sequence[Size], value: Tensor) -> Tensor:
     """Tensor of the 0-D tensor's value everywhere."""
     return stated(relax["full"](as_shape(sizes), value), sizes)
 
@@ -183,7 +184,7 @@ def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Tensor:
 # ---- slices ----
 
 
-def sliced(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Any:
+def sliced(value: Value, bounds: dict[int, tuple[Size, Size, int]]) -> Tensor:
     """`value[begin:end:step]` along axes, by Python's rules; bounds are sizes, steps are numbers."""
     begins, ends, steps = zip(*bounds.values(), strict=True) if bounds else ((), (), ())
     if all(isinstance(bound, int) for bound in (*begins, *ends)):

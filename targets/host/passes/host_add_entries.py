@@ -27,8 +27,9 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.written import WRITTEN
+from ....support.errors import RelaxError
 from ..entry import add_entry, is_entry
-from ..signature import Passed, Signature, given_outputs, passed_inputs, single
+from ..signature import Passed, Signature, given_outputs, passed_inputs
 from ..support import Support
 from .host_name_functions import name_in_program
 from .host_profile_kernels import profile_of
@@ -93,29 +94,26 @@ def signature_of(function: Operation) -> Signature:
         info if isinstance(info, TensorInfo) and isinstance(type_, ir.MemRefType) else ObjectInfo()
         for info, type_ in zip(results, parameters, strict=True)
     ]
-    passed = passed_inputs(function, names, inputs)
+    written = list(attributes[WRITTEN]) if WRITTEN in attributes else []
     return Signature(
         name_in_program(function),
-        passed,
-        given_outputs(function, results, outputs),
-        _result_names(function),
-        _written(function, passed),
+        passed_inputs(function, names, inputs, written),
+        _named(function, given_outputs(function, results, outputs)),
         tuple(string_value(each) for each in attributes[MAKERS]) if MAKERS in attributes else (),
     )
 
 
-def _written(function: Operation, passed: Sequence[tuple[str, Passed]]) -> frozenset[str]:
-    """The names of what a call may write to: a list where that is one of its tensors."""
-    positions = set(function.attributes[WRITTEN]) if WRITTEN in function.attributes else set()
-    owners = [name for name, info in passed for _ in single([info])]
-    return frozenset(owners[position] for position in positions)
-
-
-def _result_names(function: Operation) -> tuple[str, ...]:
-    """What a model calls the results; nothing where they have no names."""
-    if RESULT_NAMES not in function.attributes:
-        return ()
-    names = function.attributes[RESULT_NAMES]
-    if not isinstance(names, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in names):
-        raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
-    return tuple(string_value(each) for each in names)
+def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]:
+    """The results by the names that a model has for them; without names where it has none."""
+    names = [""] * len(outputs)
+    if RESULT_NAMES in function.attributes:
+        held = function.attributes[RESULT_NAMES]
+        if not isinstance(held, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in held):
+            raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
+        names = list(map(string_value, held)) or names
+    if len(names) != len(outputs):
+        raise RelaxError(
+            f"function '{name_in_program(function)}' has {len(outputs)} results and {len(names)} names for them"
+        )
+    pairs = zip(outputs, names, strict=True)
+    return tuple(each._replace(group=each.group._replace(name=name)) for each, name in pairs)

@@ -23,6 +23,7 @@ from ....passes.lower_calls.sizes import Sizes
 from .. import abi
 from ..arguments import ArgumentChecks, Tensor
 from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
+from ..signature import single
 from ..support import Support, table_text
 
 #: On the module: the names of the functions that it calls, in the order of its table of them.
@@ -110,7 +111,7 @@ def _call(support: _Program, op: Operation, infos: list[Info], result: Info | No
 def _take(support: Support, op: Operation, name: str, result: Info, any_: Value) -> Value:
     """What a function has returned, checked; a tensor is copied into memory of our own, for memref.dealloc."""
     asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
-    (value,) = ArgumentChecks(support, Sizes(), name, "result").check(0, "", asked, any_)
+    (value,) = ArgumentChecks(support, Sizes(), name, "result").check(0, single(asked), any_)
     type_ = op.results[0].type
     if not isinstance(value, Tensor):
         return _scalar(value, type_)

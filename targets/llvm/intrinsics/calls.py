@@ -42,8 +42,8 @@ def _declare(operation: Operation, name: str, function_type: Type) -> None:
         with ir.InsertionPoint.at_block_begin(body):
             ir.Operation.create("func.func", attributes=attributes, regions=1)
         return
-    attributes = known.attributes
-    known_type = attributes["function_type"].value if "function_type" in attributes else known.name
+    told = known.attributes
+    known_type = told["function_type"].value if "function_type" in told else known.name
     if known_type != function_type:
         message = f"C function '{name}' is called as {function_type}, but '{name}' is {known_type} in this module"
         diagnostic = Diagnostic("error", message, *locate(operation.location))

@@ -7,7 +7,7 @@ A graph is little else than calls, so that these values are half of its code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -162,7 +162,7 @@ def _convert_function(function: Operation) -> None:
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
-def _memref(parts: list[Value], type_: Type) -> Value:
+def _memref(parts: Sequence[Value], type_: Type) -> Value:
     pointer, *unknown = parts
     axes = _unknown_axes(type_)
     sizes = [unknown[axes.index(axis)] if axis in axes else type_.shape[axis] for axis in range(type_.rank)]

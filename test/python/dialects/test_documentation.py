@@ -105,7 +105,8 @@ def test_stubs_have_every_operator_that_python_can_name(name):
     for operator, function in stub.items():
         arguments = function.args
         named = [argument.arg for argument in [*arguments.args, *arguments.kwonlyargs]]
-        assert named == list(inspect.signature(dialect.ops[operator]).parameters), operator
+        assert arguments.kwarg is not None and ast.unparse(arguments.kwarg) == "at: Unpack[At]"
+        assert [*named, "loc", "ip"] == list(inspect.signature(dialect.ops[operator]).parameters), operator
 
 
 def test_own_dialects_hand_out_their_operators():

@@ -17,7 +17,7 @@ from relax_mlir.bindings.ir import Operation, Value
 
 def layer(x: Value, w: Value) -> Value:
     y: Value = relax.nn.conv2d(x, w, strides=(2, 2))
-    return relax.sum(relax.nn.relu(y), axis=1)
+    return relax.sum(relax.nn.relu(y), axis=1, loc=x.location)
 
 def names(op: Operation) -> list[str]:
     return [each.name for block in op.regions[0].blocks for each in block.operations]
@@ -31,12 +31,14 @@ def layer(x: Value, op: Operation) -> None:
     relax.nn.conv2d(x)
     relax.nn.relu7(x)
     op.operand
+    relax.exp(x, ip=x.location)
 """
 ERRORS = [
     (6, 'Unexpected keyword argument "axs" for "sum"; did you mean "axis"?'),
     (7, 'Missing positional argument "weight" in call to "conv2d" of "_nn"'),
     (8, '"_nn" has no attribute "relu7"; maybe "relu" or "prelu"?'),
     (9, '"Operation" has no attribute "operand"'),
+    (10, 'Argument "ip" to "exp" has incompatible type "Location"; expected "InsertionPoint | None"'),
 ]
 
 

@@ -452,6 +452,17 @@ def test_a_loop_that_would_never_end() -> None:
     rx.from_onnx(looped("again z", *nodes))
 
 
+def test_states_and_outputs_that_are_left_out() -> None:
+    assert "input #2 is missing" in message(looped("again turn", node("Identity", "on", "again"), inputs="count  "))
+    skipped = node("SkipSimplifiedLayerNormalization", "x x c", "z y", domain="com.microsoft")
+    made = model(
+        [skipped],
+        initializers=[constant(shape=[3], data=bytes(12))],
+        opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)],
+    )
+    assert "output 'y' needs an output that the converter of its node leaves out" in message(made)
+
+
 def test_functions_inside_of_functions_without_end() -> None:
     made = model([node("F0", domain="mine")], opset_imports=[helper.make_opsetid("mine", 1)])
     for index in range(200):

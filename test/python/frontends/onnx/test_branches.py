@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 from against_onnxruntime import Compared
-from onnx import parser
+from onnx import helper, parser
 
 import relax_mlir as rx
 
@@ -67,6 +67,17 @@ def test_nodes_that_get_one_of_two(body: str) -> None:
     for condition in (True, False):
         compared(numpy.array(condition), _floats(3, 4), _floats(4))
     compared(numpy.array(True), _floats(1, 4), _floats(4))
+
+
+def test_a_node_with_outputs_that_nobody_wants() -> None:
+    model = _model(f"{_CHOICE} r = Identity (q) {_FLAT}")
+    node = next(each for each in model.graph.node if each.output[0] == "r")
+    node.op_type, node.domain = "SkipSimplifiedLayerNormalization", "com.microsoft"
+    node.input[:], node.output[:] = ["q", "q", "w"], ["y0", "", "", "r"]
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    compared = Compared(model)
+    for condition in (True, False):
+        compared(numpy.array(condition), _floats(3, 4), _floats(4))
 
 
 def test_one_of_three_ranks() -> None:

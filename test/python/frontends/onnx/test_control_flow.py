@@ -401,3 +401,21 @@ def test_optionals_inside_of_a_model() -> None:
     y, has, hasnt = executable["main"](_floats(3))
     numpy.testing.assert_array_equal(array(y), _floats(3))
     assert array(has) and not array(hasnt)
+
+
+_LEFT_OUT = {
+    "r = Scan <num_scan_inputs = 1, body = b (float e) => (float f) { f = Neg (e) }> ()": "input #0 is missing",
+    "r = SequenceMap <body = b (float[p] e, float[p] g) => (float[p] f) { f = Neg (e) }> (xs)": "input #1 is missing",
+    "r = Loop <body = b (int64 i, bool c, float[n] s) => (seq(float) d, float[n] t) "
+    "{ d = SequenceEmpty () t = Neg (s) }> (count, , x)": "a condition is a sequence or an optional, not a tensor",
+}
+
+
+@pytest.mark.parametrize("node", _LEFT_OUT, ids=lambda node: node.split()[2])
+def test_inputs_that_are_left_out_and_no_conditions(node: str) -> None:
+    model = _model(f"(float[n] x, int64 count) => (float[n] r) {{ xs = SequenceConstruct (x, x) {node} }}")
+    # The parser has no form for an input that is left out at the end.
+    model.graph.node[1].input.extend([""] * ("missing" in _LEFT_OUT[node]))
+    with pytest.raises(rx.RelaxError) as raised:
+        rx.from_onnx(model)
+    assert raised.value.message.endswith(_LEFT_OUT[node])
