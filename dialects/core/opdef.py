@@ -10,6 +10,7 @@ from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from .attributes import AttrKind
+from .facts import OpPattern
 from .infos import Info, describe
 from .symbols import SymExpr
 
@@ -129,6 +130,8 @@ class OpRow(TypedDict, total=False):
     #: Whether it may be merged with its like, moved, and removed where nobody uses its results.
     pure: bool
     role: Role
+    #: How what computes it can be fused, the name of an OpPattern: `prim` of a rule's builder takes it.
+    pattern: str
     #: The operand whose memory the result is: the same elements in the same order.
     view: str
     #: The operands, by their names, whose memory it writes to. Where it is a view of one, the result is what is there
@@ -158,7 +161,7 @@ class OpDef:
     redirect: Redirect | None = None
     pure = True
     role: Role = ""
-    view = inplace = shaped_by = ""
+    pattern = view = inplace = shaped_by = ""
     destinations = short = own = False
     doc = ""
     #: Where its row stands.
@@ -230,6 +233,8 @@ class OpDef:
             raise RelaxError(f"{self.full_name}: writes= needs pure=False, or view= of what is written")
         if self.role not in get_args(Role):
             raise RelaxError(f"{self.full_name}: role= is one of {', '.join(get_args(Role)[1:])}, not '{self.role}'")
+        if self.pattern:
+            OpPattern.parse(self.pattern, f"{self.full_name}: ")
 
     @property
     def is_plain_view(self) -> bool:

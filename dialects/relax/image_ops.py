@@ -10,7 +10,7 @@ from ..core.attributes import AttrKind, Bool, DType, Float, Floats, Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.symbols import SymExpr
-from .dialect import op
+from .dialect import injective_op, op
 from .infer.dtypes import check_dtype
 from .infer.layouts import layout_attribute, shape_in_layout, sizes_in_layout
 from .infer.sizes import Shape, expect_size, most_precise, shape_of_rank
@@ -108,16 +108,16 @@ def _resize_attrs(layout: str, corners: int, rounding: str) -> dict[str, AttrKin
     }
 
 
-op("image.resize2d", "data size:shape", attrs=_resize_attrs("NCHW", 4, "round"), infer=resize("NCHW"),
+injective_op("image.resize2d", "data size:shape", attrs=_resize_attrs("NCHW", 4, "round"), infer=resize("NCHW"),
    prepare=spread_size(2), doc="Images of another height and width.")  # fmt: skip
-op("image.resize3d", "data size:shape", attrs=_resize_attrs("NCDHW", 6, ""), infer=resize("NCDHW"),
+injective_op("image.resize3d", "data size:shape", attrs=_resize_attrs("NCDHW", 6, ""), infer=resize("NCDHW"),
    prepare=spread_size(3), doc="Volumes of another depth, height and width.")  # fmt: skip
 op("image.grid_sample", "data grid", attrs={"method": Str("bilinear", choices=("bilinear", "nearest", "bicubic")),
           "layout": Str("NCHW"),
           "padding_mode": Str("zeros", choices=("zeros", "border", "reflection"), doc="what is outside of the image"),
           "align_corners": Bool(False, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=grid_sample,
    doc="Images sampled at the positions of a grid [batch, coordinates, height, width].")  # fmt: skip
-op("image.affine_grid", "data size:shape",
+injective_op("image.affine_grid", "data size:shape",
    attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=affine_grid,
    prepare=spread_size(2),
    doc="The grid [batch, coordinates, height, width] that affine matrices make of an image.")  # fmt: skip

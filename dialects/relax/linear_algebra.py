@@ -7,7 +7,7 @@ from ..core.attributes import DType, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.symbols import equal
-from .dialect import op
+from .dialect import contraction_op
 from .infer.broadcast import broadcast_batch
 from .infer.dtypes import ANY, asked_dtype, check_dtype, check_same_dtype
 from .infer.einsum import einsum
@@ -46,8 +46,8 @@ def outer(call: Call) -> TensorInfo:
     return TensorInfo((rows, columns), call.x1.dtype)
 
 
-op("matmul", "x1 x2", attrs={"out_dtype": DType(None, doc="absent: as the operands")}, infer=matmul,
+contraction_op("matmul", "x1 x2", attrs={"out_dtype": DType(None, doc="absent: as the operands")}, infer=matmul,
    doc="The product of matrices in the last two dimensions; a vector is a row on the left, else a column.")  # fmt: skip
-op("einsum", "*operands", attrs={"subscripts": Str(doc="labels of dimensions, as numpy's: 'ij,jk->ik'")},
+contraction_op("einsum", "*operands", attrs={"subscripts": Str(doc="labels of dimensions, as numpy's: 'ij,jk->ik'")},
    infer=einsum, doc="Products of elements, summed over the labels that the result does not have.")  # fmt: skip
-op("outer", "x1 x2", infer=outer, doc="The product of each element of one vector with each of another.")
+contraction_op("outer", "x1 x2", infer=outer, doc="The product of each element of one vector with each of another.")

@@ -10,7 +10,7 @@ from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.operator import Operator
 from ..core.symbols import Dim, dim_mod, equal
-from .dialect import op, relax
+from .dialect import contraction_op, op, relax
 from .infer.dtypes import check_dtype, check_same_dtype
 from .infer.sizes import check_one_element, check_rank, expect_size, same_size, shape_of_rank
 
@@ -86,10 +86,10 @@ def with_or_without_bias(arguments: dict[str, Any]) -> Operator:
     return relax.ops["nn.attention" if arguments.get("bias") is None else "nn.attention_bias"]
 
 
-op("nn.attention", "query key value", attrs=_ATTRS, signature="query key value bias scale causal_mask window_size",
-   redirect=with_or_without_bias, infer=attention,
+contraction_op("nn.attention", "query key value", attrs=_ATTRS,
+   signature="query key value bias scale causal_mask window_size", redirect=with_or_without_bias, infer=attention,
    doc="softmax(query @ key^T * scale) @ value for each head.")  # fmt: skip
-op("nn.attention_bias", "query key value bias", attrs=_ATTRS, infer=attention_bias,
+contraction_op("nn.attention_bias", "query key value bias", attrs=_ATTRS, infer=attention_bias,
    doc="Attention with a bias [batch, heads, queries, keys], broadcast and added to the scores.")  # fmt: skip
 op("nn.attention_var_len", "query key value seqstart_q seqstart_k? max_seqlen_q max_seqlen_k?", attrs=_ATTRS,
    signature="query key value seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale causal_mask window_size",

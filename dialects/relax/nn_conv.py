@@ -9,7 +9,7 @@ from ..core.attributes import AttrKind, DType, Int, Ints, Str
 from ..core.infos import TensorInfo, is_float, is_int
 from ..core.opdef import Call
 from ..core.symbols import Dim, dim_add, dim_mod, dim_mul, dim_sub, equal
-from .dialect import op
+from .dialect import contraction_op
 from .infer.dtypes import check_dtype
 from .infer.layouts import Layout, layout_attribute, shape_in_layout, sizes_in_layout
 from .infer.windows import Padding, extent, paddings, per_dimension, positions
@@ -161,12 +161,16 @@ def _attrs(spatial: str, channels: str) -> dict[str, AttrKind]:
     return attrs
 
 
-op("nn.conv1d", "data weight", attrs=_attrs("W", "OI"), infer=convolution("W"), doc="Convolution over W.")
-op("nn.conv2d", "data weight", attrs=_attrs("HW", "OI"), infer=convolution("HW"), doc="Convolution over H and W.")
-op("nn.conv3d", "data weight", attrs=_attrs("DHW", "OI"), infer=convolution("DHW"), doc="Convolution over D, H and W.")
-op("nn.conv1d_transpose", "data weight", attrs=_attrs("W", "IO"), infer=transposed_convolution("W"),
+contraction_op("nn.conv1d", "data weight", attrs=_attrs("W", "OI"), infer=convolution("W"), doc="Convolution over W.")
+contraction_op(
+    "nn.conv2d", "data weight", attrs=_attrs("HW", "OI"), infer=convolution("HW"), doc="Convolution over H and W."
+)
+contraction_op(
+    "nn.conv3d", "data weight", attrs=_attrs("DHW", "OI"), infer=convolution("DHW"), doc="Convolution over D, H and W."
+)
+contraction_op("nn.conv1d_transpose", "data weight", attrs=_attrs("W", "IO"), infer=transposed_convolution("W"),
    doc="Transposed convolution over W.")  # fmt: skip
-op("nn.conv2d_transpose", "data weight", attrs=_attrs("HW", "IO"), infer=transposed_convolution("HW"),
+contraction_op("nn.conv2d_transpose", "data weight", attrs=_attrs("HW", "IO"), infer=transposed_convolution("HW"),
    doc="Transposed convolution over H and W.")  # fmt: skip
-op("nn.conv3d_transpose", "data weight", attrs=_attrs("DHW", "IO"), infer=transposed_convolution("DHW"),
+contraction_op("nn.conv3d_transpose", "data weight", attrs=_attrs("DHW", "IO"), infer=transposed_convolution("DHW"),
    doc="Transposed convolution over D, H and W.")  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..core.attributes import AttrKind, Bool, Ints, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from .dialect import op
+from .dialect import contraction_op
 from .infer.dtypes import check_dtype
 from .infer.layouts import Layout, layout_attribute, shape_in_layout, sizes_in_layout
 from .infer.windows import covering_positions, paddings, per_dimension, positions
@@ -86,17 +86,23 @@ def _adaptive_attrs(spatial: str) -> dict[str, AttrKind]:
     }
 
 
-op("nn.avg_pool1d", "data", attrs=_attrs("W", True), infer=pool("W"), doc="The mean of each window over W.")
-op("nn.avg_pool2d", "data", attrs=_attrs("HW", False), infer=pool("HW"), doc="The mean of each window over H and W.")
-op("nn.avg_pool3d", "data", attrs=_attrs("DHW", True), infer=pool("DHW"),
+contraction_op("nn.avg_pool1d", "data", attrs=_attrs("W", True), infer=pool("W"), doc="The mean of each window over W.")
+contraction_op(
+    "nn.avg_pool2d", "data", attrs=_attrs("HW", False), infer=pool("HW"), doc="The mean of each window over H and W."
+)
+contraction_op("nn.avg_pool3d", "data", attrs=_attrs("DHW", True), infer=pool("DHW"),
    doc="The mean of each window over D, H and W.")  # fmt: skip
-op("nn.max_pool1d", "data", attrs=_attrs("W", False), infer=pool("W"), doc="The maximum of each window over W.")
-op("nn.max_pool2d", "data", attrs=_attrs("HW", False), infer=pool("HW"), doc="The maximum of each window over H and W.")
-op("nn.max_pool3d", "data", attrs=_attrs("DHW", False), infer=pool("DHW"),
+contraction_op(
+    "nn.max_pool1d", "data", attrs=_attrs("W", False), infer=pool("W"), doc="The maximum of each window over W."
+)
+contraction_op(
+    "nn.max_pool2d", "data", attrs=_attrs("HW", False), infer=pool("HW"), doc="The maximum of each window over H and W."
+)
+contraction_op("nn.max_pool3d", "data", attrs=_attrs("DHW", False), infer=pool("DHW"),
    doc="The maximum of each window over D, H and W.")  # fmt: skip
-op("nn.adaptive_avg_pool1d", "data", attrs=_adaptive_attrs("W"), infer=adaptive_pool("W"),
+contraction_op("nn.adaptive_avg_pool1d", "data", attrs=_adaptive_attrs("W"), infer=adaptive_pool("W"),
    doc="The means of windows over W, chosen so that the result has the given size.")  # fmt: skip
-op("nn.adaptive_avg_pool2d", "data", attrs=_adaptive_attrs("HW"), infer=adaptive_pool("HW"),
+contraction_op("nn.adaptive_avg_pool2d", "data", attrs=_adaptive_attrs("HW"), infer=adaptive_pool("HW"),
    doc="The means of windows over H and W, chosen so that the result has the given size.")  # fmt: skip
-op("nn.adaptive_avg_pool3d", "data", attrs=_adaptive_attrs("DHW"), infer=adaptive_pool("DHW"),
+contraction_op("nn.adaptive_avg_pool3d", "data", attrs=_adaptive_attrs("DHW"), infer=adaptive_pool("DHW"),
    doc="The means of windows over D, H and W, chosen so that the result has the given size.")  # fmt: skip

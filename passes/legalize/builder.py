@@ -21,13 +21,14 @@ from ...bindings.mlir import as_list, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
+from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
-from ...dialects.tir.prim_func import OpPattern, make_prim_func, set_op_pattern
+from ...dialects.tir.prim_func import make_prim_func, set_op_pattern
 from ...emit import linalg, tensors
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, is_proven, require_broadcast
 from ...emit.kernels import FreshSymbols, Kernel, fresh_name, kernel_symbol, parameter_type
@@ -130,16 +131,18 @@ class RuleBuilder:
         inputs: Sequence[Value] | None = None,
         outputs: Sequence[TensorInfo] | None = None,
         *,
-        pattern: OpPattern | str = OpPattern.OPAQUE,
+        pattern: OpPattern | str | None = None,
         name: str = "",
         sizes: Body | None = None,
     ) -> list[Value]:
         """Calls a PrimFunc with this body; its values. `body(*inputs, *outputs)` returns the outputs' values.
 
-        Inputs default to the operation's operands, outputs to its results. Where outputs have unknown sizes,
-        `sizes(*inputs)` computes them, in order, in a PrimFunc that is called before.
+        Inputs default to the operation's operands, outputs to its results, the pattern to what the operator's row
+        says. Where outputs have unknown sizes, `sizes(*inputs)` computes them, in order, in a PrimFunc that is called
+        before.
         """
-        return self._call(body, inputs, outputs, pattern, name, sizes, on_memrefs=False)
+        own = self.op.definition.pattern or OpPattern.OPAQUE
+        return self._call(body, inputs, outputs, own if pattern is None else pattern, name, sizes, on_memrefs=False)
 
     def loops(
         self,
@@ -229,7 +232,9 @@ class RuleBuilder:
                 output = linalg.insert(as_i64(size), output, [as_index(position)])
             return output
 
-        (computed,) = self.prim(write, inputs, [TensorInfo((unknown,), "i64")], name=f"{name}_sizes")
+        (computed,) = self.prim(
+            write, inputs, [TensorInfo((unknown,), "i64")], pattern=OpPattern.OPAQUE, name=f"{name}_sizes"
+        )
         new = iter(self.define_sizes(computed, unknown))
         return [info.with_shape(next(new) if dim is None else dim for dim in info.shape) for info in infos]
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.rewriting import Decline
-from ...dialects.tir.prim_func import OpPattern
+from ...dialects.core.facts import OpPattern
 from ...emit.structured import StructuredOp
 from ...support.registry import Registry
 from ...targets.core.backend import ChosenTarget, Machine

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import is_float
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.conversions import rounded, widened
@@ -87,12 +86,12 @@ def prelu(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         sloped = lambda x, alpha: select(x > 0.0, x, x * alpha)  # noqa: E731
         return broadcast_generic([x, alpha], output, [list(range(rank)), plan], sloped)
 
-    return builder.prim(body, pattern=OpPattern.BROADCAST)
+    return builder.prim(body)
 
 
 @register_legalize("relax.nn.dropout")
 def dropout(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
     mask: Any = builder.result_infos[1]
-    ones = builder.prim(lambda output: linalg.fill(1, output), [], [mask], pattern=OpPattern.ELEMWISE)
+    ones = builder.prim(lambda output: linalg.fill(1, output), [], [mask])
     return [operands[0], *ones]

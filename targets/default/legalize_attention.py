@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import dim_mod, equal
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
 from ...emit.arithmetic import element
 from ...emit.broadcast import broadcast_generic, broadcast_plan, require_broadcast
@@ -76,7 +75,7 @@ def attention(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             require_broadcast(bias, [batch, heads, queries, linalg.sizes(key)[1]])
         return _attend(what, query, key, value, biases, out)
 
-    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body)
 
 
 @register_legalize("relax.nn.attention_var_len")

@@ -11,7 +11,6 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.relax.infer.windows import Padding
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
 from ...emit.linalg import copy
 from ...emit.numbers import Size
@@ -33,7 +32,7 @@ def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         check_channels(conv, data, weight)
         return convolve(conv, data, weight, conv.of_result(out), conv.windows(weight.sizes))
 
-    return builder.prim(body, [operands[0], weight_operand], pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body, [operands[0], weight_operand])
 
 
 # ---- transposed ----
@@ -57,7 +56,7 @@ def transposed_convolution(op: Any, operands: list[Any], builder: RuleBuilder) -
         }
         return convolve(conv, spread, kernel, out, windows)
 
-    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body)
 
 
 def _require_taps(conv: Convolution, weight: Lettered) -> None:

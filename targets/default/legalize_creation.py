@@ -26,14 +26,14 @@ def full(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     value, dtype = op.fill_value, builder.result_dtype()
     if builder.dtype(value) != dtype:
         value = relax.ops["astype"](value, dtype=dtype)
-    return builder.prim(lambda x, output: linalg.copy(x, output, []), [value], pattern="broadcast")
+    return builder.prim(lambda x, output: linalg.copy(x, output, []), [value])
 
 
 @register_legalize(["relax.ones", "relax.ones_like", "relax.zeros", "relax.zeros_like"])
 def filled(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     number = int(op.definition.name.startswith("ones"))
     write = lambda output: linalg.fill(number, output)  # noqa: E731
-    return builder.prim(write, [], pattern="elemwise")
+    return builder.prim(write, [])
 
 
 @register_legalize("relax.scalar_to_tensor")
@@ -45,7 +45,7 @@ def scalar_to_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         (value,) = scalars.read(inputs, dtype)
         return linalg.fill(value, output)
 
-    return builder.prim(write, scalars.inputs, pattern="elemwise")
+    return builder.prim(write, scalars.inputs)
 
 
 # ---- matrices ----
@@ -80,7 +80,7 @@ def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
         k, one = scalars.read(inputs, "i64")[0], constant(1, output.type.element_type)
         return linalg.parallel([], output, lambda: select(_diagonal_distance(2) == k, one, 0))
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes)
+    return builder.prim(write, scalars.inputs, sizes=sizes)
 
 
 @register_legalize(["relax.tril", "relax.triu"])
@@ -94,7 +94,7 @@ def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         k = scalars.read(inputs, "i64")[0]
         return linalg.parallel([x], output, lambda value: select(holds(_diagonal_distance(rank), k), value, 0))
 
-    return builder.prim(write, [op.x, *scalars.inputs], pattern="elemwise")
+    return builder.prim(write, [op.x, *scalars.inputs])
 
 
 @register_legalize("relax.one_hot")
@@ -115,7 +115,7 @@ def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return linalg.parallel([indices], output, body, [[axis for axis in range(rank) if axis != new]])
 
-    return builder.prim(write, [op.indices, *scalars.inputs], pattern="injective")
+    return builder.prim(write, [op.indices, *scalars.inputs])
 
 
 # ---- sequences ----
@@ -138,7 +138,7 @@ def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     def sizes(*inputs: Any) -> list[Any]:
         return [step_count(*scalars.read(inputs, wide))]
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if count is None else None)
+    return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
 
 
 def _computed_in(dtype: str, wide: str) -> str:
@@ -172,7 +172,7 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def sizes(*inputs: Any) -> list[Any]:
         return [require_size(scalars.read(inputs, "i64", "i1", "f64", "f64")[0], "window_size")]
 
-    return builder.prim(write, scalars.inputs, pattern="injective", sizes=sizes if count is None else None)
+    return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
 
 
 # ---- counts ----

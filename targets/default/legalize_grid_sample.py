@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, parse_layout
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.interpolation import (
     Tap,
@@ -108,7 +107,7 @@ def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def sampled(data: Any, grid: Any, output: Any) -> Any:
         return _sampled(data, grid, output, layout, sampling, (dtype, grid_dtype))
 
-    return builder.prim(sampled, pattern=OpPattern.OPAQUE)
+    return builder.prim(sampled)
 
 
 def _axis(layout: Layout, letter: str) -> int:
@@ -176,7 +175,7 @@ def affine_grid(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
         return linalg.parallel(parts, output, made, [[0, 1, None]] * len(parts))
 
-    return builder.prim(gridded, operands[:1], pattern=OpPattern.INJECTIVE)
+    return builder.prim(gridded, operands[:1])
 
 
 def _position(place: Number, size: Number, align_corners: bool) -> Number:

@@ -14,7 +14,6 @@ from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, TensorInfo, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.broadcast import broadcast_generic, broadcast_plan, broadcast_size, broadcast_sizes
 from ...emit.indices import as_position, checked_position, extremes, require_indices, slice_range
@@ -61,7 +60,7 @@ def take(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         inputs, dims = ([], []) if is_scalar else ([given], [range(axis, axis + count)])
         return _read(inputs, dims, output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
 def _check_taken(mode: str, indices: Value, dtype: str, axis: int, size: int | Value) -> None:
@@ -134,7 +133,7 @@ def strided_slice(op: OpView, operands: list[Value], builder: RuleBuilder) -> An
         return _strided(x, starts, steps, output)
 
     inputs = [operands[0], *map(builder.symbol, expressions)]
-    return builder.prim(body, inputs, pattern=OpPattern.INJECTIVE, sizes=unknown_sizes if None in inferred else None)
+    return builder.prim(body, inputs, sizes=unknown_sizes if None in inferred else None)
 
 
 def _strided(x: Value, starts: Sequence[Number], strides: Sequence[Any], output: Value) -> Value:
@@ -192,7 +191,7 @@ def gather_elements(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return _read([indices], [None], output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
 @register_legalize("relax.gather_nd")
@@ -219,7 +218,7 @@ def gather_nd(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return _read(columns, [[*range(places), None]] * depth, output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
 def _column(indices: Any, position: int) -> Any:
@@ -253,7 +252,7 @@ def index_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     def sizes(data: Any, *indices: Any) -> list[Any]:
         return [broadcast_size(indices, plans, axis) for axis, dim in enumerate(shape) if dim is None]
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE, sizes=sizes if None in shape else None)
+    return builder.prim(body, sizes=sizes if None in shape else None)
 
 
 @register_legalize("relax.reverse_sequence")
@@ -277,4 +276,4 @@ def reverse_sequence(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return _read([lengths], [[batch]], output, element)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)

@@ -56,7 +56,7 @@ def concat(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             offset += sizes[joined]
         return output
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 # How long bufferization takes grows with the cube of how many slices of unknown sizes a kernel writes.
@@ -103,7 +103,7 @@ def stack(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
             output = tensors.put_slice(linalg.copy(part, place, old), output, offsets)
         return output
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 @register_legalize("relax.split")
@@ -125,7 +125,7 @@ def split(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             offset += sizes[axis]
         return copies
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 @register_legalize("relax.meshgrid")
@@ -141,4 +141,4 @@ def meshgrid(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             for x, output, axis in zip(inputs, outputs, axes, strict=True)
         ]
 
-    return builder.prim(write, pattern="broadcast")
+    return builder.prim(write)

@@ -29,7 +29,7 @@ def layout_transform(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     blocks = _blocks(expressions, builder.shape(operands[0]))
     if blocks is not None:
         found = blocks
-        return builder.prim(lambda x, output: _move_blocks(x, output, found), pattern="injective")
+        return builder.prim(lambda x, output: _move_blocks(x, output, found))
 
     def write(x: Any, output: Any) -> None:
         pad = constant(pad_value, output.type.element_type)
@@ -144,4 +144,4 @@ def pixel_shuffle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         order = [*range(first), *(first + step for step in (0, 2, 4, 1, 3))]
         return tensors.merge_all(linalg.copy(source, target, order), [*(1 for _ in batch), 1, 2, 2])
 
-    return builder.prim(shuffled, pattern="injective")
+    return builder.prim(shuffled)

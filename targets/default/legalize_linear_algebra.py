@@ -9,7 +9,6 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.einsum import parse_subscripts
-from ...dialects.tir.prim_func import OpPattern
 from ...emit.contraction import Term, contraction, label_size, runtime_size
 from ...emit.conversions import accumulator
 from ...passes.legalize.builder import RuleBuilder
@@ -44,7 +43,7 @@ def _contract(
         return [runtime_size(terms(inputs), label) for label in unknown]
 
     is_moved = len(values) == 1 and set(labels[0]) == set(result_labels)
-    pattern = OpPattern.INJECTIVE if is_moved else OpPattern.OUT_EWISE_FUSABLE
+    pattern = "injective" if is_moved else None
     return builder.prim(body, values, [result], pattern=pattern, sizes=sizes if unknown else None)
 
 

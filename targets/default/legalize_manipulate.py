@@ -33,7 +33,7 @@ def broadcast_to(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
             require_broadcast(x, linalg.sizes(output))
         return broadcast_generic([x], output, [plan], lambda value: value)
 
-    return builder.prim(write, operands[:1], pattern="broadcast")
+    return builder.prim(write, operands[:1])
 
 
 @register_legalize(["relax.collapse_sum_like", "relax.collapse_sum_to"])
@@ -90,7 +90,7 @@ def permute_dims(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any
     if moved == sorted(moved):
         return relax.ops["reshape"](operands[0], relax.ops["shape_expr"](new))
     places = [axes.index(axis) for axis in range(rank)]
-    return builder.prim(lambda x, output: linalg.copy(x, output, places), pattern="injective")
+    return builder.prim(lambda x, output: linalg.copy(x, output, places))
 
 
 @register_legalize("relax.flip")
@@ -101,7 +101,7 @@ def flip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         last = linalg.size(x, flipped) - 1
         return linalg.moved(x, output, {flipped: lambda place: last - place})
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 # ---- copies ----
@@ -154,4 +154,4 @@ def _copies(builder: RuleBuilder, parts: Sequence[Sequence[_Part]]) -> Any:
         copied = linalg.copy(x, split, [order.index(axis) for axis in range(len(old))])
         return tensors.merge_all(copied, [len(each) for each in kept])
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)

@@ -12,7 +12,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.symbols import equal
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops, tensors
 from ...emit.conversions import rounded, widened
 from ...emit.numbers import Number, intrinsic
@@ -26,7 +25,7 @@ def _norm(
     axes: Sequence[int],
     body: Body,
     outputs: Sequence[Any] | None = None,
-    pattern: OpPattern = OpPattern.OPAQUE,
+    pattern: str | None = None,
 ) -> list[Value]:
     """A PrimFunc of `body(data, *parameters, *outputs)`, the parameters having the data's sizes along the axes."""
     shape, *others = map(builder.shape, builder.operands)
@@ -166,7 +165,7 @@ def batch_norm(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     if op.training:
         return _norm(builder, channels, in_training)
     wanted = builder.result_infos
-    normalized = _norm(builder, channels, in_use, wanted[:1], OpPattern.BROADCAST)
+    normalized = _norm(builder, channels, in_use, wanted[:1], "broadcast")
     return [*normalized, *map(builder.cast, operands[3:], wanted[1:])]
 
 

@@ -19,7 +19,6 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Layout, parse_layout
 from ...dialects.relax.infer.windows import each_dimension, padding_of
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import rounded
@@ -93,7 +92,7 @@ def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Ca
         require_blocks(data, layout)
         return compute(data, output, places)
 
-    return builder.prim(body, pattern=OpPattern.OUT_EWISE_FUSABLE)
+    return builder.prim(body)
 
 
 @register_legalize([f"relax.nn.max_pool{rank}" for rank in _SPATIAL])

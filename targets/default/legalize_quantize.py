@@ -13,7 +13,6 @@ from typing import Any, cast
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo, bit_width, is_float
 from ...dialects.core.symbols import equal
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import loops
 from ...emit.broadcast import along_axis, broadcast_generic, require_broadcast
 from ...emit.numbers import Number, intrinsic
@@ -78,4 +77,4 @@ def _along_axis(op: OpView, operands: list[Value], builder: RuleBuilder, body: C
             require_broadcast(inputs[position], [loops.sizes(output)[axis] if rank else 1])
         return broadcast_generic(inputs, output, plans, body)
 
-    return builder.prim(write, pattern=OpPattern.BROADCAST)
+    return builder.prim(write)

@@ -10,7 +10,6 @@ from typing import Any
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width, is_bool, is_float, is_unsigned
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.arithmetic import bits_of, element, from_bits
 from ...emit.conversions import accumulator, rounded, to_float, widened
@@ -24,10 +23,10 @@ from ...passes.legalize.rules import register_legalize
 NOWHERE = -1
 
 
-def _reduce(op: OpView, builder: RuleBuilder, body: Body, pattern: OpPattern = OpPattern.COMM_REDUCE) -> list[Any]:
+def _reduce(op: OpView, builder: RuleBuilder, body: Body) -> list[Any]:
     """A PrimFunc of `body(reduction, *outputs)`."""
     axes = _axes(op, linalg.rank_of(builder.operands[0]))
-    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs), pattern=pattern)
+    return builder.prim(lambda x, *outputs: body(Reduction(x, axes), *outputs))
 
 
 def _axes(op: OpView, rank: int) -> list[int]:
@@ -163,7 +162,7 @@ def median(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         is_median = lambda x, key: _key(x, dtype) == key  # noqa: E731
         return [values, _first_place(reduction, is_median, key, outputs[1], op.keepdims)]
 
-    return _reduce(op, builder, body, OpPattern.OPAQUE)
+    return _reduce(op, builder, body)
 
 
 def _median_key(reduction: Reduction, dtype: str) -> Any:

@@ -27,7 +27,7 @@ def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
             loops.require_same(have, want, "numbers of elements")
         return _copy(x, output, old, new)
 
-    return builder.prim(write, operands[:1], pattern="injective")
+    return builder.prim(write, operands[:1])
 
 
 @register_legalize("relax.squeeze")
@@ -44,7 +44,7 @@ def squeeze(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
                 loops.require_same(linalg.size(x, axis), 1, f"dimension {axis}, which is to go")
         return _copy(x, output, sizes, new)
 
-    return builder.prim(write, pattern="injective")
+    return builder.prim(write)
 
 
 @register_legalize("relax.nn.batch_flatten")

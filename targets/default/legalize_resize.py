@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
 from ...dialects.relax.infer.layouts import parse_layout
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import to_float
@@ -76,7 +75,7 @@ def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
         tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
         return _combined(data, output, axes, tables, settings)
 
-    return builder.prim(resized, operands[:1], pattern=OpPattern.INJECTIVE)
+    return builder.prim(resized, operands[:1])
 
 
 class _Settings:

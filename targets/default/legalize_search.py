@@ -8,7 +8,6 @@ from typing import Any
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import TensorInfo, bit_width, describe, is_float, is_unsigned
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg, loops
 from ...emit.conversions import widened
 from ...emit.indices import as_position
@@ -41,7 +40,7 @@ def bucketize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return linalg.parallel([x], output, step)
 
-    return builder.prim(body, pattern=OpPattern.INJECTIVE)
+    return builder.prim(body)
 
 
 def _first_not(count: Number, is_before: Callable[[Number], Number]) -> Number:

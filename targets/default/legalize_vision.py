@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...dialects.relax import dialect as relax
-from ...dialects.tir.prim_func import OpPattern
 from ...emit import linalg
 from ...emit.boxes import load_wide
 from ...emit.conversions import widened
@@ -108,4 +107,4 @@ def _kept_scores(op: Any, builder: RuleBuilder, scores: Any, info: Any) -> Any:
         return result if op.keep_background else select(linalg.index(1) == 0, 0.0, result)
 
     body = lambda given, out: linalg.parallel([given], out, kept)  # noqa: E731
-    return builder.prim(body, [scores], [info], pattern=OpPattern.ELEMWISE, name="multibox_scores")[0]
+    return builder.prim(body, [scores], [info], pattern="elemwise", name="multibox_scores")[0]

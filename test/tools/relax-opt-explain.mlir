@@ -6,6 +6,7 @@
 // CONV: padding {{ +}}ints = (0, 0): one entry,
 // CONV: Its row says
 // CONV-NEXT: pure: it may be merged with its like
+// CONV-NEXT: fuses as 'out_ewise_fusable'
 // CONV: Where it is written
 // CONV-NEXT: row {{ +}}relax/nn_conv.py:{{[0-9]+}}
 // CONV-NEXT: inference {{ +}}infer {{ +}}relax/nn_conv.py:

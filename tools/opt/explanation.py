@@ -25,6 +25,7 @@ _FACTS = {
     "explicit": "result types are not inferred, '{}' states them",
     "value_dependent": "result types depend on the values of scalar operands",
     "role": "role {}: no target needs a rule for it",
+    "pattern": "fuses as '{}', see rx.OpPattern",
     "view": "view: its result is the memory of '{}'",
     "writes": "writes to the memory of {}",
     "inplace": "in place: '{}' says for each result which operand it is written over",
