@@ -10,7 +10,7 @@ from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from .attributes import AttrKind
-from .facts import OpPattern
+from .facts import LayoutFact, OpPattern, WindowsFact
 from .infos import Info, describe
 from .symbols import SymExpr
 
@@ -132,6 +132,12 @@ class OpRow(TypedDict, total=False):
     role: Role
     #: How what computes it can be fused, the name of an OpPattern: `prim` of a rule's builder takes it.
     pattern: str
+    #: The dimensions that windows slide over, by letters, and the operand or attribute that says of what sizes. Their
+    #: attributes are "strides", "dilation" and "padding".
+    windows: tuple[str, str]
+    #: For operands and results, by name: the attribute that is its layout, and the dimensions, as its default orders
+    #: them. Where that attribute is absent, it is as the first of them.
+    layouts: Mapping[str, tuple[str, str]]
     #: The operand whose memory the result is: the same elements in the same order.
     view: str
     #: The operands, by their names, whose memory it writes to. Where it is a view of one, the result is what is there
@@ -164,6 +170,7 @@ class OpDef:
     pattern = view = inplace = shaped_by = ""
     destinations = short = own = False
     doc = ""
+    windows = WindowsFact("", "")
     #: Where its row stands.
     place = ""
 
@@ -180,6 +187,9 @@ class OpDef:
         self.attrs: dict[str, AttrKind] = dict(row.get("attrs") or {})
         self.results = tuple(OperandDef.parse(f"{text}:any") for text in row.get("results", "result").split())
         self.defaults: dict[str, Any] = dict(row.get("defaults") or {})
+        self.layouts = {name: LayoutFact(*fact) for name, fact in row.get("layouts", {}).items()}
+        if "windows" in row:
+            self.windows = WindowsFact(*row["windows"])
         self.writes = tuple(row.get("writes", "").split())
         self.parameters = tuple(row.get("signature", "").split()) or (
             *(operand.name for operand in self.operands),
@@ -223,6 +233,9 @@ class OpDef:
             ("shaped_by", self.shaped_by, single, "single operand"),
             ("writes", " ".join(self.writes), [operand.name for operand in self.operands], "operand"),
             ("inplace", self.inplace, list(self.attrs), "attribute"),
+            ("windows", self.windows.taps, [*self.attrs, *self.layouts], "attribute or layout"),
+            ("layouts", " ".join(self.layouts), [each.name for each in (*self.operands, *self.results)], "tensor"),
+            ("layouts", " ".join(fact.attribute for fact in self.layouts.values()), list(self.attrs), "attribute"),
         ):
             for name in named.split():
                 if name not in possible:
@@ -233,6 +246,10 @@ class OpDef:
             raise RelaxError(f"{self.full_name}: writes= needs pure=False, or view= of what is written")
         if self.role not in get_args(Role):
             raise RelaxError(f"{self.full_name}: role= is one of {', '.join(get_args(Role)[1:])}, not '{self.role}'")
+        laid_out = self.layouts.get(self.windows.taps)
+        if laid_out and not set(self.windows.letters) <= set(laid_out.dimensions):
+            letters, taps = self.windows
+            raise RelaxError(f"{self.full_name}: windows= of '{taps}' ({laid_out.dimensions}) cannot be over {letters}")
         if self.pattern:
             OpPattern.parse(self.pattern, f"{self.full_name}: ")
 

@@ -36,7 +36,8 @@ class GradientCall:
     """Operands are values (None for an absent one, a tuple for a variadic one), attributes Python's, by their names."""
 
     def __init__(self, definition: OpDef, operation: Any, gradients: list[Any]):
-        call = call_of(definition, operation)
+        #: As inference sees it.
+        self.inferred = call = call_of(definition, operation)
         sizes = [len(each) if type(each) is tuple else int(each is not None) for each in call.operands.values()]
         self._named = {**definition.segment(list(operation.operands), sizes), **call.attributes}
         self._gradients = gradients

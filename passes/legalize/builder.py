@@ -23,8 +23,10 @@ from ...bindings.rewriting import Decline
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.facts import OpPattern
 from ...dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.opdef import Call
 from ...dialects.core.operands import operand_info
 from ...dialects.core.symbols import Dim, Size, SymExpr, sym
+from ...dialects.core.verifier import call_of
 from ...dialects.relax import calls as _calls  # noqa: F401  # declares relax.call_tir
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.function_attributes import VISIBILITY
@@ -86,6 +88,11 @@ class RuleBuilder:
         self.called: list[str] = []
         #: Values that bodies may have in them, so that PrimFuncs are shared only where they are equal.
         self._read: list[Any] = []
+
+    @property
+    def call(self) -> Call:
+        """The operation as inference sees it."""
+        return call_of(self.op.definition, self.op.operation)
 
     @property
     def result_infos(self) -> list[Info]:

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
+from ...dialects.core.facts import Window
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.operands import as_value
 from ...dialects.core.symbols import dim_mod, dim_mul, equal
-from ...dialects.core.verifier import call_of
-from ...dialects.relax.infer.layouts import Layout, parse_layout
-from ...dialects.relax.infer.windows import each_dimension, padding_of
+from ...dialects.relax.infer.layouts import Layout, layouts_of
+from ...dialects.relax.infer.windows import windows_of
 from ...emit import linalg, loops, tensors
 from ...emit.contraction import Factor, products_added, sum_of_products, summed
 from ...emit.numbers import Size, as_index, constant
-from ...emit.windows import Meeting, Window, meeting, padded
+from ...emit.windows import Meeting, meeting, padded, span
 from .builder import RuleBuilder
 from .layouts import blocked_dimensions, from_plain, permuted, to_plain
 
@@ -82,33 +82,23 @@ class Convolution:
     """What a convolution's attributes say, with an entry for each spatial dimension."""
 
     def __init__(self, op: OpView, operands: Sequence[Value], builder: RuleBuilder):
-        self.is_transposed = op.definition.name.endswith("_transpose")
-        count = int(op.definition.name.removesuffix("_transpose")[-2])
-        self.spatial = "DHW"[-count:]
-        self.strides = self.per_dimension(op.strides)
-        self.dilation = self.per_dimension(op.dilation)
-        self.padding = padding_of(op.padding, count)
+        self.data_layout, self.kernel_layout, self.out_layout = layouts_of(builder.call).values()
+        self._windows = windows_of(builder.call)
+        self.is_transposed = self.kernel_layout.dimensions.startswith("I")
+        self.spatial = "".join(self._windows)
         self.groups = op.groups
-        self.data_layout = parse_layout(op.data_layout, f"NC{self.spatial}")
-        self.kernel_layout = parse_layout(op.kernel_layout, f"{'IO' if self.is_transposed else 'OI'}{self.spatial}")
-        self.out_layout = parse_layout(op.out_layout or op.data_layout, f"NC{self.spatial}")
         infos: list[Any] = [builder.info(operand) for operand in operands]
         self.data, self.weight = infos
         self.dtype: str = builder.result_dtype()
 
-    def per_dimension(self, values: Sequence[int]) -> tuple[int, ...]:
-        return each_dimension(values, len(self.spatial))
-
     def windows(self, taps: Mapping[str, Any]) -> dict[str, Window]:
         """The windows over the data, by dimension, of a kernel with so many taps along each."""
-        each = zip(self.spatial, self.strides, self.dilation, self.padding, strict=True)
-        return {letter: Window(taps[letter], stride, gap, *padding) for letter, stride, gap, padding in each}
+        return {letter: window._replace(taps=taps[letter]) for letter, window in self._windows.items()}
 
     def laid_out(self, weight: Value) -> Value:
         """The weight, a value of the graph, and from here on the convolution's as its loops read it."""
         axes = self.kernel_layout.axes
-        taps = dict(zip(_letters(self.kernel_layout), self.weight.shape, strict=True))
-        if not is_widely_padded(self.windows(taps)):
+        if not is_widely_padded(self._windows):
             return weight
         # By taps, what one multiplies by lies together.
         order = sorted(range(len(axes)), key=lambda place: axes[place].dimension not in self.spatial)
@@ -170,7 +160,7 @@ def in_plain_layouts(op: Any, operands: Sequence[Any], conv: Convolution, builde
         to_plain(value, layout) if blocked_dimensions(layout) else value
         for value, layout in zip(operands, (conv.data_layout, conv.kernel_layout), strict=True)
     )
-    attributes = {**call_of(op.definition, op.operation).attributes, **texts}
+    attributes = {**builder.call.attributes, **texts}
     result = as_value(op.definition(data=data, weight=weight, **attributes))
     if blocked_dimensions(conv.out_layout):
         result = from_plain(result, conv.out_layout)
@@ -249,7 +239,7 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
         here = {letter: Part(position, 1) for letter, position in zip(alone, at, strict=True)}
 
         def add_tap(inner: Any, tap: dict[str, Size], met: dict[str, Meeting]) -> Any:
-            read = {letter: Part(each.place, windows[letter].span(each.length)) for letter, each in met.items()}
+            read = {letter: Part(each.place, span(windows[letter], each.length)) for letter, each in met.items()}
             written = {letter: Part(each.first, each.length) for letter, each in met.items()}
             own = {letter: Part(place, 1) for letter, place in tap.items()}
             whole = total.replaced(inner)

@@ -11,7 +11,6 @@ from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, is_int
 from ...dialects.core.operands import as_value
-from ...dialects.core.verifier import call_of
 from ...dialects.relax import dialect as relax
 from ...dialects.relax.infer.layouts import Axis, Layout
 from ...emit import linalg, loops
@@ -63,9 +62,9 @@ def require_blocks(tensor: Value, layout: Layout) -> None:
 
 def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Any:
     """The operation on its first operand without blocks, in the order of the dimensions; its result in its layout."""
-    call = call_of(op.definition, op.operation)
     names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
-    attributes = {**call.attributes, **{key: text for key, text in names.items() if key in call.attributes}}
+    given = builder.call.attributes
+    attributes = {**given, **{key: text for key, text in names.items() if key in given}}
     operands = by_name(op, builder.operands)
     operands[op.definition.operands[0].name] = to_plain(_with_blocks(data, builder, layout), layout)
     result = from_plain(as_value(op.definition(**operands, **attributes)), out_layout)

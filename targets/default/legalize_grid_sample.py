@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.ir import OpView, Value
 from ...dialects.core.infos import bit_width
-from ...dialects.relax.infer.layouts import Layout, parse_layout
+from ...dialects.relax.infer.layouts import Layout, layouts_of
 from ...emit import linalg, loops
 from ...emit.interpolation import (
     Tap,
@@ -93,11 +93,10 @@ def _magnitude(x: Number) -> Number:
 
 @register_legalize("relax.image.grid_sample")
 def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dimensions = "NCDHW" if "D" in op.layout else "NCHW"
-    layout = parse_layout(op.layout, dimensions)
+    layout = layouts_of(builder.call)["data"]
     if blocked_dimensions(layout) - {"C"}:
         return in_plain_layout(op, operands[0], builder, layout, layout)
-    spatial = [_axis(layout, letter) for letter in dimensions[2:]]
+    spatial = [_axis(layout, letter) for letter in layout.dimensions[2:]]
     if is_empty(builder.info(operands[0]), spatial, builder.result_infos[0]):
         return builder.decline("the image is empty: there is nothing to sample")
     dtype, grid_dtype = (builder.dtype(operand) for operand in operands)

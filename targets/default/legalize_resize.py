@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width, is_float
-from ...dialects.relax.infer.layouts import parse_layout
+from ...dialects.relax.infer.layouts import layouts_of
 from ...emit import linalg
 from ...emit.arithmetic import element
 from ...emit.conversions import to_float
@@ -57,9 +57,8 @@ class _Table(NamedTuple):
 
 @register_legalize(["relax.image.resize2d", "relax.image.resize3d"])
 def resize(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    dimensions = "NCHW" if op.definition.name.endswith("2d") else "NCDHW"
-    spatial = dimensions[2:]
-    layout = parse_layout(op.layout, dimensions)
+    layout = layouts_of(builder.call)["data"]
+    spatial = layout.dimensions[2:]
     if blocked_dimensions(layout) & set(spatial):
         return in_plain_layout(op, operands[0], builder, layout, layout)
     axes = [next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter) for letter in spatial]

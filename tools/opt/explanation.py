@@ -76,6 +76,11 @@ def _facts(row: Operator) -> Iterator[str]:
         value = getattr(row, column)
         if value:
             yield meaning.format(", ".join(map(repr, value)) if isinstance(value, tuple) else value)
+    letters, taps = row.windows
+    if letters:
+        yield f"windows slide over {', '.join(letters)}; '{taps}' says how large they are"
+    for name, layout in row.layouts.items():
+        yield f"'{layout.attribute}' is the layout of '{name}', of the dimensions {layout.dimensions}"
 
 
 def _places(row: Operator) -> Iterator[tuple[str, str, str]]:

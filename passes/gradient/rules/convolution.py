@@ -7,28 +7,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
-from ....dialects.relax.infer.windows import each_dimension, padding_of
+from ....dialects.relax.infer.layouts import layouts_of
+from ....dialects.relax.infer.windows import windows_of
 from ...canonicalize.support import dtype_of, shape_of
 from ..registry import GradientCall, register_gradient
 from ..tensors import known_shape, relax
 
-_CONVOLUTIONS = {"relax.nn.conv1d": "W", "relax.nn.conv2d": "HW", "relax.nn.conv3d": "DHW"}
+_CONVOLUTIONS = [f"relax.nn.conv{rank}d" for rank in (1, 2, 3)]
 
 
 class _Windows:
     """What the derivatives need to know of a convolution, transposed or not."""
 
-    def __init__(self, call: GradientCall, letters: str, kernel: str):
-        layouts = (call.data_layout, call.kernel_layout, call.out_layout or call.data_layout)
-        if layouts != (f"NC{letters}", f"{kernel}{letters}", f"NC{letters}"):
-            raise call.fail(f"only in the layouts NC{letters} and {kernel}{letters}, got {', '.join(layouts)}")
+    def __init__(self, call: GradientCall):
+        layouts = layouts_of(call.inferred)
+        if any(layout.text != layout.dimensions for layout in layouts.values()):
+            wanted = f"{layouts['data'].dimensions} and {layouts['weight'].dimensions}"
+            got = ", ".join(layout.text for layout in layouts.values())
+            raise call.fail(f"only in the layouts {wanted}, got {got}")
         if call.out_dtype not in (None, dtype_of(call.data)):
             raise call.fail(f"only where the result is of the operands' element type, not {call.out_dtype}")
         self.call = call
-        self.letters = letters
-        self.rank = len(letters)
-        self.padding = padding_of(call.padding, self.rank)
-        self.strides, self.dilation = (each_dimension(values, self.rank) for values in (call.strides, call.dilation))
+        windows = windows_of(call.inferred).values()
+        self.rank = len(windows)
+        _, self.strides, self.dilation, *self.padding = zip(*windows, strict=True)
 
     def shape(self, tensor: Any) -> tuple[Dim, ...]:
         return known_shape(self.call, tensor)
@@ -36,7 +38,7 @@ class _Windows:
     @property
     def _all_padding(self) -> list[int]:
         """As the attribute has it: all befores, then all afters."""
-        return [width for side in zip(*self.padding, strict=True) for width in side]
+        return [width for side in self.padding for width in side]
 
     def convolved(self, data: Any, weight: Any, strides: Sequence[int], dilation: Sequence[int]) -> Any:
         attributes = {"strides": strides, "dilation": dilation, "padding": self._all_padding}
@@ -53,7 +55,7 @@ class _Windows:
     def _rest(self, axis: int, size: Dim, taps: Dim) -> int:
         """How many of the (padded) data's last elements no window reaches."""
         window = dim_add(dim_mul(dim_sub(taps, 1), self.dilation[axis]), 1)
-        reach = dim_sub(dim_add(size, sum(self.padding[axis])), window)
+        reach = dim_sub(dim_add(size, sum(side[axis] for side in self.padding)), window)
         rest = dim_mod(reach, self.strides[axis])
         if not isinstance(rest, int):
             raise self.call.fail(
@@ -97,9 +99,9 @@ def _reshaped(x: Any, shape: tuple[Dim, ...]) -> Any:
     return relax["reshape"](x, relax["shape_expr"](dims=shape))
 
 
-@register_gradient(list(_CONVOLUTIONS))
+@register_gradient(_CONVOLUTIONS)
 def convolution(call: GradientCall) -> list[Any]:
-    windows = _Windows(call, _CONVOLUTIONS[call.operation.name], "OI")
+    windows = _Windows(call)
     return [
         lambda: windows.spread(call.gradient, call.weight, call.data),
         lambda: windows.by_weight(call.data, call.gradient, call.weight),
@@ -109,7 +111,7 @@ def convolution(call: GradientCall) -> list[Any]:
 @register_gradient([f"{name}_transpose" for name in _CONVOLUTIONS])
 def transposed_convolution(call: GradientCall) -> list[Any]:
     """The convolution that it transposes goes from the result to the data."""
-    windows = _Windows(call, _CONVOLUTIONS[call.operation.name.removesuffix("_transpose")], "IO")
+    windows = _Windows(call)
     return [
         lambda: windows.convolved(call.gradient, call.weight, windows.strides, windows.dilation),
         lambda: windows.by_weight(call.gradient, call.data, call.weight),

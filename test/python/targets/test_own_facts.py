@@ -208,6 +208,13 @@ def test_an_operator_fuses_as_its_row_says_unless_its_rule_does(name: str, said:
         ({"view": "x", "results": "a b"}, r"view= is for operators of one result"),
         ({"veiw": "x"}, r"a row has no 'veiw='.*'view'"),
         ({"pattern": "inject"}, r"ownfacts.wrong: unknown operator pattern 'inject'; did you mean 'injective'"),
+        ({"layouts": {"y": ("layout", "NC")}}, r"layouts= names 'y', which is no tensor"),
+        ({"layouts": {"x": ("layout", "NC")}}, r"layouts= names 'layout', which is no attribute"),
+        ({"windows": ("W", "x")}, r"windows= names 'x', which is no attribute or layout"),
+        (
+            {"windows": ("HW", "x"), "layouts": {"x": ("order", "NCW")}, "attrs": {"order": rx.attrs.Str("NCW")}},
+            r"windows= of 'x' \(NCW\) cannot be over HW",
+        ),
         ({"role": "calls"}, r"role= is one of call, literal, shape, effect, not 'calls'"),
     ],
 )
