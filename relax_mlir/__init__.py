@@ -52,6 +52,7 @@ _DEFINED_IN = {
     "passes.schedule.registry": "ScheduleContext register_plan register_schedule",
     "passes.schedule.plan": "Panel Plan",
     "dialects.core.facts": "OpPattern",
+    "dialects.core.work": "Work work_of",
     # Derivatives of operators.
     "passes.gradient.registry": "all_gradients register_gradient",
     # Rewriting.

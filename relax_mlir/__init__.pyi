@@ -26,6 +26,8 @@ from .dialects.core.infos import TensorInfo as TensorInfo
 from .dialects.core.infos import VectorInfo as VectorInfo
 from .dialects.core.infos import tensor as tensor
 from .dialects.core.symbols import sym as sym
+from .dialects.core.work import Work as Work
+from .dialects.core.work import work_of as work_of
 from .dialects.script import print_script as print_script
 from .emit import loops as loops
 from .emit.numbers import number as number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Facts that operators' rows state beside what builds and checks them: how they fuse, windows, layouts."""
+"""Facts that operators' rows state beside what builds and checks them: how they fuse, windows, layouts, work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
-from .symbols import dim_add, dim_mul, dim_sub
+from .infos import Info, TensorInfo
+from .symbols import Dim, dim_add, dim_mul, dim_sub, product
 
 
 class OpPattern(IntEnum):
@@ -77,3 +78,17 @@ class Window(NamedTuple):
     def place(self, position: Any, tap: Any) -> Any:
         """Where a tap of the window at a position is, as an affine expression of both."""
         return position * self.stride + tap * self.gap
+
+
+def elements(info: Info) -> Dim:
+    """How many numbers a tensor has."""
+    return product(info.shape) if isinstance(info, TensorInfo) and info.shape is not None else None
+
+
+def for_each_reduced(call: Any, count: Dim) -> Dim:
+    """one for each element of its first operand"""
+    return elements(call.operands[call.definition.operands[0].name])
+
+
+#: The work of an operator whose row does not tell it.
+FLOPS_BY_PATTERN: dict[str, Any] = {"elemwise": 1, "broadcast": 1, "injective": 0, "comm_reduce": for_each_reduced}

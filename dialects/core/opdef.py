@@ -10,9 +10,9 @@ from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from .attributes import AttrKind
-from .facts import LayoutFact, OpPattern, WindowsFact
+from .facts import FLOPS_BY_PATTERN, LayoutFact, OpPattern, WindowsFact
 from .infos import Info, describe
-from .symbols import SymExpr
+from .symbols import Dim, SymExpr
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -103,6 +103,8 @@ def _is_variadic(value: Any) -> bool:
 Infer = Callable[[Call], "Info | Sequence[Info]"]
 Prepare = Callable[["dict[str, Any]"], "dict[str, Any]"]
 Redirect = Callable[["dict[str, Any]"], "OpDef"]
+#: Told the call and how many elements its first result has.
+Flops = Callable[[Call, Dim], Dim]
 
 
 #: What an operator is for, where it is no computation that a rule has to be found for: a call of something by its
@@ -149,6 +151,9 @@ class OpRow(TypedDict, total=False):
     destinations: bool
     #: The operand, a shape, that is the result's.
     shaped_by: str
+    #: Operations on numbers, for each element of the (first) result or in all; silent rows: as `pattern` lets expect,
+    #: one for each element, for each of the first operand where it reduces that. A function's docstring says how many.
+    flops: int | Flops
     #: Whether it takes a few instructions; fusion counts on it.
     short: bool
     #: True for what this project adds to the operators of Relax.
@@ -190,6 +195,7 @@ class OpDef:
         self.layouts = {name: LayoutFact(*fact) for name, fact in row.get("layouts", {}).items()}
         if "windows" in row:
             self.windows = WindowsFact(*row["windows"])
+        self.flops: int | Flops | None = row.get("flops", FLOPS_BY_PATTERN.get(self.pattern))
         self.writes = tuple(row.get("writes", "").split())
         self.parameters = tuple(row.get("signature", "").split()) or (
             *(operand.name for operand in self.operands),
@@ -250,6 +256,8 @@ class OpDef:
         if laid_out and not set(self.windows.letters) <= set(laid_out.dimensions):
             letters, taps = self.windows
             raise RelaxError(f"{self.full_name}: windows= of '{taps}' ({laid_out.dimensions}) cannot be over {letters}")
+        if not (self.flops is None or callable(self.flops) or self.flops >= 0):
+            raise RelaxError(f"{self.full_name}: flops= is a function, or how many operations: 0 or more")
         if self.pattern:
             OpPattern.parse(self.pattern, f"{self.full_name}: ")
 

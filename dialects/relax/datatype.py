@@ -28,5 +28,5 @@ def _stored_bits(dtype: str) -> int:
 
 
 elementwise_op("astype", "x", attrs={"dtype": DType()}, infer=like, doc="Each element converted to another type.")
-elementwise_op("bitcast", "x", attrs={"dtype": DType()}, infer=bitcast, own=True,
+elementwise_op("bitcast", "x", attrs={"dtype": DType()}, flops=0, infer=bitcast, own=True,
    doc="The same bits as elements of another type of as many bits; to bool: whether any bit is set.")  # fmt: skip

@@ -122,4 +122,4 @@ broadcast_op("left_shift", "x1 x2", infer=shift, doc="x1 shifted left by x2 bits
 broadcast_op("right_shift", "x1 x2", infer=shift, doc="x1 shifted right by x2 bits, arithmetically where signed.")
 
 # ---- three operands ----
-elementwise_op("ewise_fma", "x1 x2 x3", infer=ternary, doc="x1 * x2 + x3, rounded once; no broadcasting.")
+elementwise_op("ewise_fma", "x1 x2 x3", flops=2, infer=ternary, doc="x1 * x2 + x3, rounded once; no broadcasting.")

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.attributes import Bool, DType, Float, Floats, Int, Str
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from ..core.symbols import SymExpr
+from ..core.symbols import Dim, SymExpr, dim_mul, dim_sub, product
 from .dialect import injective_op, op
 from .infer.dtypes import check_dtype
 from .infer.layouts import layouts_of, shape_in_layout, sizes_in_layout
@@ -81,6 +81,19 @@ def affine_grid(call: Call) -> TensorInfo:
     return call.data.with_shape((batch, spatial, *(target or (None,) * spatial)))
 
 
+def resize_work(call: Call, count: Dim) -> Dim:
+    """two for each element of the data that one of the result is made of; none for the nearest ones"""
+    spatial = len(call.definition.layouts["data"].dimensions) - 2
+    taps = {"linear": 2, "cubic": 4}.get(call.method, 0)
+    return dim_mul(2 * taps**spatial, count)
+
+
+def affine_grid_work(call: Call, count: Dim) -> Dim:
+    """two for each element of the result and column of its matrix but the last"""
+    columns = None if call.data.shape is None else dim_sub(call.data.shape[-1], 1)
+    return product((2, count, columns))
+
+
 _COORDINATES = (
     "half_pixel", "align_corners", "asymmetric",
     "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize",
@@ -103,7 +116,7 @@ def _resized(dimensions: str, rounding: str) -> dict[str, Any]:
         "out_dtype": DType(None, doc="the result's element type; absent: the data's"),
     }
     laid_out = {name: ("layout", dimensions) for name in ("data", "result")}
-    return {"attrs": attrs, "infer": resize, "prepare": spread_size(spatial), "layouts": laid_out}
+    return {"attrs": attrs, "infer": resize, "prepare": spread_size(spatial), "layouts": laid_out, "flops": resize_work}
 
 
 injective_op("image.resize2d", "data size:shape", **_resized("NCHW", "round"),
@@ -117,6 +130,6 @@ op("image.grid_sample", "data grid", attrs={"method": Str("bilinear", choices=("
    layouts={"data": ("layout", "NCD?HW"), "result": ("layout", "NCD?HW")},
    doc="Images sampled at the positions of a grid [batch, coordinates, height, width].")  # fmt: skip
 injective_op("image.affine_grid", "data size:shape",
-   attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=affine_grid,
-   prepare=spread_size(2),
+   attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")},
+   flops=affine_grid_work, infer=affine_grid, prepare=spread_size(2),
    doc="The grid [batch, coordinates, height, width] that affine matrices make of an image.")  # fmt: skip

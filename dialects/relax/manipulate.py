@@ -232,7 +232,7 @@ injective_op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in th
    view="x", doc="New dimensions of size 1.")  # fmt: skip
 injective_op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=squeeze, view="x",
    doc="Without dimensions of size 1. An axis of another size is refused, as numpy and ONNX do.")  # fmt: skip
-broadcast_op("broadcast_to", "x shape:shape", infer=broadcast_to, shaped_by="shape",
+broadcast_op("broadcast_to", "x shape:shape", flops=0, infer=broadcast_to, shaped_by="shape",
    doc="Copies along dimensions of size 1.")  # fmt: skip
 op("collapse_sum_like", "data collapse_target", infer=collapse_sum_like,
    doc="Sums over the dimensions that a broadcast from collapse_target's shape to data's made.")  # fmt: skip
@@ -262,4 +262,4 @@ injective_op("split", "x", attrs={
    "indices_or_sections": _IndicesOrSections(doc="how many sections, or where they begin"), "axis": Int(0)},
    results="*results", infer=joining.split, doc="The parts of a tensor along an axis.")  # fmt: skip
 broadcast_op("meshgrid", "*tensors", attrs={"indexing": Str("ij", choices=("ij", "xy"))}, results="*results",
-   infer=joining.meshgrid, doc="For each 1-D tensor a grid that repeats it along all other axes.")  # fmt: skip
+   flops=0, infer=joining.meshgrid, doc="For each 1-D tensor a grid that repeats it along all other axes.")  # fmt: skip

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.attributes import AttrKind, DType, Int, Ints, Str
-from ..core.facts import Window
+from ..core.facts import Window, elements
 from ..core.infos import TensorInfo, is_float, is_int
 from ..core.opdef import Call
-from ..core.symbols import Dim, dim_add, dim_mod, dim_mul, dim_sub, equal
+from ..core.symbols import Dim, dim_add, dim_mod, dim_mul, dim_sub, equal, product
 from .dialect import op
 from .infer.dtypes import check_dtype
 from .infer.layouts import layouts_of, shape_in_layout, sizes_in_layout
@@ -51,6 +51,13 @@ def transposed_convolution(call: Call) -> TensorInfo:
     spread = [_spread(call, *each) for each in zip(windows, sizes, windows.values(), extra, strict=True)]
     out_channels = dim_mul(group_channels, call.groups)
     return TensorInfo(shape_in_layout(layouts["result"], [batch, out_channels, *spread]), dtype)
+
+
+def convolution_work(call: Call, count: Dim) -> Dim:
+    """two for each tap and channel summed, for each element of the result (where it is transposed, of the data)"""
+    kernel = layouts_of(call)["weight"]
+    _, summed, *taps = sizes_in_layout(call, "weight", kernel)
+    return product((2, count if kernel.dimensions[0] == "O" else elements(call.data), summed, *taps))
 
 
 def _result_dtype(call: Call) -> str:
@@ -139,6 +146,7 @@ def _row(spatial: str, channels: str) -> dict[str, Any]:
     return {
         "attrs": attrs,
         "infer": convolution if channels == "OI" else transposed_convolution,
+        "flops": convolution_work,
         "pattern": "out_ewise_fusable",
         "windows": (spatial, "weight"),
         "layouts": {"data": ("data_layout", data), "weight": ("kernel_layout", kernel), "result": ("out_layout", data)},

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.attributes import AttrKind, Bool, Ints, Str
+from ..core.facts import for_each_reduced
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
+from ..core.symbols import Dim, product
 from .dialect import op
 from .infer.dtypes import check_dtype
 from .infer.layouts import layouts_of, shape_in_layout, sizes_in_layout
@@ -24,6 +26,11 @@ def pool(call: Call) -> TensorInfo:
     windows = windows_of(call)
     counts = [fit(call, *each) for each in zip(windows, sizes, windows.values(), strict=True)]
     return TensorInfo(shape_in_layout(layouts["result"], [batch, channels, *counts]), call.data.dtype)
+
+
+def pool_work(call: Call, count: Dim) -> Dim:
+    """one for each tap of each window"""
+    return product((count, *(window.taps for window in windows_of(call).values())))
 
 
 def adaptive_pool(call: Call) -> TensorInfo:
@@ -64,12 +71,12 @@ def _sliding(spatial: str, count_include_pad: bool = False) -> dict[str, Any]:
         "ceil_mode": Bool(False, doc="also a last window that reaches over the end"),
         "count_include_pad": Bool(count_include_pad, doc="averages count the padding"),
     }
-    return {**_row(spatial, attrs), "infer": pool, "windows": (spatial, "pool_size")}
+    return {**_row(spatial, attrs), "infer": pool, "flops": pool_work, "windows": (spatial, "pool_size")}
 
 
 def _adaptive(spatial: str) -> dict[str, Any]:
     size = Ints(None, broadcast=len(spatial), doc="absent: the data's")
-    return {**_row(spatial, {"output_size": size}), "infer": adaptive_pool}
+    return {**_row(spatial, {"output_size": size}), "infer": adaptive_pool, "flops": for_each_reduced}
 
 
 op("nn.avg_pool1d", "data", **_sliding("W", True), doc="The mean of each window over W.")

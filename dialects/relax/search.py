@@ -132,7 +132,7 @@ def multinomial_from_uniform(call: Call) -> TensorInfo:
 _ORDER = {"axis": Int(-1), "descending": Bool(False)}
 
 broadcast_op("where", "condition x1 x2", infer=where, doc="x1 where the condition is true, else x2; all are broadcast.")
-elementwise_op("clip", "x min:scalar max:scalar", infer=clip, doc="x, but not below min and not above max.")
+elementwise_op("clip", "x min:scalar max:scalar", flops=2, infer=clip, doc="x, but not below min and not above max.")
 op("sort", "data", attrs=_ORDER, infer=sort, doc="The elements in order along an axis.")
 op("argsort", "data", attrs={**_ORDER, "dtype": DType("i32")}, infer=argsort,
    doc="The positions of the elements in their order along an axis.")  # fmt: skip

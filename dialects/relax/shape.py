@@ -110,7 +110,7 @@ op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="A 1-D 
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, role="shape", destinations=True,
    doc="A shape as a 1-D int64 tensor.")  # fmt: skip
 elementwise_op("scalar_to_tensor", "value:scalar", own=True,
-   infer=lambda call: TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype),
+   flops=0, infer=lambda call: TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype),
    doc="A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected.")  # fmt: skip
 op("size", "input", infer=lambda call: TensorInfo((), "i64"),
    doc="The number of elements of a tensor, as a 0-D int64 tensor.")  # fmt: skip

@@ -7,6 +7,7 @@
 // CONV: Its row says
 // CONV-NEXT: pure: it may be merged with its like
 // CONV-NEXT: fuses as 'out_ewise_fusable'
+// CONV-NEXT: operations on numbers: two for each tap and channel summed, for each element of the result
 // CONV-NEXT: windows slide over H, W; 'weight' says how large they are
 // CONV-NEXT: 'data_layout' is the layout of 'data', of the dimensions NCHW
 // CONV-NEXT: 'kernel_layout' is the layout of 'weight', of the dimensions OIHW

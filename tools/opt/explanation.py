@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 
 from ...dialects.core.dialect import all_ops
@@ -76,6 +77,9 @@ def _facts(row: Operator) -> Iterator[str]:
         value = getattr(row, column)
         if value:
             yield meaning.format(", ".join(map(repr, value)) if isinstance(value, tuple) else value)
+    if row.flops is not None:
+        each = f"{row.flops or 'none'}{' for each element of its result' * bool(row.flops)}"
+        yield f"operations on numbers: {inspect.getdoc(row.flops) if callable(row.flops) else each}"
     letters, taps = row.windows
     if letters:
         yield f"windows slide over {', '.join(letters)}; '{taps}' says how large they are"
