@@ -201,6 +201,11 @@ _MATRIX, _ROW = rx.tensor((3, 4)), rx.tensor((4,))
         ("opaque", lambda x, y: relax.nn.nll_loss(x, y, reduction="none"), [_MATRIX, rx.tensor((3,), "int64")]),
         ("broadcast", lambda *x: relax.nn.batch_norm(*x, axis=1, training=False), [_MATRIX, *[_ROW] * 4]),
         # How many elements there are is computed before.
+        (
+            "opaque injective",
+            lambda x, _: relax.strided_slice(x, axes=[0], begin=["-k"], end=["n"], strides=[2]),
+            [rx.tensor(("n",)), rx.tensor(("k",))],
+        ),
         ("opaque injective", lambda x, y: relax.arange(x, y), [rx.ScalarInfo("i64")] * 2),
     ],
 )

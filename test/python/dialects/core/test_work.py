@@ -117,6 +117,21 @@ def test_a_transposed_convolution_costs_what_the_convolution_does() -> None:
     assert rx.work_of(convolution).flops == rx.work_of(transposed).flops == rx.sym("n") * (2 * 96 * 2 * 9)
 
 
+@pytest.mark.parametrize(
+    ("build", "shapes", "flops"),
+    [
+        (attributes(relax.einsum, subscripts="ij,jk,kl->il"), ((2, 3), (3, 4), (4, 5)), 2 * 24 + 2 * 40),
+        (attributes(relax.einsum, subscripts="ij,jk,ik->i"), ((2, 3), (3, 4), (2, 4)), 2 * 24 + 2 * 8),
+        (attributes(relax.einsum, subscripts="ij,ik,k,j->i"), ((2, 3), (2, 4), (4,), (3,)), 24 + 2 * 24 + 2 * 6),
+        (attributes(relax.image.affine_grid, size=(4, 5)), ((1, 2, 3),), 2 * 2 * (1 * 2 * 4 * 5)),
+        (lambda x: relax.nn.nll_loss(x, relax.const([0, 1, 2], "int64")), ((3, 4),), 2 * 3),
+        (attributes(relax.image.resize2d, size=(6, 5), method="nearest_neighbor"), ((1, 2, 4, 4),), 0),
+    ],
+)
+def test_some_in_numbers(build: Any, shapes: Any, flops: int) -> None:
+    assert rx.work_of(built(build, shapes)[1].owner).flops == flops
+
+
 def test_what_nobody_knows() -> None:
     assert rx.work_of(built(relax.sort, ((4,),))[1].owner) == (None, 32)
     assert rx.work_of(built(relax.nonzero, ((4, 4),))[1].owner).bytes is None
