@@ -220,7 +220,7 @@ class RuleBuilder:
         called = relax.ops["call_tir"](symbol, values, [encode(info, self.op.context) for info in infos])
         return list(map(self.cast, called, wanted))
 
-    def cast(self, value: Any, info: Info) -> Any:
+    def cast(self, value: Value, info: Info) -> Value:
         """The value with another type, checked at run time where it says more than its own."""
         return value if self.info(value) == info else relax.ops["match_cast"](value, encode(info, self.op.context))
 
@@ -228,12 +228,12 @@ class RuleBuilder:
         """Symbols that nobody uses, for sizes that a match_cast defines."""
         return [sym(self._prim_funcs.symbols.next()) for _ in range(count)]
 
-    def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Any], sizes: Body, name: str) -> list[Any]:
+    def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Value], sizes: Body, name: str) -> list[Any]:
         unknown = sum(dim is None for info in infos for dim in info.shape)
         if not unknown:
             return list(infos)
 
-        def write(*parameters: Any) -> Value:
+        def write(*parameters: Value) -> Value:
             *known, output = parameters
             for position, size in enumerate(sizes(*known)):
                 output = linalg.insert(as_i64(size), output, [as_index(position)])
@@ -269,7 +269,7 @@ class RuleBuilder:
         def signed(*scalars: Number) -> Value:
             return body(*(scalar.of(dtype) for scalar, dtype in zip(scalars, dtypes, strict=True)))
 
-        def write(*parameters: Any) -> Value:
+        def write(*parameters: Value) -> Value:
             *inputs, output = parameters
             for position in unproven:
                 require_broadcast(inputs[position], linalg.sizes(output))
@@ -289,7 +289,7 @@ def _with_numbers(body: Body) -> Body:
 def _with_types(body: Body, types: Sequence[Type]) -> Body:
     """The body, whose values get the outputs' types where those only know other sizes."""
 
-    def typed(*parameters: Value) -> Any:
+    def typed(*parameters: Value) -> list[Value]:
         values = body(*parameters)
         several = as_list(values)
         return [_fitting(*pair) for pair in zip(several, types, strict=True)] if len(several) == len(types) else values

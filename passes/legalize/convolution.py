@@ -59,7 +59,7 @@ class Lettered(NamedTuple):
         """What is at these places; the whole of dimensions that are not among them."""
         return self.replaced(tensors.slice_of(self.value, *self._offsets_and_sizes(places)))
 
-    def with_part(self, value: Any, places: Mapping[str, Part]) -> Any:
+    def with_part(self, value: Value, places: Mapping[str, Part]) -> Value:
         """The tensor with a value at these places, made of the part there."""
         offsets, sizes = self._offsets_and_sizes(places)
         return tensors.put_slice(value, self.value, offsets, sizes=sizes)
@@ -203,7 +203,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
             return _over_joined_rows(conv, around, weight, out, windows)
         return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
 
-    def by_taps() -> Any:
+    def by_taps() -> Value:
         add_taps = lambda zeros: _by_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
         return summed([conv.data.dtype, conv.weight.dtype], out.value, conv.dtype, add_taps)
 
@@ -228,7 +228,7 @@ def _padded(data: Lettered, windows: Windows) -> Lettered:
     return data.replaced(padded(data.value, zero, [each.before for each in along], [each.after for each in along]))
 
 
-def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Any:
+def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Value:
     """The total with each tap's products with what it meets of the data, one picture and group after the other."""
     alone = [letter for letter in "NG" if letter in total.letters]
     sizes, positions = data.sizes, total.sizes
@@ -238,7 +238,7 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
             return one_by_one(positions[alone[len(at)]], lambda i, inner: enter(inner, *at, i), value)
         here = {letter: Part(position, 1) for letter, position in zip(alone, at, strict=True)}
 
-        def add_tap(inner: Any, tap: dict[str, Size], met: dict[str, Meeting]) -> Any:
+        def add_tap(inner: Value, tap: dict[str, Size], met: dict[str, Meeting]) -> Value:
             read = {letter: Part(each.place, span(windows[letter], each.length)) for letter, each in met.items()}
             written = {letter: Part(each.first, each.length) for letter, each in met.items()}
             own = {letter: Part(place, 1) for letter, place in tap.items()}
@@ -307,7 +307,7 @@ def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mappin
     return is_long and rows > 1 and width * 10 <= -(-columns // _MANY) * _MANY * 9
 
 
-def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Any:
+def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     """The convolution over rows that are one: a window that reaches over an end gives a result that nobody takes."""
     tall, wide = list(windows)[-2:]
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
@@ -358,8 +358,8 @@ def is_mostly_padding(windows: Windows, sizes: Mapping[str, Size], positions: Ma
 
 
 def for_each_tap(
-    windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size], total: Any, body: TapBody
-) -> Any:
+    windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size], total: Value, body: TapBody
+) -> Value:
     """The total after all taps of a window; those that are known to meet no data are left out."""
     letters = list(windows)
 
@@ -382,7 +382,7 @@ def for_each_tap(
     return enter(total)
 
 
-def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Any) -> Any:
+def one_by_one(count: Size, body: Callable[[Size, Any], Any], value: Value) -> Value:
     """`value = body(i, value)` so many times; without a loop where that is known to be once."""
     if isinstance(count, int) and count == 1:
         return body(0, value)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...bindings.ir import Value
+from ...bindings.ir import OpView, Value
 from ...bindings.mlir import ir
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, is_int
@@ -44,7 +44,7 @@ def _numbered(axes: Iterable[Axis]) -> list[tuple[Axis, int]]:
     return numbered
 
 
-def permuted(value: Any, axes: Sequence[int]) -> Any:
+def permuted(value: Value, axes: Sequence[int]) -> Value:
     """A value of the graph with its axes in this order; a constant's elements are moved at once."""
     array = elements_of(value)
     if array is None:
@@ -60,7 +60,7 @@ def require_blocks(tensor: Value, layout: Layout) -> None:
             loops.require_same(size, axis.block, f"blocks of {axis.dimension} in layout {layout.text}")
 
 
-def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Any:
+def in_plain_layout(op: OpView, data: Value, builder: RuleBuilder, layout: Layout, out_layout: Layout) -> Value:
     """The operation on its first operand without blocks, in the order of the dimensions; its result in its layout."""
     names = {name: None if name == "out_layout" else layout.dimensions for name in ("layout", "out_layout")}
     given = builder.call.attributes
@@ -71,7 +71,7 @@ def in_plain_layout(op: Any, data: Any, builder: RuleBuilder, layout: Layout, ou
     return builder.cast(result, builder.result_infos[0])
 
 
-def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
+def _with_blocks(data: Value, builder: RuleBuilder, layout: Layout) -> Value:
     """The tensor with blocks of the layout's sizes in its type, which the run checks."""
     info = builder.info(data)
     assert isinstance(info, TensorInfo) and info.shape is not None
@@ -79,7 +79,7 @@ def _with_blocks(data: Any, builder: RuleBuilder, layout: Layout) -> Any:
     return builder.cast(data, info.with_shape(sizes))
 
 
-def to_plain(value: Any, layout: Layout) -> Any:
+def to_plain(value: Value, layout: Layout) -> Value:
     """A tensor in a layout as one with a dimension for each letter, in the order of the dimensions."""
     whole: dict[str, Any] = {}
     for index, axis in enumerate(layout.axes):
@@ -94,7 +94,7 @@ def to_plain(value: Any, layout: Layout) -> Any:
     return _transformed(value, ir.AffineMap.get(len(layout.axes), 0, results))
 
 
-def from_plain(value: Any, layout: Layout) -> Any:
+def from_plain(value: Value, layout: Layout) -> Value:
     """The inverse; where blocks are not full, zeros fill them."""
     inner: dict[str, int] = {}
     results: list[Any] = []
@@ -115,7 +115,7 @@ def _divided(expression: Any, divisor: int) -> Any:
     return ir.AffineFloorDivExpr.get(expression, ir.AffineConstantExpr.get(divisor))
 
 
-def _transformed(value: Any, index_map: Any) -> Any:
+def _transformed(value: Value, index_map: Any) -> Value:
     if index_map == ir.AffineMap.get_identity(index_map.n_dims):
         return value
     if index_map.is_permutation:

@@ -39,13 +39,13 @@ def convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize(["relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.nn.conv3d_transpose"])
-def transposed_convolution(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def transposed_convolution(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     conv = Convolution(op, operands, builder)
     if not conv.has_fitting_blocks:
         return in_plain_layouts(op, operands, conv, builder)
     extra = each_dimension(op.output_padding, len(conv.spatial))
 
-    def body(data_value: Any, weight_value: Any, out_value: Any) -> Any:
+    def body(data_value: Value, weight_value: Value, out_value: Value) -> Value:
         data, weight, out = conv.of_data(data_value), conv.of_weight(weight_value), conv.of_result(out_value)
         check_channels(conv, data, weight)
         _require_taps(conv, weight)
@@ -83,7 +83,7 @@ def _spread(data: Lettered, out: Lettered, windows: Mapping[str, Window], extra:
     return data.replaced(spread)
 
 
-def _placed(tensor: Any, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Any:
+def _placed(tensor: Value, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Value:
     """The tensor's elements among zeros."""
     element = tensor.type.element_type
     zeros = linalg.fill(0, linalg.empty(sizes, element))

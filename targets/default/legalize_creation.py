@@ -37,7 +37,7 @@ def filled(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.scalar_to_tensor")
-def scalar_to_tensor(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def scalar_to_tensor(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars, dtype = ScalarInputs(builder, operands), builder.result_dtype()
 
     def write(*parameters: Any) -> Any:
@@ -57,12 +57,12 @@ def _diagonal_distance(rank: int) -> Number:
 
 
 @register_legalize("relax.eye_like")
-def eye_like(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def eye_like(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _eye(builder, ScalarInputs(builder, [op.k]))
 
 
 @register_legalize("relax.eye")
-def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def eye(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k, op.n, op.m])
     unknown = [name for name, size in zip(("n", "m"), builder.result_shape(), strict=True) if size is None]
 
@@ -74,7 +74,7 @@ def eye(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     return _eye(builder, scalars, sizes if unknown else None)
 
 
-def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
+def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> list[Value]:
     def write(*parameters: Any) -> Any:
         *inputs, output = parameters
         k, one = scalars.read(inputs, "i64")[0], constant(1, output.type.element_type)
@@ -84,7 +84,7 @@ def _eye(builder: RuleBuilder, scalars: ScalarInputs, sizes: Any = None) -> Any:
 
 
 @register_legalize(["relax.tril", "relax.triu"])
-def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def triangle(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.k])
     holds = operator.le if op.definition.name == "tril" else operator.ge
     rank = len(builder.result_shape())
@@ -98,7 +98,7 @@ def triangle(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.one_hot")
-def one_hot(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def one_hot(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     scalars = ScalarInputs(builder, [op.on_value, op.off_value])
     rank = len(builder.result_shape())
     new = op.axis % rank
@@ -135,7 +135,7 @@ def arange(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
         start, _, step = scalars.read(inputs, wide)
         return linalg.parallel([], output, lambda: (start + linalg.index(0).to(wide) * step).to(dtype))
 
-    def sizes(*inputs: Any) -> list[Any]:
+    def sizes(*inputs: Number) -> list[Number]:
         return [step_count(*scalars.read(inputs, wide))]
 
     return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
@@ -149,7 +149,7 @@ def _computed_in(dtype: str, wide: str) -> str:
 
 
 @register_legalize("relax.hamming_window")
-def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def hamming_window(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype, (count,) = builder.result_dtype(), builder.result_shape()
     if dtype not in ("f32", "f64"):
         return relax.ops["astype"](relax.ops["hamming_window"](*operands, dtype="float32"), dtype=dtype)
@@ -169,7 +169,7 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
         return linalg.parallel([], output, body)
 
-    def sizes(*inputs: Any) -> list[Any]:
+    def sizes(*inputs: Number) -> list[Number]:
         return [require_size(scalars.read(inputs, "i64", "i1", "f64", "f64")[0], "window_size")]
 
     return builder.prim(write, scalars.inputs, sizes=sizes if count is None else None)
@@ -179,8 +179,8 @@ def hamming_window(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.size")
-def size(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
-    def write(x: Any, output: Any) -> Any:
+def size(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
+    def write(x: Value, output: Value) -> Value:
         return linalg.insert(as_i64(prod(linalg.sizes(x))), output, [])
 
     return builder.prim(write)

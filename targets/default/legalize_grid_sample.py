@@ -92,7 +92,7 @@ def _magnitude(x: Number) -> Number:
 
 
 @register_legalize("relax.image.grid_sample")
-def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def grid_sample(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     layout = layouts_of(builder.call)["data"]
     if blocked_dimensions(layout) - {"C"}:
         return in_plain_layout(op, operands[0], builder, layout, layout)
@@ -103,7 +103,7 @@ def grid_sample(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
     wide = "f64" if max(map(bit_width, (dtype, grid_dtype))) > 32 else "f32"
     sampling = _Sampling(op.method, op.padding_mode, op.align_corners, wide)
 
-    def sampled(data: Any, grid: Any, output: Any) -> Any:
+    def sampled(data: Value, grid: Value, output: Value) -> Value:
         return _sampled(data, grid, output, layout, sampling, (dtype, grid_dtype))
 
     return builder.prim(sampled)
@@ -114,7 +114,9 @@ def _axis(layout: Layout, letter: str) -> int:
     return next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter and axis.block is None)
 
 
-def _sampled(data: Any, grid: Any, output: Any, layout: Layout, sampling: _Sampling, dtypes: tuple[str, str]) -> Any:
+def _sampled(
+    data: Value, grid: Value, output: Value, layout: Layout, sampling: _Sampling, dtypes: tuple[str, str]
+) -> Value:
     dtype, grid_dtype = dtypes
     spatial = layout.dimensions[2:]
     batch, axes = _axis(layout, "N"), [_axis(layout, letter) for letter in spatial]

@@ -61,7 +61,7 @@ def matmul(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.outer")
-def outer(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def outer(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     return _contract(builder, operands, [("m",), ("n",)], ("m", "n"), builder.result_infos[0])  # type: ignore[arg-type]
 
 
@@ -82,7 +82,7 @@ def einsum(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 def _partial_result(
-    builder: RuleBuilder, values: Sequence[Any], labels: Sequence[Labels], kept: Labels, dtype: str
+    builder: RuleBuilder, values: Sequence[Value], labels: Sequence[Labels], kept: Labels, dtype: str
 ) -> TensorInfo:
     terms = [Term(value, builder.info(value), own) for value, own in zip(values, labels, strict=True)]  # type: ignore[arg-type]
     return TensorInfo(tuple(label_size(terms, label) for label in kept), accumulator(dtype))

@@ -22,10 +22,10 @@ _SUM = "f64"
 
 
 @register_legalize("relax.nn.cross_entropy_with_logits")
-def cross_entropy_with_logits(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def cross_entropy_with_logits(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
 
-    def loss(predictions: Any, labels: Any, output: Any) -> Any:
+    def loss(predictions: Value, labels: Value, output: Value) -> Value:
         sizes = linalg.sizes(predictions)
         for axis, size in enumerate(linalg.sizes(labels)):
             loops.require_same(sizes[axis], size, f"axis {axis} of predictions and labels")
@@ -113,7 +113,7 @@ class _Gather:
             loss, weight = select(is_ignored, 0.0, loss), select(is_ignored, 0.0, weight)
         return loss, weight
 
-    def each(self, output: Any) -> Any:
+    def each(self, output: Value) -> Value:
         return linalg.parallel([self.targets], output, lambda target: rounded(self._loss(target)[0], self.dtype))
 
     def add(self, target: Number, totals: Sequence[Number]) -> list[Number]:

@@ -61,8 +61,8 @@ def _at_most(offset: int, size: Size) -> Size:
 
 # ---- by elements of the data ----
 def _repeated(
-    data: Any, output: Any, before: Sequence[int], after: Sequence[int], place: Callable[[Number, Number], Number]
-) -> Any:
+    data: Value, output: Value, before: Sequence[int], after: Sequence[int], place: Callable[[Number, Number], Number]
+) -> Value:
     sizes = linalg.sizes(data)
     for axis, size in enumerate(sizes):
         if not isinstance(size, int) and max(before[axis], after[axis]) > 0:

@@ -89,12 +89,12 @@ def _pooled(op: OpView, operands: list[Value], builder: RuleBuilder, compute: Ca
 
 
 @register_legalize([f"relax.nn.max_pool{rank}d" for rank in (1, 2, 3)])
-def max_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def max_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     windows, dtype, is_ceiled = _windows(builder), builder.dtype(operands[0]), op.ceil_mode
     if is_small_float(dtype):
         return _through_f32(builder, operands[0], dtype)
 
-    def compute(data: Any, output: Any, places: _Places) -> Any:
+    def compute(data: Value, output: Value, places: _Places) -> Value:
         start = linalg.fill(lowest(dtype), output)
         pick = lambda x, best: maximum(x.of(dtype), best)  # noqa: E731
         return _over_windows(data, start, places, windows, is_ceiled, lowest(dtype), pick)
@@ -119,10 +119,10 @@ def avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)])
-def adaptive_avg_pool(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def adaptive_avg_pool(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     dtype = builder.dtype(operands[0])
 
-    def compute(data: Any, output: Any, places: _Places) -> Any:
+    def compute(data: Value, output: Value, places: _Places) -> Value:
         shape = [data.type.shape[axis] for axis in places.axes]
         if op.output_size is None:
             return _mean(data, output, places, [Window(1)] * len(shape), dtype, None)
@@ -240,7 +240,7 @@ def _taps_below(window: Window, distance: Number) -> Number:
 
 
 # ---- windows of different widths ----
-def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int], dtype: str) -> Any:
+def _uneven_mean(data: Value, output: Value, places: _Places, wanted: Sequence[int], dtype: str) -> Value:
     """Window i of n begins at i * size // n and ends before the next begins, rounded up: neighbours may overlap."""
     wide = _sum_dtype(dtype, None)
     sizes = [linalg.size(data, axis) for axis in places.axes]
@@ -259,7 +259,7 @@ def _uneven_mean(data: Any, output: Any, places: _Places, wanted: Sequence[int],
             at[axis] = minimum(at[axis], end - 1)
         return total + select(reduce(operator.and_, conditions), linalg.extract(data, at).of(dtype).to(wide), 0)
 
-    def count() -> Any:
+    def count() -> Number:
         lengths = [end - start for start, end in map(bounds, range(len(wanted)))]
         return reduce(operator.mul, lengths).to(wide)
 

@@ -18,10 +18,10 @@ _Groups = list[tuple[list[int], list[int]]]
 
 
 @register_legalize(["relax.reshape", "relax.flatten", "relax.expand_dims"])
-def reshape(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def reshape(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     old, new = builder.shape(operands[0]), builder.result_shape()
 
-    def write(x: Any, output: Any) -> Any:
+    def write(x: Value, output: Value) -> Value:
         if equal(product(old), product(new)) is not True:
             have, want = (prod(linalg.sizes(each)) for each in (x, output))
             loops.require_same(have, want, "numbers of elements")

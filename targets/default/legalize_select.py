@@ -23,7 +23,7 @@ def where(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
 
 
 @register_legalize("relax.clip")
-def clip(op: Any, operands: list[Any], builder: RuleBuilder) -> Any:
+def clip(op: OpView, operands: list[Value], builder: RuleBuilder) -> Any:
     """min(max(x, low), high), so `high` where the bounds are exchanged, and NaN where any of them is.
 
     Bounds are converted to x's type first: of integers towards zero, and to the limits of the type.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod, dim_mul, dim_sub
 from ....dialects.relax.infer.layouts import layouts_of
 from ....dialects.relax.infer.windows import windows_of
@@ -32,7 +33,7 @@ class _Windows:
         self.rank = len(windows)
         _, self.strides, self.dilation, *self.padding = zip(*windows, strict=True)
 
-    def shape(self, tensor: Any) -> tuple[Dim, ...]:
+    def shape(self, tensor: Value) -> tuple[Dim, ...]:
         return known_shape(self.call, tensor)
 
     @property
@@ -40,11 +41,11 @@ class _Windows:
         """As the attribute has it: all befores, then all afters."""
         return [width for side in self.padding for width in side]
 
-    def convolved(self, data: Any, weight: Any, strides: Sequence[int], dilation: Sequence[int]) -> Any:
+    def convolved(self, data: Value, weight: Value, strides: Sequence[int], dilation: Sequence[int]) -> Value:
         attributes = {"strides": strides, "dilation": dilation, "padding": self._all_padding}
         return relax[f"nn.conv{self.rank}d"](data, weight, **attributes, groups=self.call.groups)
 
-    def spread(self, data: Any, weight: Any, like: Any) -> Any:
+    def spread(self, data: Value, weight: Value, like: Value) -> Any:
         """The transposed convolution that has the size of what was convolved."""
         wanted, taps = self.shape(like)[2:], self.shape(weight)[2:]
         rests = [self._rest(axis, size, tap) for axis, (size, tap) in enumerate(zip(wanted, taps, strict=True))]
@@ -63,7 +64,7 @@ class _Windows:
             )
         return rest
 
-    def by_weight(self, data: Any, result: Any, weight: Any) -> Any:
+    def by_weight(self, data: Value, result: Value, weight: Value) -> Value:
         """Of a convolution of data, by its weight: batches are what is summed over, as channels were."""
         groups, spatial = self.call.groups, list(range(2, 2 + self.rank))
         shape = self.shape(data)
@@ -83,7 +84,7 @@ class _Windows:
         return relax["strided_slice"](turned, axes=spatial, begin=[0] * self.rank, end=list(taps))
 
 
-def _by_channels(data: Any, groups: int, shape: tuple[Dim, ...]) -> Any:
+def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
     """Data with channels in the place of batches; each group's batches lie beside each other."""
     spatial = list(range(2, len(shape)))
     if groups == 1:
@@ -95,7 +96,7 @@ def _by_channels(data: Any, groups: int, shape: tuple[Dim, ...]) -> Any:
     return _reshaped(moved, (in_group, dim_mul(batch, groups), *shape[2:]))
 
 
-def _reshaped(x: Any, shape: tuple[Dim, ...]) -> Any:
+def _reshaped(x: Value, shape: tuple[Dim, ...]) -> Value:
     return relax["reshape"](x, relax["shape_expr"](dims=shape))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
+from ....bindings.ir import Value
 from ....dialects.relax import const
 from ....dialects.relax.infer.layouts import layouts_of
 from ....dialects.relax.infer.slices import OPEN
@@ -57,7 +58,7 @@ class _Window:
 def max_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
-    def forward(data: Any) -> Any:
+    def forward(data: Value) -> Value:
         return reduce(relax["maximum"], window.slices(data, -math.inf))
 
     return gradients_at([call.data], forward, call.gradient)
@@ -67,10 +68,10 @@ def max_pool(call: GradientCall) -> list[Any]:
 def avg_pool(call: GradientCall) -> list[Any]:
     window = _Window(call)
 
-    def total(data: Any) -> Any:
+    def total(data: Value) -> Value:
         return reduce(relax["add"], window.slices(data, 0.0))
 
-    def forward(data: Any) -> Any:
+    def forward(data: Value) -> Value:
         if call.count_include_pad or not any(window.padding):
             return relax["divide"](total(data), const(window.taps, dtype_of(data)))
         return relax["divide"](total(data), total(relax["ones_like"](data)))
