@@ -83,12 +83,3 @@ class Window(NamedTuple):
 def elements(info: Info) -> Dim:
     """How many numbers a tensor has."""
     return product(info.shape) if isinstance(info, TensorInfo) and info.shape is not None else None
-
-
-def for_each_reduced(call: Any, count: Dim) -> Dim:
-    """one for each element of its first operand"""
-    return elements(call.operands[call.definition.operands[0].name])
-
-
-#: The work of an operator whose row does not tell it.
-FLOPS_BY_PATTERN: dict[str, Any] = {"elemwise": 1, "broadcast": 1, "injective": 0, "comm_reduce": for_each_reduced}

@@ -10,7 +10,7 @@ from ...bindings.mlir import as_list
 from ...support.errors import RelaxError
 from ...support.suggest import counted, suggest
 from .attributes import AttrKind
-from .facts import FLOPS_BY_PATTERN, LayoutFact, OpPattern, WindowsFact
+from .facts import LayoutFact, OpPattern, WindowsFact
 from .infos import Info, describe
 from .symbols import Dim, SymExpr
 
@@ -151,9 +151,9 @@ class OpRow(TypedDict, total=False):
     destinations: bool
     #: The operand, a shape, that is the result's.
     shaped_by: str
-    #: Operations on numbers, for each element of the (first) result or in all; silent rows: as `pattern` lets expect,
-    #: one for each element, for each of the first operand where it reduces that. A function's docstring says how many.
-    flops: int | Flops
+    #: Operations on numbers, for each element of the (first) result, of an operand, (4, "x"), or in all: a function's
+    #: docstring says how many. Silent rows: one where `pattern` lets expect it, of the first operand's to reduce.
+    flops: int | tuple[int, str] | Flops
     #: Whether it takes a few instructions; fusion counts on it.
     short: bool
     #: True for what this project adds to the operators of Relax.
@@ -195,7 +195,9 @@ class OpDef:
         self.layouts = {name: LayoutFact(*fact) for name, fact in row.get("layouts", {}).items()}
         if "windows" in row:
             self.windows = WindowsFact(*row["windows"])
-        self.flops: int | Flops | None = row.get("flops", FLOPS_BY_PATTERN.get(self.pattern))
+        reduced = next(((1, operand.name) for operand in self.operands[:1] if operand.arity == "single"), None)
+        usual = {"elemwise": 1, "broadcast": 1, "injective": 0, "comm_reduce": reduced}
+        self.flops: int | tuple[int, str] | Flops | None = row.get("flops", usual.get(self.pattern))
         self.writes = tuple(row.get("writes", "").split())
         self.parameters = tuple(row.get("signature", "").split()) or (
             *(operand.name for operand in self.operands),
@@ -239,6 +241,7 @@ class OpDef:
             ("shaped_by", self.shaped_by, single, "single operand"),
             ("writes", " ".join(self.writes), [operand.name for operand in self.operands], "operand"),
             ("inplace", self.inplace, list(self.attrs), "attribute"),
+            ("flops", self.flops[1] if isinstance(self.flops, tuple) else "", single, "single operand"),
             ("windows", self.windows.taps, [*self.attrs, *self.layouts], "attribute or layout"),
             ("layouts", " ".join(self.layouts), [each.name for each in (*self.operands, *self.results)], "tensor"),
             ("layouts", " ".join(fact.attribute for fact in self.layouts.values()), list(self.attrs), "attribute"),
@@ -256,7 +259,7 @@ class OpDef:
         if laid_out and not set(self.windows.letters) <= set(laid_out.dimensions):
             letters, taps = self.windows
             raise RelaxError(f"{self.full_name}: windows= of '{taps}' ({laid_out.dimensions}) cannot be over {letters}")
-        if not (self.flops is None or callable(self.flops) or self.flops >= 0):
+        if isinstance(self.flops, int) and self.flops < 0:
             raise RelaxError(f"{self.full_name}: flops= is a function, or how many operations: 0 or more")
         if self.pattern:
             OpPattern.parse(self.pattern, f"{self.full_name}: ")

@@ -42,8 +42,12 @@ def work_of(op: OpView) -> Work:
 def _flops(row: OpDef, operation: Operation, count: Dim) -> Dim:
     if callable(row.flops):
         return row.flops(call_of(row, operation), count)
+    flops = row.flops
+    if isinstance(flops, tuple):
+        flops, operand = flops
+        count = elements(call_of(row, operation).operands[operand])
     # Nothing is none of nobody knows how many, too.
-    return row.flops and dim_mul(row.flops, count)
+    return flops and dim_mul(flops, count)
 
 
 def _bytes(info: Info) -> Dim:

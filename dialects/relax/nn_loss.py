@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 from ..core.attributes import Int, Str
-from ..core.facts import elements
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
-from ..core.symbols import Dim, dim_mul
 from .dialect import reduction_op
 from .infer.dtypes import check_dtype, check_same_dtype
 from .infer.sizes import Shape, check_rank, same_shape, same_size
@@ -29,16 +27,6 @@ def nll_loss(call: Call) -> TensorInfo:
     return TensorInfo(losses if call.reduction == "none" else (), call.predictions.dtype)
 
 
-def cross_entropy_work(call: Call, count: Dim) -> Dim:
-    """two for each element of the predictions"""
-    return dim_mul(2, elements(call.predictions))
-
-
-def nll_work(call: Call, count: Dim) -> Dim:
-    """two for each target"""
-    return dim_mul(2, elements(call.targets))
-
-
 def _losses(call: Call) -> Shape | None:
     """The targets' shape: that of the predictions, [batch, classes, ...] or [classes], without classes."""
     shape: Shape | None = call.predictions.shape
@@ -53,10 +41,10 @@ def _check_weights(call: Call) -> None:
     same_size(call, "number of classes", predictions=0 if call.predictions.rank == 1 else 1, weights=0)
 
 
-reduction_op("nn.cross_entropy_with_logits", "predictions labels", flops=cross_entropy_work,
+reduction_op("nn.cross_entropy_with_logits", "predictions labels", flops=(2, "predictions"),
    infer=cross_entropy_with_logits,
    doc="The sum of -predictions * labels, divided by the batch size where there is a batch.")  # fmt: skip
 reduction_op("nn.nll_loss", "predictions targets weights?", attrs={
           "reduction": Str("mean", choices=("none", "sum", "mean")),
-          "ignore_index": Int(-100, doc="the target left out")}, flops=nll_work, infer=nll_loss,
+          "ignore_index": Int(-100, doc="the target left out")}, flops=(2, "targets"), infer=nll_loss,
    doc="Negative log likelihood of each target class, weighted by class, then reduced.")  # fmt: skip

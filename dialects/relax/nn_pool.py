@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.attributes import AttrKind, Bool, Ints, Str
-from ..core.facts import for_each_reduced
 from ..core.infos import TensorInfo
 from ..core.opdef import Call
 from ..core.symbols import Dim, product
@@ -76,7 +75,7 @@ def _sliding(spatial: str, count_include_pad: bool = False) -> dict[str, Any]:
 
 def _adaptive(spatial: str) -> dict[str, Any]:
     size = Ints(None, broadcast=len(spatial), doc="absent: the data's")
-    return {**_row(spatial, {"output_size": size}), "infer": adaptive_pool, "flops": for_each_reduced}
+    return {**_row(spatial, {"output_size": size}), "infer": adaptive_pool, "flops": (1, "data")}
 
 
 op("nn.avg_pool1d", "data", **_sliding("W", True), doc="The mean of each window over W.")

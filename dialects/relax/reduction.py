@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.attributes import Bool, DType, Int, Ints
-from ..core.facts import elements
 from ..core.infos import TensorInfo, is_bool
 from ..core.opdef import Call
-from ..core.symbols import Dim, dim_mul, product
+from ..core.symbols import product
 from .dialect import op, reduction_op
 from .infer.dtypes import ANY, asked_dtype, check_dtype
 from .infer.sizes import Shape, normalize_axes, normalize_axis
@@ -58,11 +57,6 @@ def position_reduction(call: Call) -> TensorInfo:
     return result
 
 
-def spread_work(call: Call, count: Dim) -> Dim:
-    """four for each element of its operand: one of the mean, three of the squared distance to it"""
-    return dim_mul(4, elements(call.x))
-
-
 def median(call: Call) -> list[TensorInfo]:
     """Over one axis the positions come too; there is no position in several."""
     values = number_reduction(call)
@@ -98,9 +92,9 @@ reduction_op("prod", "x", attrs=_AXES, infer=any_reduction, doc="The product ove
 reduction_op("max", "x", attrs=_AXES, infer=any_reduction, doc="The largest element over axes.")
 reduction_op("min", "x", attrs=_AXES, infer=any_reduction, doc="The smallest element over axes.")
 reduction_op("mean", "x", attrs=_AXES, infer=number_reduction, doc="The mean over axes, of x's element type.")
-reduction_op("std", "x", attrs=_AXES, flops=spread_work, infer=number_reduction,
+reduction_op("std", "x", attrs=_AXES, flops=(4, "x"), infer=number_reduction,
    doc="The square root of the variance over axes.")  # fmt: skip
-reduction_op("variance", "x", attrs=_AXES, flops=spread_work, infer=number_reduction,
+reduction_op("variance", "x", attrs=_AXES, flops=(4, "x"), infer=number_reduction,
    doc="The mean squared distance to the mean over axes.")  # fmt: skip
 op("median", "data", attrs=_AXES, results="values indices?", infer=median,
    doc="The median over axes (the lower of two); over one axis also where it is, as int64.")  # fmt: skip

@@ -78,13 +78,20 @@ def _facts(row: Operator) -> Iterator[str]:
         if value:
             yield meaning.format(", ".join(map(repr, value)) if isinstance(value, tuple) else value)
     if row.flops is not None:
-        each = f"{row.flops or 'none'}{' for each element of its result' * bool(row.flops)}"
-        yield f"operations on numbers: {inspect.getdoc(row.flops) if callable(row.flops) else each}"
+        yield f"operations on numbers: {_operations(row)}"
     letters, taps = row.windows
     if letters:
         yield f"windows slide over {', '.join(letters)}; '{taps}' says how large they are"
     for name, layout in row.layouts.items():
         yield f"'{layout.attribute}' is the layout of '{name}', of the dimensions {layout.dimensions}"
+
+
+def _operations(row: Operator) -> str:
+    if callable(row.flops):
+        return inspect.getdoc(row.flops) or "as its function says"
+    count, operand = row.flops if isinstance(row.flops, tuple) else (row.flops, "")
+    what = f"'{operand}'" if operand else "its result"
+    return f"{count} for each element of {what}" if count else "none"
 
 
 def _places(row: Operator) -> Iterator[tuple[str, str, str]]:

@@ -215,6 +215,7 @@ def test_an_operator_fuses_as_its_row_says_unless_its_rule_does(name: str, said:
             {"windows": ("HW", "x"), "layouts": {"x": ("order", "NCW")}, "attrs": {"order": rx.attrs.Str("NCW")}},
             r"windows= of 'x' \(NCW\) cannot be over HW",
         ),
+        ({"flops": (2, "y")}, r"flops= names 'y', which is no single operand"),
         ({"flops": -1}, r"flops= is a function, or how many operations: 0 or more"),
         ({"role": "calls"}, r"role= is one of call, literal, shape, effect, not 'calls'"),
     ],

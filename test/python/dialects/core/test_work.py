@@ -157,9 +157,10 @@ def test_rows_of_another_package() -> None:
     own.op("each", "x", pattern="broadcast", **like)
     own.op("moved", "x", pattern="injective", **like)
     own.op("seven", "x", pattern="injective", flops=7, **like)
+    own.op("operand", "x", flops=(3, "x"), **like)
     own.op("own", "x", flops=lambda call, count: count * call.x.shape[0], **like)
     flops = [rx.work_of(built(own.ops[name], ((4, 5),))[1].owner).flops for name in own.ops]
-    assert flops == [None, 20, 0, 140, 80]
+    assert flops == [None, 20, 0, 140, 60, 80]
 
 
 def test_each_is_explained() -> None:
@@ -168,4 +169,5 @@ def test_each_is_explained() -> None:
             assert ("operations on numbers: " in explanation(row.full_name)) == (row.flops is not None)
     assert "operations on numbers: two for each tap and channel summed" in explanation("relax.nn.conv2d")
     assert "operations on numbers: 5 for each element of its result" in explanation("relax.nn.gelu")
+    assert "operations on numbers: 1 for each element of 'x'" in explanation("relax.sum")
     assert "operations on numbers: none" in explanation("relax.permute_dims")
