@@ -30,7 +30,7 @@ from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo, tensor
 from relax_mlir.runtime import Artifact, Executable
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
-from relax_mlir.targets.host.signature import Signature
+from relax_mlir.targets.host.signature import Signature, single
 from relax_mlir.targets.host.support import Support
 from relax_mlir.targets.llvm.objects.object_file import emit_object
 from relax_mlir.targets.llvm.pipeline import TO_LLVM
@@ -44,18 +44,19 @@ llvm.func @__tvm_ffi_unchecked(%handle: !llvm.ptr, %args: !llvm.ptr, %count: i32
 }
 """
 ROWS = tensor(("n", 4))
+TWO = (single(ROWS, "x"), single(ROWS, "y"))
 SIGNATURES = [
-    Signature("two", (("x", ROWS), ("y", ROWS)), ()),
-    Signature("one_result", (("x", ROWS), ("y", ROWS)), (ROWS,)),
-    Signature("eight", tuple((f"x{index}", ROWS) for index in range(8)), ()),
-    Signature("scalars", (("i", ScalarInfo("i32")), ("x", ScalarInfo("f32"))), ()),
+    Signature("two", TWO, ()),
+    Signature("one_result", TWO, (single(ROWS),)),
+    Signature("eight", tuple(single(ROWS, f"x{index}") for index in range(8)), ()),
+    Signature("scalars", (single(ScalarInfo("i32"), "i"), single(ScalarInfo("f32"), "x")), ()),
 ]
 
 
 def nothing(signature: Signature) -> str:
     """A kernel that returns at once."""
     types: list[str] = []
-    for info in [*(info for _, info in signature.inputs), *signature.outputs]:
+    for info in [info for each in [*signature.inputs, *signature.outputs] for info in each.infos]:
         scalar = "i64" if info == ScalarInfo("i32") else "f64"
         types.append("memref<?x4xf32>" if isinstance(info, TensorInfo) else scalar)
     parameters = ", ".join(f"%a{index}: {type_}" for index, type_ in enumerate(types))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from .mlir import ir as _ir
 
+SymbolTable = _ir.SymbolTable
 Attribute, Type, Location, Context = _ir.Attribute, _ir.Type, _ir.Location, _ir.Context
 Value, OpResult, BlockArgument = _ir.Value, _ir.OpResult, _ir.BlockArgument
 Operation, OpView, OperationBase = _ir.Operation, _ir.OpView, _ir._OperationBase

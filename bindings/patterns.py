@@ -29,6 +29,7 @@ from .mlir import rewrite
 from .navigation import defining_op, operations_in
 from .rewriting import (
     UPDATED,
+    Outcome,
     PatternCall,
     function_name,
     is_used,
@@ -38,7 +39,7 @@ from .rewriting import (
     replacement,
 )
 
-__all__ = ["UPDATED", "Pattern", "Rewriter", "apply_greedy", "apply_walk", "defining_op"]
+__all__ = ["UPDATED", "Outcome", "Pattern", "Rewriter", "apply_greedy", "apply_walk", "defining_op"]
 
 
 # Applications per round that are nothing to worry about.

@@ -8,7 +8,7 @@ also means that a pattern finds the function around through `op`, not through th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
@@ -50,6 +50,8 @@ class _Updated:
 
 #: What a pattern returns when it has changed the matched operation in place.
 UPDATED = _Updated()
+#: What replaces an operation's results, or UPDATED, or None where a pattern does not apply.
+Outcome = Value | OperationBase | Sequence[Value | OperationBase] | _Updated | None
 
 
 class PatternCall:
@@ -167,6 +169,19 @@ class PatternCall:
     def is_around_match(self, operation: Operation) -> bool:
         """Whether it is the matched operation or has it inside."""
         return self.matched is not None and operation in (self.matched, *ancestors(self.matched))
+
+
+def made_again(op: Operation, operands: Sequence[Value], results: Sequence[Type], name: str = "") -> Operation:
+    """The operation on other operands, or one of another name with its attributes, with results of these types."""
+    attributes = dict(op.attributes)
+    return ir.Operation.create(name or op.name, list(results), operands=list(operands), attributes=attributes)
+
+
+def replace_op(op: Operation, values: Iterable[Value]) -> None:
+    """Who uses what an operation gives gets these values; the operation goes."""
+    for result, value in zip(list(op.results), values, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
 
 
 def is_used(operation: Operation) -> bool:

@@ -138,7 +138,7 @@ def segments(*counts: int) -> dict[str, Attribute]:
     return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(counts)}
 
 
-def static_and_dynamic(values: Sequence[Size]) -> tuple[list[int], list[Any]]:
+def static_and_dynamic(values: Sequence[int | Value]) -> tuple[list[int], list[Value]]:
     """The numbers, with MLIR's mark where a value stands, and the values."""
     mark = ir.ShapedType.get_dynamic_size()
     return [each if isinstance(each, int) else mark for each in values], [v for v in values if not isinstance(v, int)]

@@ -114,10 +114,10 @@ def put_slice(
 
 
 def place(
-    offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size], tensors: int
-) -> tuple[list[Any], dict[str, Any]]:
+    offsets: Sequence[int | Value], sizes: Sequence[int | Value], strides: Sequence[int | Value], tensors: int
+) -> tuple[list[Value], dict[str, Attribute]]:
     """The operands and attributes of an operation on a part; `tensors` operands come before."""
-    operands: list[Any] = []
+    operands: list[Value] = []
     counts = [1] * tensors
     attributes = {}
     for name, values in (("offsets", offsets), ("sizes", sizes), ("strides", strides)):

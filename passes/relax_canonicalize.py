@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from ..bindings.ir import Operation
 from ..bindings.patterns import Pattern, apply_greedy
 from ..support.errors import RelaxError
 from .canonicalize import attributes, casts, folding, identities, reshaping, shape_values, slicing
@@ -31,7 +32,7 @@ class Canonicalize(Pass):
         if self.max_iterations < 1:
             raise RelaxError(f"pass '{self.name}': max-iterations must be 1 or more, got {self.max_iterations}")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         apply_greedy(op, self.patterns(), max_iterations=self.max_iterations, what=self.name)
 
     def patterns(self) -> list[Pattern]:

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..bindings.ir import Operation, OpView
 from ..bindings.mlir import ir
 from ..bindings.patterns import Pattern, Rewriter, apply_greedy
 from ..support.errors import RelaxError
 from .canonicalize.constants import elements_of, make_elements
-from .canonicalize.folding import BY_NUMPY, Evaluator, tensor_operands
+from .canonicalize.folding import BY_NUMPY, Evaluator, constant_arrays
 from .canonicalize.support import result_type
 from .core.base import Pass
 from .core.options import PYTHON_ONLY
 from .core.registry import register_pass
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 _MEBIBYTE = 1 << 20
 
@@ -45,7 +48,7 @@ class FoldConstant(Pass):
         if self.max_iterations < 1:
             raise RelaxError(f"pass '{self.name}': max-iterations must be 1 or more, got {self.max_iterations}")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         room = self.most_growth * _MEBIBYTE
 
         def fold(op: OpView, _: Rewriter) -> Operation | None:
@@ -71,13 +74,13 @@ class FoldConstant(Pass):
 _MOST_CAST_GROWTH = 1 << 16
 
 
-def _constant_operands(op: OpView) -> list[Any] | None:
+def _constant_operands(op: OpView) -> list[ndarray] | None:
     """The elements of all operands, where they are constants and the result has no more elements than they."""
     type_ = result_type(op)
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
         return None
-    arrays = [elements_of(operand) for operand in tensor_operands(op)]
-    if any(array is None for array in arrays):
+    arrays = constant_arrays(op, elements_of)
+    if arrays is None:
         return None
     # What spreads few numbers over a tensor takes less time than reading them all from memory.
     return arrays if prod(type_.shape) <= sum(array.size for array in arrays) else None

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ..bindings.ir import Block, Operation
+from ..bindings.ir import Operation
 from ..bindings.navigation import blocks_of, functions_in, operations_in
 from ..support.errors import RelaxError
 from .core.base import Pass
@@ -36,12 +36,13 @@ class FuseTir(Pass):
             if value < 1:
                 raise RelaxError(f"{option}={value}: expected at least 1")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         journal = Journal.active()
         functions = FusedFunctions(op)
         limits = Limits(self.max_ops, self.max_parameters, self.epilogues)
         graphs = [each for each in functions_in(op) if not any(unit in each.attributes for unit in UNITS)]
-        for block in [block for function in graphs for block in _blocks_in(function)]:
+        owners = [each for function in graphs for each in (function, *operations_in(function))]
+        for block in [block for owner in owners for block in blocks_of(owner)]:
             groups = BlockGroups(block, functions.info, limits, keeps_reasons=journal is not None)
             found = groups.find()
             if journal is not None:
@@ -50,8 +51,3 @@ class FuseTir(Pass):
                 functions.replace(group, outputs, before)
         functions.remove_unused()
         note_kernels(journal, op)
-
-
-def _blocks_in(function: Operation) -> list[Block]:
-    """All blocks, with those in regions."""
-    return [block for op in (function, *operations_in(function)) for block in blocks_of(op)]

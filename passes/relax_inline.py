@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, has_body, is_private, operations_in, symbol_name
@@ -32,7 +32,7 @@ class Inline(Pass):
     recursion: Literal["error", "leave"] = "error"
     max_ops: int = 1_000_000
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         functions = {symbol_name(function): function for function in functions_in(op)}
         graph = CallGraph(functions, self._can_inline, self.recursion == "leave")
         order = graph.bottom_up()
@@ -56,7 +56,7 @@ class _Inliner:
         self._added = 0
         self.inlined: set[str] = set()
 
-    def inline_all(self, function: Operation, calls: list[tuple[Any, Any]]) -> None:
+    def inline_all(self, function: Operation, calls: list[tuple[Operation, Operation]]) -> None:
         names = symbols_in(function) if calls else set()
         for call, callee in calls:
             self._added += len(operations_in(callee))

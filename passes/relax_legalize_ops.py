@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ..bindings.conversion import Conversion
+from ..bindings.conversion import Conversion, ConversionRewriter, PatternFunction
 from ..bindings.ir import Operation, OpView, Value
 from ..bindings.mlir import ir
 from ..bindings.rewriting import Decline
@@ -43,7 +43,7 @@ class LegalizeOps(Pass):
         for name in (*self.skip_ops, *self.customize_legalize_map):
             find_op(name)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         prim_funcs = PrimFuncs(op)
         conversion = Conversion(
             f"legalization for target '{self.target}'", advice='@rx.register_legalize("{}") registers one'
@@ -62,8 +62,6 @@ class LegalizeOps(Pass):
                 pattern = _pattern(rule, prim_funcs, notes)
                 conversion.add(name, pattern, priority=len(rules) - position, name=rule.label)
         conversion.run(op)
-        if notes is not None:
-            notes.finished(op)
 
     def _rules(self) -> dict[str, list[Rule]]:
         """For each operator the rules to try, in their order."""
@@ -74,7 +72,7 @@ class LegalizeOps(Pass):
         return rules
 
 
-def _has_no_tensor(op: Any) -> bool:
+def _has_no_tensor(op: OpView) -> bool:
     """Operators of packages' own dialects are the graph's where they take or give tensors, else intrinsics."""
     values = [*op.operation.operands, *op.operation.results]
     return not any(isinstance(value.type, (ir.RankedTensorType, ir.UnrankedTensorType)) for value in values)
@@ -84,8 +82,8 @@ def _is_opaque(operation: Operation) -> bool:
     return is_prim_func(operation) or operation.name == "builtin.module"
 
 
-def _pattern(rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> Any:
-    def legalize(op: OpView, operands: list[Value], _: Any) -> Any:
+def _pattern(rule: Rule, prim_funcs: PrimFuncs, notes: LegalizationNotes | None) -> PatternFunction:
+    def legalize(op: OpView, operands: list[Value], _: ConversionRewriter) -> object:
         builder = RuleBuilder(op, operands, prim_funcs)
         values = with_known_sizes(rule.function, op, operands, builder)
         if values is None:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from ..bindings.ir import Operation
 from ..targets.core.code import stages_of
 from ..targets.core.registry import parse_target
 from .core.base import Pass
@@ -30,6 +31,6 @@ class Lower(Pass):
     def _stages(self) -> Stages:
         return stages_of(self.target).between(self.start, self.stop)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         name = parse_target(self.target).name
         self._stages().run(op, name)

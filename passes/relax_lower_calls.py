@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, has_body
@@ -26,7 +26,7 @@ class LowerCalls(Pass):
     name: ClassVar[str] = "relax-lower-calls"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "memref", "scf", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         functions = graph_functions(op)
         add_globals(op, functions)
         mark_written_inputs(functions)

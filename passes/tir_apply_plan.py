@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from ..bindings.ir import Operation
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import structured_ops
 from ..targets.core.code import find_backend
@@ -31,7 +32,7 @@ class TirApplyPlan(Pass):
     def __post_init__(self) -> None:
         parse_target(self.target)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         machine, chosen = None, parse_target(self.target)
         for function in prim_funcs_in(op):
             operations = structured_ops(function, named=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..bindings.ir import Module, Operation, Type, Value
 from ..bindings.mlir import ir
@@ -21,7 +21,7 @@ from ..bindings.navigation import (
     symbol_name,
 )
 from ..bindings.pass_manager import run_upstream
-from ..bindings.rewriting import located_error
+from ..bindings.rewriting import located_error, replace_op
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.structured import DYNAMIC
 from .bufferize.lifetimes import end_allocations
@@ -42,7 +42,7 @@ class Bufferize(Pass):
     name: ClassVar[str] = "tir-bufferize"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "bufferization", "memref", "scf", "linalg", "cf")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         tensors = [function for function in prim_funcs_in(op) if is_on_tensors(function)]
         if not tensors:
             return
@@ -54,7 +54,8 @@ class Bufferize(Pass):
         order = operations_of(body)
         apart = ir.Module.create(op.location)
         with op.context, op.location:
-            for function in [*tensors, *_declarations(op)]:
+            # PrimFuncs may call what is declared.
+            for function in [*tensors, *(each for each in functions_in(op) if not has_body(each))]:
                 apart.body.append(function.detach_from_parent())
         try:
             # What comes out is verified with the rest of the module, behind this pass.
@@ -102,8 +103,7 @@ def _fold_views(module: Operation) -> bool:
     for op in [op for op in operations_in(module) if op.name == "memref.expand_shape"]:
         joined = made_by(op.operands[0], "memref.collapse_shape")
         if joined and _is_seen_again(op.result, joined.operands[0]) and _has_sizes_of(op, joined.operands[0]):
-            op.result.replace_all_uses_with(joined.operands[0])
-            op.erase()
+            replace_op(op, [joined.operands[0]])
             found = True
     return found
 
@@ -116,11 +116,6 @@ def _has_sizes_of(expanded: Operation, memref: Value) -> bool:
         if asked is None or asked.operands[0] != memref or constant_of(asked.operands[1]) != axis:
             return False
     return True
-
-
-def _declarations(module: Operation) -> list[Operation]:
-    """Functions without a body, which PrimFuncs may call."""
-    return [function for function in functions_in(module) if not has_body(function)]
 
 
 def is_on_tensors(function: Operation) -> bool:

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..bindings.conversion import Conversion, ConversionRewriter, Decline
+from ..bindings.conversion import Conversion, ConversionRewriter, Decline, PatternFunction
 from ..bindings.ir import Operation, OpView, Type, Value
 from ..bindings.mlir import ir, is_several
 from ..bindings.navigation import functions_in, text_in
+from ..bindings.rewriting import made_again
 from ..dialects.core.dialect import registered_dialects
 from ..dialects.tir.prim_func import TARGET
 from ..emit.arithmetic import element_type, with_element
@@ -40,7 +41,7 @@ class LowerIntrinsics(Pass):
     def __post_init__(self) -> None:
         find_target(self.target)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         elsewhere = [function for function in functions_in(op) if self._target_of(function) != self.target]
         self._conversion(self.target, elsewhere).run(op)
         for function in elsewhere:
@@ -49,7 +50,7 @@ class LowerIntrinsics(Pass):
     def _target_of(self, function: Operation) -> str:
         return text_in(function, TARGET, self.target)
 
-    def _conversion(self, target: str, elsewhere: Sequence[Any] = ()) -> Conversion:
+    def _conversion(self, target: str, elsewhere: Sequence[Operation] = ()) -> Conversion:
         """By the rules of a target; functions of other targets are left alone."""
         conversion = Conversion(f"{self.name} for {target}", advice='@rx.register_lower_intrinsic("{}") registers one')
         if elsewhere:
@@ -74,8 +75,8 @@ class LowerIntrinsics(Pass):
         return conversion
 
 
-def _as_pattern(rule: IntrinsicRule) -> Callable[[Any, list[Any], ConversionRewriter], Any]:
-    def apply(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> Any:
+def _as_pattern(rule: IntrinsicRule) -> PatternFunction:
+    def apply(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> object:
         dtype = _first_dtype(op)
         if rule.dtypes and dtype not in rule.dtypes:
             return Decline(f"it is for {', '.join(rule.dtypes)}, not for {dtype}")
@@ -106,16 +107,15 @@ def _unwrapped(outcome: Any) -> Any:
     return outcome.value if isinstance(outcome, Number) else outcome
 
 
-def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> Any:
+def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> list[Value] | Decline:
     """The same intrinsic on f32, rounded once in the end: what no rule takes in a narrow type."""
     operation = op.operation
     if _first_dtype(op) not in _NARROW:
         return Decline("only floats of at most 16 bits are widened")
     f32 = ir.F32Type.get()
     wide = [_widened(value) for value in operation.operands]
-    attributes = {name: operation.attributes[name] for name in operation.attributes}
     types = [with_element(type_, f32) if _is_narrow(type_) else type_ for type_ in operation.results.types]
-    made = ir.Operation.create(operation.name, results=types, operands=wide, attributes=attributes)
+    made = made_again(operation, wide, types)
     return [
         to_float(Number(result), str(element_type(type_))).value if _is_narrow(type_) else result
         for result, type_ in zip(made.results, operation.results.types, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.mlir import dialect_module, ir, string_value
@@ -19,7 +19,7 @@ from .core.base import Pass
 from .core.facts import ScheduleFact
 from .core.journal import Journal
 from .core.registry import register_pass
-from .schedule.registry import ScheduleContext, schedules_for
+from .schedule.registry import ScheduleContext, ScheduleFunction, schedules_for
 
 
 @register_pass
@@ -37,7 +37,7 @@ class TirPlan(Pass):
     def __post_init__(self) -> None:
         parse_target(self.target)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         functions = prim_funcs_in(op)
         chosen = parse_target(self.target)
         context = ScheduleContext(chosen.name, chosen)
@@ -64,7 +64,7 @@ class TirPlan(Pass):
         _note(function, "", "", declined)
 
 
-def _declined(schedule: Any, function: Operation, context: ScheduleContext) -> Decline | None:
+def _declined(schedule: ScheduleFunction, function: Operation, context: ScheduleContext) -> Decline | None:
     try:
         outcome = schedule(function, context)
     except Decline as decline:
@@ -76,9 +76,7 @@ def _note(function: Operation, schedule: str, place: str, declined: Sequence[dic
     """Tells which schedule took a PrimFunc, where somebody listens; none, where it becomes plain loops."""
     journal = Journal.active()
     if journal is not None:
-        pattern = op_pattern(function)
-        name = symbol_name(function)
-        journal.add(ScheduleFact(name, "" if pattern is None else pattern.attribute_text, schedule, place, declined))
+        journal.add(ScheduleFact(symbol_name(function), schedule, place, declined))
 
 
 # ---- schedules that a PrimFunc names itself: transform.named_sequence operations of the module ----
@@ -86,7 +84,7 @@ def _note(function: Operation, schedule: str, place: str, declined: Sequence[dic
 _SEQUENCE = "transform.named_sequence"
 
 
-def _apply_named_schedule(module: Any, function: Any) -> None:
+def _apply_named_schedule(module: Operation, function: Operation) -> None:
     """Runs the sequence that the function's attribute names on the function. Raises RelaxError where it fails."""
     sequence = _find(module, function)
     if not _takes_one_operation(sequence):
@@ -112,7 +110,7 @@ def _drop_named_schedules(module: Operation, functions: Iterable[Operation]) -> 
         sequence.erase()
 
 
-def _find(module: Any, function: Any) -> Any:
+def _find(module: Operation, function: Operation) -> Operation:
     symbol = function.attributes[SCHEDULE]
     names = list(ir.SymbolRefAttr(symbol).value) if isinstance(symbol, ir.SymbolRefAttr) else [symbol.value]
     scope = module
@@ -126,7 +124,7 @@ def _find(module: Any, function: Any) -> Any:
     return scope
 
 
-def _takes_one_operation(sequence: Any) -> bool:
+def _takes_one_operation(sequence: Operation) -> bool:
     if not has_body(sequence):
         return False
     type_ = function_type_of(sequence)

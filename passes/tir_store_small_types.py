@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..bindings.ir import Attribute, Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import blocks_of, body_of, function_type_of, operations_in, operations_of
-from ..bindings.rewriting import located_error
+from ..bindings.rewriting import located_error, made_again, replace_op
 from ..dialects.core.elements import elements_bytes, resource_attribute
 from ..emit.arithmetic import convert, with_element
 from ..emit.conversions import to_float
@@ -46,7 +46,7 @@ class StoreSmallTypes(Pass):
     name: ClassVar[str] = "tir-store-small-types"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         operations = operations_of(body_of(op))
         with op.context:
             for operation in operations:
@@ -59,9 +59,9 @@ class StoreSmallTypes(Pass):
 class _Use(NamedTuple):
     """An operation on small types, with the types it had."""
 
-    op: Any
-    operands: list[Any]
-    results: list[Any]
+    op: Operation
+    operands: list[Type]
+    results: list[Type]
 
     @property
     def name(self) -> str:
@@ -93,7 +93,7 @@ def _convert_function(function: Operation) -> None:
         _compute(use)
 
 
-def _types_in(function: Operation, operations: list[Operation]) -> set[Any]:
+def _types_in(function: Operation, operations: list[Operation]) -> set[Type]:
     """The types of all values in a function, and of its parameters and results: few, and mostly none is small."""
     signature = function_type_of(function)
     blocks = [block for op in (function, *operations) for block in blocks_of(op)]
@@ -198,14 +198,14 @@ def _stored_constant(attribute: Attribute) -> Attribute:
 def _stored_resource(attribute: Attribute) -> Attribute:
     import numpy
 
-    codes: Any = numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
+    codes = numpy.frombuffer(elements_bytes(attribute), numpy.uint8)
     ones = _ones(attribute.type.element_type)
     # No copy without need.
-    codes = codes if ones == 255 else codes & ones
-    return resource_attribute(codes.view(numpy.int8), _stored(attribute.type))
+    bytes_ = codes if ones == 255 else codes & ones
+    return resource_attribute(bytes_.view(numpy.int8), _stored(attribute.type))
 
 
-def _code(value: Any, element: Any) -> int:
+def _code(value: float, element: Type) -> int:
     """The bits of a number."""
     if isinstance(element, ir.IntegerType):
         return int(value) & ((1 << element.width) - 1)
@@ -217,7 +217,7 @@ def _signed(code: int) -> int:
     return code - 256 if code > 127 else code
 
 
-def _stored_elements(attribute: Any) -> Any:
+def _stored_elements(attribute: Attribute) -> Attribute:
     import numpy
 
     type_ = attribute.type
@@ -230,7 +230,7 @@ def _stored_elements(attribute: Any) -> Any:
     return ir.DenseElementsAttr.get(codes, shape=list(type_.shape), type=stored.element_type)
 
 
-def _codes(attribute: Any) -> bytes:
+def _codes(attribute: Attribute) -> bytes:
     """The elements' bits, a byte each, from the attribute's text: the bindings do not give them out."""
     text, element = str(attribute).rpartition(" : ")[0], attribute.type.element_type
     if '"' in text:
@@ -238,7 +238,7 @@ def _codes(attribute: Any) -> bytes:
     return bytes(_code_in(word, element) for word in re.findall(r"[-+.\w]+", text.removeprefix("dense")))
 
 
-def _code_in(word: str, element: Any) -> int:
+def _code_in(word: str, element: Type) -> int:
     """A NaN is written as its bits."""
     if word.startswith("0x"):
         return int(word, 16)
@@ -263,15 +263,11 @@ def _compute(use: _Use) -> None:
             results = [_rounded(_loaded(*pairs[0]), use.results[0]).value]
         else:
             results = _computed(op, [_loaded(*pair).value for pair in pairs], use.results)
-    for old, new in zip(list(op.results), results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace_op(op, results)
 
 
 def _computed(op: Operation, operands: list[Value], types: list[Type]) -> list[Value]:
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    results = [_computing(type_) for type_ in types]
-    made = ir.Operation.create(op.name, results=results, operands=operands, attributes=attributes)
+    made = made_again(op, operands, list(map(_computing, types)))
     return [_rounded(Number(result), type_).value for result, type_ in zip(made.results, types, strict=True)]
 
 

@@ -6,43 +6,43 @@ Only what is refused in any case is changed. Inputs that a call writes to must b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
 from .arrays import KNOWN_TO_NUMPY, copy, is_copied, numpy_type, share, tensor
 from .errors import UnsupportedArray
+from .manifest import Signature, Value
 
 _KINDS = ("bool", "int", "float")  # of numbers, each of which can stand for those before it
 
 
-def are_passed_as_they_are(entry: Mapping[str, Any], arguments: Sequence[Any]) -> bool:
+def are_passed_as_they_are(signature: Signature, arguments: Sequence[Any]) -> bool:
     """Whether the types of arguments say that the entry can be asked about them: tvm-ffi knows their structures."""
     return all(
-        described["kind"] not in ("tensor", "list") or _is_known(argument)
-        for described, argument in zip(entry["inputs"], arguments, strict=False)
+        described.kind not in ("tensor", "list") or _is_known(argument)
+        for described, argument in zip(signature.inputs, arguments, strict=False)
     )
 
 
-def prepared(entry: Mapping[str, Any], arguments: Sequence[Any]) -> list[Any]:
+def prepared(signature: Signature, arguments: Sequence[Any]) -> list[Any]:
     """The arguments, those changed that would be refused as they are. Raises UnsupportedArray with the name."""
-    if len(arguments) != len(entry["inputs"]):
+    if len(arguments) != len(signature.inputs):
         return list(arguments)  # the entry says so
-    pairs = zip(entry["inputs"], arguments, strict=True)
-    return [_prepared(entry["name"], position, *pair) for position, pair in enumerate(pairs)]
+    pairs = enumerate(zip(signature.inputs, arguments, strict=True))
+    return [_prepared(f"{signature.name}: argument #{place} '{pair[0].name}'", *pair) for place, pair in pairs]
 
 
-def _prepared(function: str, position: int, described: Mapping[str, Any], value: Any) -> Any:
-    where = f"{function}: argument #{position} '{described['name']}'"
-    is_written = bool(described.get("written"))
-    if described["kind"] == "tensor":
-        return _tensor(where, described, value, is_written)
-    if described["kind"] != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+def _prepared(where: str, described: Value, value: Any) -> Any:
+    if described.kind == "tensor":
+        return _tensor(where, described, value)
+    if described.kind != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         return value
-    if len(value) != len(described["items"]):
+    if len(value) != len(described.items):
         return value
-    items = zip(described["items"], value, strict=True)
-    found = [_tensor(f"{where} item #{index}", each, item, is_written) for index, (each, item) in enumerate(items)]
+    items = [each._replace(written=described.written) for each in described.items]
+    pairs = enumerate(zip(items, value, strict=True))
+    found = [_prepared(f"{where} item #{place}", *pair) for place, pair in pairs]
     return value if all(one is other for one, other in zip(found, value, strict=True)) else found
 
 
@@ -54,20 +54,20 @@ def _is_known(value: Any) -> bool:
     return is_numpys or isinstance(value, tvm_ffi.Tensor) or hasattr(cls, "__dlpack_c_exchange_api__")
 
 
-def _tensor(where: str, described: Mapping[str, Any], value: Any, is_written: bool) -> Any:
+def _tensor(where: str, described: Value, value: Any) -> Any:
     import tvm_ffi
 
     try:
         if isinstance(value, (Number, list, tuple)) or _is_numpys(value, "generic"):
-            return _of_numbers(where, described, value, is_written)
+            return _of_numbers(where, described, value)
         if _is_numpys(value, "ndarray"):
-            return _of_numpy(where, described, value, is_written)
+            return _of_numpy(where, described, value)
         if isinstance(value, tvm_ffi.Tensor):
-            return _contiguous(where, value, value, is_written)
+            return _contiguous(where, value, value, described.written)
         if hasattr(value, "__dlpack__"):
-            return _contiguous(where, value, share(value, is_written), is_written)
+            return _contiguous(where, value, share(value, described.written), described.written)
         if isinstance(value, memoryview) or hasattr(value, "__array__"):
-            return tensor(_of_numpy(where, described, _numpy(where).asarray(value), is_written))
+            return tensor(_of_numpy(where, described, _numpy(where).asarray(value)))
     except UnsupportedArray as error:
         raise UnsupportedArray(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
     return value
@@ -78,20 +78,20 @@ def _is_numpys(value: Any, name: str) -> bool:
     return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
 
 
-def _of_numbers(where: str, described: Mapping[str, Any], value: Any, is_written: bool) -> Any:
+def _of_numbers(where: str, described: Value, value: Any) -> Any:
     """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
     numpy = _numpy(where)
-    if is_written:
+    if described.written:
         kind = type(value).__name__
         raise UnsupportedArray(f"{where} is written to, which nobody would see in a {kind}: pass an array")
     try:
         array = numpy.asarray(value)
     except (OverflowError, TypeError, ValueError) as error:
-        expected = f"expected numbers of {described['dtype']}"
+        expected = f"expected numbers of {described.dtype}"
         raise UnsupportedArray(f"{where} {expected}, got a list that is none: {error}") from None
     if isinstance(value, numpy.generic):
-        return _of_numpy(where, described, array, is_written)
-    name = described.get("holds", described["dtype"])
+        return _of_numpy(where, described, array)
+    name = described.holds or described.dtype
     wanted = numpy_type(name)
     kinds = [_kind(array.dtype.name), _kind(name)]
     if kinds[0] is None or (array.size and _KINDS.index(kinds[0]) > _KINDS.index(kinds[1] or "float")):
@@ -114,11 +114,11 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _of_numpy(where: str, described: Mapping[str, Any], array: Any, is_written: bool) -> Any:
+def _of_numpy(where: str, described: Value, array: Any) -> Any:
     dtype, flags = array.dtype, array.flags
     _check_element_type(where, described, dtype)
     is_in_place = dtype.isnative and flags.aligned and (flags.c_contiguous or not array.size)
-    if is_written and not (is_in_place and flags.writeable):
+    if described.written and not (is_in_place and flags.writeable):
         unusable = "in memory that kernels cannot use: not contiguous or not aligned"
         reason = unusable if flags.writeable else "read-only"
         raise UnsupportedArray(f"{where} is written to, but the array is {reason}")
@@ -136,12 +136,12 @@ def _shared(array: Any) -> Any:
         return array.copy()
 
 
-def _check_element_type(where: str, described: Mapping[str, Any], dtype: Any) -> None:
+def _check_element_type(where: str, described: Value, dtype: Any) -> None:
     """Types that numpy exports as others or not at all; of the rest the entry knows."""
-    held, name = described.get("holds"), dtype.name
-    if name in KNOWN_TO_NUMPY or name in (described["dtype"], held):
+    held, name = described.holds, dtype.name
+    if name in KNOWN_TO_NUMPY or name in (described.dtype, held):
         return
-    expected = f"{described['dtype']} (a byte for each {held})" if held else described["dtype"]
+    expected = f"{described.dtype} (a byte for each {held})" if held else described.dtype
     raise UnsupportedArray(f"{where} expected dtype {expected}, got {name}")
 
 

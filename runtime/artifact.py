@@ -25,6 +25,7 @@ from typing import Any
 
 from ..support.files import replacing
 from .errors import ArtifactError
+from .manifest import Fields, Signature, parse_signature
 
 FORMAT_VERSION = 2
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
@@ -64,6 +65,7 @@ class Constant:
 class Artifact:
     """A compiled program: signatures of its functions, object code, constants, and what the code needs to run."""
 
+    #: What the manifest says of each function; a target may add fields of its own. Raises ArtifactError.
     entries: tuple[dict[str, Any], ...]
     #: Object files, which refer to each other.
     objects: tuple[memoryview, ...]
@@ -75,6 +77,11 @@ class Artifact:
     calls: tuple[str, ...] = ()
     #: Those of them that come with it, which no file holds; the others are found by name among the registered ones.
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    #: What the entries say.
+    signatures: tuple[Signature, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signatures", tuple(map(parse_signature, self.entries)))
 
 
 def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> None:
@@ -250,21 +257,20 @@ def _parse_manifest(text: bytes) -> tuple[dict[str, Any], list[int], list[Consta
         content = json.loads(text)
     except (ValueError, RecursionError):
         raise ArtifactError("damaged: its manifest is not JSON") from None
-    fields = _Fields(content, "manifest")
+    fields = Fields(content, "manifest")
     if fields.get("format", int) != FORMAT_VERSION:
         raise ArtifactError(f"its manifest is not of format version {FORMAT_VERSION}")
     abi = fields.items("abi", int)
     if abi != list(ABI_VERSION):
         spelled = ".".join(map(str, abi))
         raise ArtifactError(f"its code calls tvm-ffi {spelled}, this release has {'.'.join(map(str, ABI_VERSION))}")
-    target = _Fields(fields.get("target", dict), "target")
-    entries = tuple(_parse_entry(entry) for entry in fields.get("entries", list))
+    target = Fields(fields.get("target", dict), "target")
     sizes = fields.items("objects", int)
     if min(sizes, default=0) < 0:
         raise ArtifactError("damaged: its manifest has a negative size")
     places = [_parse_constant(place) for place in fields.get("constants", list)]
     found = {
-        "entries": entries,
+        "entries": tuple(fields.get("entries", list)),
         "triple": target.get("triple", str),
         "features": tuple(target.items("features", str)),
         "version": fields.get("relax_mlir", str),
@@ -273,40 +279,10 @@ def _parse_manifest(text: bytes) -> tuple[dict[str, Any], list[int], list[Consta
     return found, sizes, places
 
 
-def _parse_entry(content: Any) -> dict[str, Any]:
-    entry = _Fields(content, "entry")
-    entry.get("name", str)
-    entry.items("inputs", dict)
-    entry.items("outputs", dict)
-    return dict(content)
-
-
-def _parse_constant(content: Any) -> ConstantPlace:
-    fields = _Fields(content, "constant")
+def _parse_constant(content: object) -> ConstantPlace:
+    fields = Fields(content, "constant")
     numbers = [fields.get(key, int) for key in ("offset", "size", "crc32")]
     shape = fields.items("shape", int)
     if min((*numbers, *shape)) < 0:
         raise ArtifactError("damaged: its manifest has a negative size")
     return ConstantPlace(fields.get("name", str), fields.get("dtype", str), tuple(shape), *numbers)
-
-
-class _Fields:
-    """Typed access to a JSON object."""
-
-    def __init__(self, content: Any, what: str) -> None:
-        if not isinstance(content, dict):
-            raise ArtifactError(f"damaged: its {what} is no JSON object")
-        self._content = content
-        self._what = what
-
-    def get(self, key: str, kind: type) -> Any:
-        value = self._content.get(key)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise ArtifactError(f"damaged: '{key}' in its {self._what} is not of type {kind.__name__}")
-        return value
-
-    def items(self, key: str, kind: type) -> list[Any]:
-        values: list[Any] = self.get(key, list)
-        if not all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
-            raise ArtifactError(f"damaged: '{key}' in its {self._what} holds more than {kind.__name__}")
-        return values

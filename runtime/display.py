@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..support.suggest import counted
 from .artifact import Artifact
+from .manifest import Signature, Value
 
 if TYPE_CHECKING:
     import inspect
@@ -19,16 +20,16 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 def text(artifact: Artifact) -> str:
     """A line on the whole, one for each function."""
     lines = [f"Executable: {', '.join(_facts(artifact))}"]
-    lines += [f"  {signature_text(entry)}{_kernels_text(entry)}" for entry in artifact.entries]
+    lines += [f"  {signature_text(each)}{_kernels_text(each)}" for each in artifact.signatures]
     return "\n".join(lines)
 
 
 def html(artifact: Artifact) -> str:
     """The same for notebooks."""
     rows = [
-        f"<tr><td style='text-align:left'><code>{escape(signature_text(entry))}</code></td>"
-        f"<td>{'' if (count := _kernels(entry)) is None else count}</td></tr>"
-        for entry in artifact.entries
+        f"<tr><td style='text-align:left'><code>{escape(signature_text(each))}</code></td>"
+        f"<td>{'' if each.sites is None else len(each.sites)}</td></tr>"
+        for each in artifact.signatures
     ]
     head = "<tr><th style='text-align:left'>function</th><th>kernels</th></tr>"
     return f"<div><b>Executable</b>: {escape(', '.join(_facts(artifact)))}<table>{head}{''.join(rows)}</table></div>"
@@ -39,20 +40,15 @@ def _facts(artifact: Artifact) -> list[str]:
     constants = sum(each.data.nbytes for each in artifact.constants)
     return [
         f"for {artifact.triple or 'any machine'}",
-        counted(len(artifact.entries), "function"),
+        counted(len(artifact.signatures), "function"),
         f"{_size(code)} of code",
         f"{_size(constants)} of constants",
     ]
 
 
-def _kernels(entry: Mapping[str, Any]) -> int | None:
-    """How many places call kernels; unknown where the program was compiled without clocks."""
-    return len(entry["profile"]["sites"]) if "profile" in entry else None
-
-
-def _kernels_text(entry: Mapping[str, Any]) -> str:
-    count = _kernels(entry)
-    return "" if count is None else f"  ({counted(count, 'kernel')})"
+def _kernels_text(signature: Signature) -> str:
+    """How many places call kernels; nothing where the program was compiled without clocks."""
+    return "" if signature.sites is None else f"  ({counted(len(signature.sites), 'kernel')})"
 
 
 def _size(count: int) -> str:
@@ -65,63 +61,62 @@ def _size(count: int) -> str:
 # ---- what functions take and give, as the manifest describes it ----
 
 
-def signature_text(entry: Mapping[str, Any]) -> str:
+def signature_text(signature: Signature) -> str:
     """As `main(x: float32[n, 4], i: int64) -> float32[n]`."""
-    taken = ", ".join(f"{each['name']}: {type_text(each)}" for each in entry["inputs"])
-    return f"{entry['name']}({taken}) -> {_results_text(entry['outputs'])}"
+    taken = ", ".join(f"{each.name}: {type_text(each)}" for each in signature.inputs)
+    return f"{signature.name}({taken}) -> {_results_text(signature.outputs)}"
 
 
-def type_text(described: Mapping[str, Any]) -> str:
+def type_text(described: Value) -> str:
     """A type as the manifest describes it."""
-    kind = described["kind"]
+    kind = described.kind
     if kind == "tensor":
-        sizes = ", ".join("?" if size is None else str(size) for size in described["shape"])
-        return f"{described.get('holds', described['dtype'])}[{sizes}]"
+        sizes = ", ".join("?" if size is None else str(size) for size in described.shape)
+        return f"{described.holds or described.dtype}[{sizes}]"
     if kind == "list":
-        rest = [f"*{type_text(described['rest'])}"] if "rest" in described else []
-        return _optional(described, f"list[{', '.join([*map(type_text, described['items']), *rest])}]")
-    text = {"scalar": described.get("dtype", ""), "nothing": "None"}.get(kind, kind)
-    return _optional(described, str(text))
+        rest = [f"*{type_text(described.rest)}"] if described.rest is not None else []
+        return _optional(described, f"list[{', '.join([*map(type_text, described.items), *rest])}]")
+    return _optional(described, {"scalar": described.dtype, "nothing": "None"}.get(kind, kind))
 
 
-def _optional(described: Mapping[str, Any], text: str) -> str:
-    return f"{text} | None" if described.get("optional") else text
+def _optional(described: Value, text: str) -> str:
+    return f"{text} | None" if described.optional else text
 
 
-def _results_text(outputs: Sequence[Mapping[str, Any]]) -> str:
+def _results_text(outputs: Sequence[Value]) -> str:
     texts = [_optional(each, type_text(each)) for each in outputs]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})" if texts else "None"
 
 
-def documentation(entry: Mapping[str, Any]) -> str:
+def documentation(signature: Signature) -> str:
     """What `help` shows."""
-    lines = [f"{signature_text(entry)}", ""]
-    for title, values in (("Takes", entry["inputs"]), ("Gives", entry["outputs"])):
+    lines = [signature_text(signature), ""]
+    for title, values in (("Takes", signature.inputs), ("Gives", signature.outputs)):
         lines += [f"{title}:" if values else f"{title} nothing."]
         lines += [f"    {_value_text(position, each)}" for position, each in enumerate(values)]
     return "\n".join(lines)
 
 
-def _value_text(position: int, described: Mapping[str, Any]) -> str:
-    name = described.get("name", f"#{position}")
-    return f"{name}: {type_text(described)}{', which a call writes to' if described.get('written') else ''}"
+def _value_text(position: int, described: Value) -> str:
+    name = described.name or f"#{position}"
+    return f"{name}: {type_text(described)}{', which a call writes to' if described.written else ''}"
 
 
-def python_signature(entry: Mapping[str, Any]) -> inspect.Signature:
+def python_signature(signature: Signature) -> inspect.Signature:
     """For tools that show and check calls. Names that Python cannot write are changed, and go by place only."""
     import inspect
     import keyword
     import re
 
-    names = [each["name"] for each in entry["inputs"]]
+    names = [each.name for each in signature.inputs]
     written = all(name.isidentifier() and not keyword.iskeyword(name) for name in names)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if written else inspect.Parameter.POSITIONAL_ONLY
     shown = names if written else _different(re.sub(r"\W", "_", f"_{name}") for name in names)
     parameters = [
         inspect.Parameter(name, kind, annotation=type_text(each))
-        for name, each in zip(shown, entry["inputs"], strict=True)
+        for name, each in zip(shown, signature.inputs, strict=True)
     ]
-    return inspect.Signature(parameters, return_annotation=_results_text(entry["outputs"]))
+    return inspect.Signature(parameters, return_annotation=_results_text(signature.outputs))
 
 
 def _different(names: Iterable[str]) -> list[str]:

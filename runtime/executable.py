@@ -22,6 +22,8 @@ from .function import Function
 from .signing import check_trust
 
 if TYPE_CHECKING:
+    import tvm_ffi
+
     from .profile import Profile
 
 _SET_CONSTANTS, _SET_FUNCTIONS = "__relax_set_constants", "__relax_set_functions"
@@ -40,7 +42,7 @@ class Executable:
         """
         _check_functions(artifact)
         self._artifact = artifact
-        self._entries = {entry["name"]: entry for entry in artifact.entries}
+        self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
         self._profiling = threading.Lock()
         self._module: Any = None if load_later else _load(artifact)
@@ -48,13 +50,13 @@ class Executable:
     def __getitem__(self, name: str) -> Function:
         """The function of that name; `executable[name].packed` is tvm-ffi's."""
         if name not in self._functions:
-            if name not in self._entries:
+            if name not in self._signatures:
                 raise UnknownFunction(self._unknown(name))
             if self._module is None:
                 self._module = _load(self._artifact)
             packed = _find(self._module, name)
             packed.release_gil = True
-            self._functions[name] = Function(packed, self._entries[name])
+            self._functions[name] = Function(packed, self._signatures[name])
         return self._functions[name]
 
     def __repr__(self) -> str:
@@ -68,19 +70,19 @@ class Executable:
         return _unpickled, (artifact_bytes(self._artifact), self._module is None, dict(self._artifact.functions))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._signatures)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._signatures
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._signatures)
 
     def signature(self, name: str) -> dict[str, Any]:
         """What a function takes and gives, as the artifact's manifest describes it."""
-        if name not in self._entries:
+        if name not in self._signatures:
             raise UnknownFunction(self._unknown(name))
-        return self._entries[name]
+        return next(entry for entry in self._artifact.entries if entry["name"] == name)
 
     def profile(self, name: str, *arguments: Any, repeat: int = 20, warmup: int = 3) -> Profile:
         """Calls a function so many times with and without clocks on, and tells what time each of its kernels takes.
@@ -89,12 +91,12 @@ class Executable:
         """
         from .profiling import profile_calls
 
-        function, entry = self[name], self._entries[name]
+        function, signature = self[name], self._signatures[name]
         if not self._profiling.acquire(blocking=False):
             raise RuntimeError(f"'{name}' cannot be profiled: a profile of this program is under way")
         try:
             find, passed = functools.partial(_find, self._module), function.prepared(*arguments)
-            return profile_calls(entry, lambda: function.packed(*passed), find, repeat=repeat, warmup=warmup)
+            return profile_calls(signature, lambda: function.packed(*passed), find, repeat=repeat, warmup=warmup)
         finally:
             self._profiling.release()
 
@@ -107,8 +109,8 @@ class Executable:
         write_artifact(self._artifact, path)
 
     def _unknown(self, name: str) -> str:
-        hint = suggest(str(name), self._entries)
-        return f"no function {name!r} in this executable; there are {', '.join(self._entries) or 'none'}{hint}"
+        hint = suggest(str(name), self._signatures)
+        return f"no function {name!r} in this executable; there are {', '.join(self._signatures) or 'none'}{hint}"
 
 
 def load(
@@ -136,7 +138,7 @@ def load(
 
     is_trusted = sha256 is None and verify_key is None
     artifact = read_artifact(path, verify_constants=verify_constants, check=None if is_trusted else check)
-    return Executable(replace(artifact, functions=functions or {}))
+    return Executable(replace(artifact, functions=functions) if functions else artifact)
 
 
 def _unpickled(data: bytes, load_later: bool, functions: Mapping[str, Callable[..., Any]]) -> Executable:
@@ -171,7 +173,7 @@ def check_features(required: tuple[str, ...]) -> None:
         raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
 
 
-def _load(artifact: Artifact) -> Any:
+def _load(artifact: Artifact) -> tvm_ffi.Module:
     check_architecture(artifact.triple)
     check_features(artifact.features)
     module = _load_objects(artifact.objects)
@@ -192,7 +194,7 @@ def _session() -> Any:
     return tvm_ffi_orcjit.default_session()
 
 
-def _load_objects(objects: Sequence[memoryview]) -> Any:
+def _load_objects(objects: Sequence[memoryview]) -> tvm_ffi.Module:
     """One module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
@@ -204,7 +206,7 @@ def _load_objects(objects: Sequence[memoryview]) -> Any:
         raise ArtifactError(f"the object code cannot be loaded: {_first_line(error)}") from None
 
 
-def _find(module: Any, name: str) -> Any:
+def _find(module: tvm_ffi.Module, name: str) -> tvm_ffi.Function:
     try:
         return module.get_function(name)
     except AttributeError:
@@ -213,7 +215,7 @@ def _find(module: Any, name: str) -> Any:
         raise ArtifactError(f"'{name}' cannot be linked: {_first_line(error)}") from None
 
 
-def _set_constants(module: Any, artifact: Artifact) -> None:
+def _set_constants(module: tvm_ffi.Module, artifact: Artifact) -> None:
     """Tells the code where its constants are. It owns that memory from here on: functions outlive executables."""
     memory = ConstantMemory([constant.data for constant in artifact.constants])
     try:
@@ -222,7 +224,7 @@ def _set_constants(module: Any, artifact: Artifact) -> None:
         raise ArtifactError(f"the object code does not take its constants: {_first_line(error)}") from None
 
 
-def _set_functions(module: Any, artifact: Artifact) -> None:
+def _set_functions(module: tvm_ffi.Module, artifact: Artifact) -> None:
     """Gives the code the functions that came with it, which it owns from here on."""
     import tvm_ffi
 
@@ -266,7 +268,7 @@ class ConstantMemory:
     """The constants of one program, as code sees them: an address each, 64-byte aligned, while this object lives."""
 
     def __init__(self, constants: Sequence[memoryview]) -> None:
-        self._kept: list[Any] = []
+        self._kept: list[memoryview | bytearray] = []
         self.table = (ctypes.c_void_p * max(len(constants), 1))(*(self._place(view) for view in constants))
         self.count = len(constants)
 
@@ -295,7 +297,7 @@ def register_print() -> None:
     tvm_ffi.register_global_func(_PRINT, print_values, override=True)
 
 
-def print_values(format_: str, *values: Any) -> None:
+def print_values(format_: str, *values: object) -> None:
     """By Python's str.format; without a format, the values one by one."""
     shown = [_shown(value) for value in values]
     print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)
@@ -313,6 +315,7 @@ def _shown(value: Any) -> Any:
         return f"<tensor {tuple(value.shape)} {value.dtype}>"
 
 
+@functools.lru_cache(maxsize=1)
 def register_builtin_errors() -> None:
     """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
 

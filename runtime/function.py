@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..support.suggest import suggest
 from .arguments import are_passed_as_they_are, prepared
 from .display import documentation, python_signature, signature_text
+from .manifest import Signature
 from .results import giver
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ class Function:
     `packed` is tvm-ffi's function below: faster, tensors in and tvm-ffi's tensors out, nothing copied or converted.
     """
 
-    def __init__(self, packed: tvm_ffi.Function, entry: Mapping[str, Any]) -> None:
+    def __init__(self, packed: tvm_ffi.Function, signature: Signature) -> None:
         self.packed = packed
-        self.__name__ = self.__qualname__ = str(entry["name"])
-        self.__doc__ = documentation(entry)
-        self._entry = entry
+        self.__name__ = self.__qualname__ = signature.name
+        self.__doc__ = documentation(signature)
+        self._described = signature
         self._givers: dict[tuple[type, ...], Callable[[Any], Any]] = {}
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -55,14 +56,14 @@ class Function:
 
     def prepared(self, *arguments: Any, **named: Any) -> list[Any]:
         """What `packed` takes in place of these arguments: themselves, or copies where those are needed."""
-        return prepared(self._entry, self._in_order(arguments, named) if named else arguments)
+        return prepared(self._described, self._in_order(arguments, named) if named else arguments)
 
     def _first_call(self, arguments: tuple[Any, ...]) -> tuple[Callable[[Any], Any], tuple[Any, ...]]:
         """How results are given for arguments of such types, and the arguments as they can be passed."""
-        if not are_passed_as_they_are(self._entry, arguments):
-            others = tuple(prepared(self._entry, arguments))
-            return giver(self._entry, arguments), others
-        give = giver(self._entry, arguments)
+        if not are_passed_as_they_are(self._described, arguments):
+            others = tuple(prepared(self._described, arguments))
+            return giver(self._described, arguments), others
+        give = giver(self._described, arguments)
         if len(self._givers) >= _REMEMBERED:
             self._givers.clear()
         self._givers[tuple(map(type, arguments))] = give
@@ -70,7 +71,7 @@ class Function:
 
     def _call_again(self, arguments: Sequence[Any], refusal: Exception) -> Any:
         """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
-        others = prepared(self._entry, arguments)
+        others = prepared(self._described, arguments)
         if all(one is other for one, other in zip(arguments, others, strict=True)):
             try:
                 raise refusal
@@ -80,7 +81,7 @@ class Function:
 
     def _in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments by their places."""
-        names = [each["name"] for each in self._entry["inputs"]]
+        names = [each.name for each in self._described.inputs]
         for name in named:
             if name not in names:
                 there = f"there are {', '.join(names) or 'none'}{suggest(name, names)}"
@@ -97,11 +98,11 @@ class Function:
     def __getattr__(self, name: str) -> Any:
         if name != "__signature__":
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
-        return python_signature(self._entry)
+        return python_signature(self._described)
 
     def __tvm_ffi_object__(self) -> tvm_ffi.Function:
         """What it is for tvm-ffi's functions, which may keep or call it."""
         return self.packed
 
     def __repr__(self) -> str:
-        return f"<function {signature_text(self._entry)}>"
+        return f"<function {signature_text(self._described)}>"

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .errors import ArtifactError
+from .manifest import Signature, Site
 from .noise import clock_cost, note_on_kernels, notes_on_calls
 from .profile import KernelTime, Profile
 
@@ -22,21 +23,26 @@ Run = TypeVar("Run")
 
 
 def profile_calls(
-    entry: Mapping[str, Any],
+    signature: Signature,
     call: Callable[[], object],
-    find: Callable[[str], Any],
+    find: Callable[[str], Switch],
     *,
     repeat: int = 20,
     warmup: int = 3,
 ) -> Profile:
     """Calls a function of a program again and again, by turns with the clocks off and on.
 
-    `entry` is what the manifest says of it, `find` gives a function of the code by its name. Raises ArtifactError
+    `signature` is what the manifest says of it, `find` gives a function of the code by its name. Raises ArtifactError
     where the program was compiled without clocks; what the call raises comes as it is, and the clocks are off then.
     """
     if repeat < 1 or warmup < 0:
         raise ValueError(f"repeat={repeat}, warmup={warmup}: at least one call must be timed")
-    sites = _sites(entry)
+    sites = signature.sites
+    if sites is None:
+        raise ArtifactError(
+            f"'{signature.name}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
+            "older release or without the pass host-profile-kernels; compile it again"
+        )
     switch: Switch = find(SWITCH) if sites else _no_clocks
     plain, timed, counts = [], [], []
     for _ in range(warmup):
@@ -46,21 +52,7 @@ def profile_calls(
         with _clocks(switch, sites) as read:
             timed.append(_seconds(call))
             counts.append(read())
-    return _summary(entry["name"], sites, plain, timed, counts)
-
-
-def _sites(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The places where kernels are called, each with what is known of its kernel."""
-    if "profile" not in entry:
-        raise ArtifactError(
-            f"'{entry['name']}' cannot be profiled: its program was compiled without clocks around its kernels, by an "
-            "older release or without the pass host-profile-kernels; compile it again"
-        )
-    try:
-        profile = entry["profile"]
-        return [{**site, **profile["kernels"][site["kernel"]]} for site in profile["sites"]]
-    except (IndexError, KeyError, TypeError):
-        raise ArtifactError(f"damaged: what its manifest says of the kernels of '{entry['name']}'") from None
+    return _summary(signature.name, sites, plain, timed, counts)
 
 
 def _no_clocks(on: int) -> int:
@@ -69,9 +61,9 @@ def _no_clocks(on: int) -> int:
 
 
 @contextmanager
-def _clocks(switch: Switch, sites: list[dict[str, Any]]) -> Iterator[Callable[[], list[tuple[int, int]]]]:
+def _clocks(switch: Switch, sites: Sequence[Site]) -> Iterator[Callable[[], list[tuple[int, int]]]]:
     """The clocks are on inside. What comes tells calls and nanoseconds of each site."""
-    places = [site["place"] for site in sites]
+    places = [site.place for site in sites]
     words = 1 + 2 * (1 + max(places)) if places else 0
     try:
         address = switch(1)
@@ -96,7 +88,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _summary(
-    name: str, sites: list[dict[str, Any]], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
+    name: str, sites: Sequence[Site], plain: list[float], timed: list[float], counts: list[list[tuple[int, int]]]
 ) -> Profile:
     runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
     seconds = [_mean([run[index][1] * 1e-9 for _, run in runs]) for index in range(len(sites))]
@@ -105,7 +97,8 @@ def _summary(
     between = max(whole - sum(seconds), 0.0)  # rounding
     shares = [each / whole for each in (*seconds, between)]
     spreads = [[run[index][1] * 1e-9 for run in counts] for index in range(len(sites))]
-    kernels = [_kernel_time(*each) for each in zip(sites, calls, seconds, shares, spreads, strict=False)]
+    rows = zip(sites, calls, seconds, shares, map(min, spreads), map(max, spreads), strict=False)
+    kernels = [KernelTime(*site[1:], *figures) for site, *figures in rows]
     kernels.sort(key=lambda each: -each.seconds)
     unprofiled = _mean(_middle(plain, key=lambda each: each))
     called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
@@ -122,19 +115,3 @@ def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:
 
 def _mean(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers)
-
-
-def _kernel_time(site: Mapping[str, Any], calls: int, seconds: float, share: float, every: list[float]) -> KernelTime:
-    texts = {key: tuple(site.get(key, ())) for key in ("nodes", "node_operators", "operators", "inputs", "outputs")}
-    moved = site.get("bytes")
-    return KernelTime(
-        kernel=site["name"],
-        main_operator=site["main"],
-        bytes=moved,
-        calls=calls,
-        seconds=seconds,
-        share=share,
-        fastest_seconds=min(every),
-        slowest_seconds=max(every),
-        **texts,
-    )

@@ -4,36 +4,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .arrays import KNOWN_TO_NUMPY, to_numpy
 from .errors import UnsupportedArray
+from .manifest import Signature, Value
 
 Give = Callable[[Any], Any]
 
 
-def giver(entry: Mapping[str, Any], arguments: Sequence[Any]) -> Give:
+def giver(signature: Signature, arguments: Sequence[Any]) -> Give:
     """What makes a call's result what the caller gets: the first array tells the framework, tvm-ffi's where none is.
 
     Numbers and lists that stand for arrays are numpy's.
     """
-    outputs = entry["outputs"]
-    framework = next(_frameworks(entry, arguments), None)
+    outputs = signature.outputs
+    framework = next(_frameworks(signature, arguments), None)
     if not outputs:
         return _as_it_is
     if len(outputs) == 1:
-        return _giver_of(entry["name"], 0, outputs[0], framework)
-    givers = [_giver_of(entry["name"], position, each, framework) for position, each in enumerate(outputs)]
+        return _giver_of(signature.name, 0, outputs[0], framework)
+    givers = [_giver_of(signature.name, position, each, framework) for position, each in enumerate(outputs)]
     return lambda results: tuple(give(each) for give, each in zip(givers, results, strict=True))
 
 
-def _frameworks(entry: Mapping[str, Any], arguments: Sequence[Any]) -> Iterator[Give]:
+def _frameworks(signature: Signature, arguments: Sequence[Any]) -> Iterator[Give]:
     """What makes arrays of tensors for each argument that is an array."""
-    for described, argument in zip(entry["inputs"], arguments, strict=False):
-        if described["kind"] == "list" and isinstance(argument, Sequence):
+    for described, argument in zip(signature.inputs, arguments, strict=False):
+        if described.kind == "list" and isinstance(argument, Sequence):
             yield from map(_maker, argument)
-        elif described["kind"] == "tensor":
+        elif described.kind == "tensor":
             yield _maker(argument)
 
 
@@ -63,15 +64,15 @@ def _as_it_is(tensor: Any) -> Any:
     return tensor
 
 
-def _giver_of(function: str, position: int, described: Mapping[str, Any], make: Give | None) -> Give:
+def _giver_of(function: str, position: int, described: Value, make: Give | None) -> Give:
     import tvm_ffi
 
-    is_tensor = described["kind"] == "tensor" and not described.get("optional")
+    is_tensor = described.kind == "tensor" and not described.optional
     if make is None or make is _as_it_is:
         return _as_it_is if is_tensor else _plain
-    if make is to_numpy and is_tensor and described["dtype"] in KNOWN_TO_NUMPY and "holds" not in described:
+    if make is to_numpy and is_tensor and described.dtype in KNOWN_TO_NUMPY and not described.holds:
         return sys.modules["numpy"].from_dlpack  # as fast as can be
-    held = described.get("holds") if make is to_numpy else None
+    held = described.holds or None if make is to_numpy else None
 
     def give(value: Any) -> Any:
         if isinstance(value, tvm_ffi.Array):

@@ -11,8 +11,9 @@ import binascii
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .artifact import write_pieces
 from .errors import ArtifactError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 StrPath = str | os.PathLike[str]
+Key = TypeVar("Key")
 
 #: What the name of a signature's file ends with.
 SUFFIX = ".sig"
@@ -90,7 +92,7 @@ def public_key(path: StrPath) -> Ed25519PublicKey:
     return _of_kind(path, "public", found, ed25519.Ed25519PublicKey)
 
 
-def _parsed(path: StrPath, which: str, parse: Any) -> Any:
+def _parsed(path: StrPath, which: str, parse: Callable[[bytes], object]) -> object:
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
@@ -101,7 +103,7 @@ def _parsed(path: StrPath, which: str, parse: Any) -> Any:
         raise ArtifactError(f"{os.fspath(path)}: expected a {which} key in PEM, got something else") from None
 
 
-def _of_kind(path: StrPath, which: str, key: Any, kind: type) -> Any:
+def _of_kind(path: StrPath, which: str, key: object, kind: type[Key]) -> Key:
     if not isinstance(key, kind):
         raise ArtifactError(f"{os.fspath(path)}: expected a {which} key of Ed25519, got {type(key).__name__}")
     return key

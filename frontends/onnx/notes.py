@@ -51,7 +51,7 @@ def note_model(proto: Any, inputs: Sequence[Passed]) -> None:
 
 
 @contextmanager
-def noting(node: Node) -> Iterator[Callable[[Sequence[Any]], None]]:
+def noting(node: Node) -> Iterator[Callable[[Sequence[object]], None]]:
     """Around the conversion of a node: what comes is to be called with the node's outputs."""
     journal = Journal.active()
     if journal is None:
@@ -66,7 +66,7 @@ def noting(node: Node) -> Iterator[Callable[[Sequence[Any]], None]]:
         _around.reset(token)
 
 
-def _fact(node: Node, outputs: Sequence[Any], around: str, has_nodes: bool) -> NodeFact:
+def _fact(node: Node, outputs: Sequence[object], around: str, has_nodes: bool) -> NodeFact:
     named = [
         {"name": name, "type": _type(value)} for name, value in zip(node.proto.output, outputs, strict=False) if name
     ]
@@ -84,7 +84,7 @@ def _fact(node: Node, outputs: Sequence[Any], around: str, has_nodes: bool) -> N
     )
 
 
-def _outcome(node: Node, outputs: Sequence[Any]) -> str:
+def _outcome(node: Node, outputs: Sequence[object]) -> str:
     made = [value for value in outputs if isinstance(value, Value) and value.is_in_graph]
     if not made:
         return "constant"
@@ -109,7 +109,7 @@ def attribute_text(attribute: Any) -> str:
     return f"[{', '.join(items)}{more}]" if attribute.type > _LAST_SINGLE else items[0]
 
 
-def _item_text(value: Any) -> str:
+def _item_text(value: object) -> str:
     if isinstance(value, bytes):
         text = value.decode("utf-8", "replace")
         return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
@@ -126,14 +126,14 @@ def _tensor_text(tensor: Any) -> str:
     return f"{dtype}[{','.join(map(str, tensor.dims))}]"
 
 
-def _constants(node: Node) -> Iterator[dict[str, Any]]:
+def _constants(node: Node) -> Iterator[dict[str, object]]:
     for name, value in zip(node.proto.input, node.inputs, strict=False):
         if isinstance(value, Value) and value.array is not None:
             info = value.info
             yield {"name": name, "type": type_text(info), "bytes": _bytes(info.shape or (), info.dtype)}
 
 
-def _type(value: Any) -> str:
+def _type(value: object) -> str:
     if isinstance(value, Value):
         return type_text(value.info)
     if isinstance(value, OneOf):

@@ -7,9 +7,7 @@ what is to be given back.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...bindings.ir import Block, Operation, Value
+from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, body_of, last_of, made_by, operations_in
 from ...bindings.pass_manager import run_upstream
@@ -68,7 +66,7 @@ def _escapes(function: Operation) -> bool:
 # ---- what is passed from block to block ----
 
 
-def _own_what_is_passed(function: Any) -> None:
+def _own_what_is_passed(function: Operation) -> None:
     """Memory that a block passes on is for whoever gets it to give back: nothing but new memory is passed."""
     for op in [op for op in operations_in(function) if op.name in _FIRST]:
         with function.context, op.location:
@@ -82,7 +80,7 @@ def _own_what_is_passed(function: Any) -> None:
                 _give_back(result, op.block)
 
 
-def _pass_new(op: Any, first: int) -> None:
+def _pass_new(op: Operation, first: int) -> None:
     for index in range(first, len(op.operands)):
         value = op.operands[index]
         if not _is_memref(value):
@@ -93,7 +91,7 @@ def _pass_new(op: Any, first: int) -> None:
             op.operands[index] = memrefs.cast(new, value.type)
 
 
-def _is_made_for(memref: Any, end: Any) -> bool:
+def _is_made_for(memref: Value, end: Operation) -> bool:
     """Whether memory is made in the block that ends here, and not passed on yet."""
     made = made_by(memref, "memref.alloc")
     if made is None or _PASSED in made.attributes or made.block != end.block:
@@ -101,14 +99,14 @@ def _is_made_for(memref: Any, end: Any) -> bool:
     return "scf." in end.name and end == last_of(end.block)
 
 
-def _is_memref(value: Any) -> bool:
+def _is_memref(value: Value) -> bool:
     return isinstance(value.type, ir.MemRefType)
 
 
 # ---- loops ----
 
 
-def _keep_in_loops(function: Any) -> None:
+def _keep_in_loops(function: Operation) -> None:
     """What a loop carries on, of known sizes, stays in one place: each round copies there what it has made."""
     loops = [op for op in operations_in(function) if op.name == "scf.for" and any(_moves(op))]
     for loop in loops:
@@ -118,20 +116,20 @@ def _keep_in_loops(function: Any) -> None:
         run_upstream(function, ["canonicalize"], verify=False)
 
 
-def _moves(loop: Any) -> list[bool]:
+def _moves(loop: Operation) -> list[bool]:
     """For each value that a loop carries: whether it is memory, of known sizes, that is another one in each round."""
     block = body_of(loop)
     pairs = zip(list(block.arguments)[1:], last_of(block).operands, strict=True)
     return [_is_plain(argument.type) and argument != value for argument, value in pairs]
 
 
-def _is_plain(type_: Any) -> bool:
+def _is_plain(type_: Type) -> bool:
     if not isinstance(type_, ir.MemRefType) or not type_.has_static_shape:
         return False
     return bool(type_ == ir.MemRefType.get(type_.shape, type_.element_type))
 
 
-def _keep(loop: Any) -> None:
+def _keep(loop: Operation) -> None:
     block = body_of(loop)
     end = last_of(block)
     moving = [index for index, moves in enumerate(_moves(loop)) if moves]
@@ -151,7 +149,7 @@ def _keep(loop: Any) -> None:
         loop.results[index].replace_all_uses_with(places[index])
 
 
-def _of_this_round(memref: Any, block: Any) -> Any:
+def _of_this_round(memref: Value, block: Block) -> Value:
     """Memory that no copy into another place changes: made in this block, else a copy."""
     made = made_by(memref, "memref.alloc")
     return memref if made is not None and made.block == block else memrefs.copied(memref)

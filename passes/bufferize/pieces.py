@@ -7,11 +7,10 @@ third power of their number. Here nothing is compared: nobody reads such a tenso
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by, operations_of, users_of
+from ...bindings.rewriting import replace_op
 from ...emit.arithmetic import result_of
 from ...emit.linalg import segments
 from ...emit.structured import DYNAMIC
@@ -65,7 +64,7 @@ def _is_for(tensor: Value, insert: Operation) -> bool:
     return all(user in allowed for user in users) and insert.operands[0] != tensor
 
 
-def _place_of(insert: Operation) -> Any:
+def _place_of(insert: Operation) -> Operation | None:
     """The slice of the tensor that the piece is made in, if it is written back there; else None."""
     made = insert.operands[0]
     while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
@@ -110,13 +109,12 @@ def _write(base: Operation, pieces: list[Operation]) -> None:
         with insert.location, ir.InsertionPoint(insert):
             materialize(insert.operands[0], part)
             written = to_tensor(memref, tensor.type) if insert == pieces[-1] else tensor
-        insert.results[0].replace_all_uses_with(written)
-        insert.erase()
+        replace_op(insert, [written])
         if place is not None:
             place.erase()
 
 
-def _as_memref(base: Operation) -> tuple[Any, Any]:
+def _as_memref(base: Operation) -> tuple[Value, Value]:
     """The tensor that the first piece is written into, and its memory."""
     tensor = base.results[0]
     if base.name == "bufferization.to_tensor":
@@ -126,8 +124,7 @@ def _as_memref(base: Operation) -> tuple[Any, Any]:
         extents = [next(sizes) if size == DYNAMIC else size for size in tensor.type.shape]
         memref = memrefs.allocate(extents, tensor.type.element_type)
         made = to_tensor(memref, tensor.type)
-    tensor.replace_all_uses_with(made)
-    base.erase()
+    replace_op(base, [made])
     return made, memref
 
 
@@ -144,7 +141,7 @@ def materialize(tensor: Value, memref: Value) -> None:
     ir.Operation.create(name, operands=[tensor, memref], attributes=attributes)
 
 
-def _part(memref: Value, slice_: Operation, tensors: int) -> Any:
+def _part(memref: Value, slice_: Operation, tensors: int) -> Value:
     """The part of the memory that a slice, or an insertion, of `tensors` tensors is about."""
     numbers = ("static_offsets", "static_sizes", "static_strides")
     attributes = {name: slice_.attributes[name] for name in numbers}

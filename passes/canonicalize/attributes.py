@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Attribute, OpView
-from ...bindings.patterns import UPDATED, Pattern, Rewriter
+from ...bindings.patterns import UPDATED, Outcome, Pattern, Rewriter
 from ...dialects.core.attributes import AttributeProblem, AttrKind
 from ...dialects.relax import dialect
 
 
-def drop_defaults(op: OpView, rewriter: Rewriter) -> Any:
+def drop_defaults(op: OpView, rewriter: Rewriter) -> Outcome:
     """Removes attributes that equal their defaults, so that equal operations look equal to CSE."""
     attributes = op.operation.attributes
     if not len(attributes):

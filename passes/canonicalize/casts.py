@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Operation, OpView, Value
-from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
+from ...bindings.patterns import UPDATED, Outcome, Pattern, Rewriter, defining_op
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
@@ -45,14 +44,14 @@ def _keeps_values(source: str, target: str) -> bool:
     return bit_width(source) + spare <= bit_width(target)
 
 
-def remove_match_cast(op: OpView, rewriter: Rewriter) -> Any:
+def remove_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
     """A check that cannot fail: to the type that the value has, or to one that says less and that nobody uses."""
     if op.value.type == op.operation.results[0].type:
         return op.value
     return () if not is_used(op.operation) and _is_proven(op) else None
 
 
-def pass_by_match_cast(op: OpView, rewriter: Rewriter) -> Any:
+def pass_by_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
     """Relax operations take the value from before a cast to a type that says less; what they give stays as stated."""
     if not _is_proven(op):
         return None

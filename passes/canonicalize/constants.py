@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...bindings.ir import Attribute, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -14,6 +14,9 @@ from ...dialects.core.elements import elements_bytes, is_resource
 from ...dialects.core.infos import is_unsigned
 from ...dialects.relax.constants import elements_attribute
 from .support import dtype_of
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 # Element types whose arithmetic numpy does exactly as the compiled program does.
 NUMPY_NAME = {
@@ -48,7 +51,7 @@ def splat(value: Value) -> int | float | bool | None:
     return attribute.get_splat_value().value
 
 
-def array_of(value: Value, limit: int) -> Any:
+def array_of(value: Value, limit: int) -> ndarray | None:
     """The elements of a constant as a numpy array; None for others, for more than `limit`, for types numpy lacks."""
     attribute = _dense(value)
     if attribute is None or math.prod(attribute.type.shape) > limit or dtype_of(value) not in NUMPY_NAME:
@@ -58,7 +61,7 @@ def array_of(value: Value, limit: int) -> Any:
     return numpy.array(attribute)
 
 
-def elements_of(value: Value) -> Any:
+def elements_of(value: Value) -> ndarray | None:
     """As `array_of`, of constants of any size and sign; large ones are not copied."""
     owner = defining_op(value, "arith.constant", "relax.constant")
     if owner is None or not isinstance(value.type, ir.RankedTensorType) or dtype_of(value) not in NUMPY_NAME:
@@ -85,7 +88,7 @@ def can_be_constant(type_: Type) -> bool:
     return not isinstance(element, ir.IntegerType) or element.is_signless
 
 
-def make_constant(array: Any, type_: Type) -> Any:
+def make_constant(array: ndarray, type_: Type) -> Operation | None:
     """A constant of this type; None where the array does not fit it, or there is none of the type."""
     if not can_be_constant(type_) or not _fits(array, type_):
         return None
@@ -93,7 +96,7 @@ def make_constant(array: Any, type_: Type) -> Any:
     return constant_op(ir.DenseElementsAttr.get(contiguous, shape=list(array.shape), type=type_.element_type), type_)
 
 
-def make_elements(array: Any, type_: Type) -> Any:
+def make_elements(array: ndarray, type_: Type) -> Operation | None:
     """As `make_constant`, of any size and sign; large ones are resources, which have no text."""
     if type_.encoding is not None or not _fits(array, type_):
         return None
@@ -107,13 +110,13 @@ def constant_op(attribute: Attribute, type_: Type | None = None) -> Operation:
     return ir.Operation.create(name, results=[type_], attributes={"value": attribute})
 
 
-def _contiguous(array: Any) -> Any:
+def _contiguous(array: ndarray) -> ndarray:
     import numpy
 
     return numpy.ascontiguousarray(array).reshape(array.shape)
 
 
-def _fits(array: Any, type_: Type) -> bool:
+def _fits(array: ndarray, type_: Type) -> bool:
     return list(array.shape) == list(type_.shape) and array.dtype == NUMPY_NAME.get(str(type_.element_type))
 
 
@@ -123,7 +126,7 @@ def make_splat(number: int | bool, type_: Type) -> Operation:
     return constant_op(ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, number)), type_)
 
 
-def make_i64(numbers: list[int] | int) -> Any:
+def make_i64(numbers: list[int] | int) -> Attribute:
     """The attribute of a tensor of 64-bit integers: 0-D for a number, 1-D for a list."""
     import numpy
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
@@ -18,16 +19,19 @@ from ...dialects.core.infos import is_float
 from .constants import FILLED, NUMPY_NAME, array_of, can_be_constant, is_constant, make_constant, splat
 from .support import dtype_of, make, normal_axis, result_type
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
 #: Computes the result from numpy, which is imported when it is needed, the operation and its operands' arrays; None
 #: where numpy cannot tell what it is.
-Fold = Callable[..., Any]
+Fold = Callable[..., "ndarray | None"]
 
 
 class Evaluator(NamedTuple):
     """What knows the results of some operators: `compute(op, *arrays)` is the array, or None where it is not known."""
 
     operators: tuple[str, ...]
-    compute: Callable[..., Any]
+    compute: Callable[..., ndarray | None]
 
 
 def fold_patterns(limit: int) -> tuple[Pattern, ...]:
@@ -44,19 +48,19 @@ def _fold(op: OpView, limit: int) -> Operation | None:
     type_ = result_type(op)
     if not can_be_constant(type_) or math.prod(type_.shape) > limit:
         return None
-    arrays = [array_of(operand, limit) for operand in tensor_operands(op)]
-    if any(array is None for array in arrays):
-        return None
-    result = _compute(op, *arrays)
+    arrays = constant_arrays(op, lambda operand: array_of(operand, limit))
+    result = None if arrays is None else _compute(op, *arrays)
     return None if result is None else make_constant(result, type_)
 
 
-def tensor_operands(op: OpView) -> list[Value]:
-    """Without shapes: what they say, the static result type says too."""
-    return [operand for operand in op.operation.operands if not str(operand.type).startswith("!relax.shape")]
+def constant_arrays(op: OpView, read: Callable[[Value], ndarray | None]) -> list[ndarray] | None:
+    """The operands without shapes, which say what the static result type says too; None where one is not read."""
+    tensors = [operand for operand in op.operation.operands if not str(operand.type).startswith("!relax.shape")]
+    arrays = [array for array in map(read, tensors) if array is not None]
+    return arrays if len(arrays) == len(tensors) else None
 
 
-def _compute(op: OpView, *arrays: Any) -> Any:
+def _compute(op: OpView, *arrays: ndarray) -> ndarray | None:
     import numpy
 
     # Overflow wraps around, and NaN and infinity are results like others.
@@ -81,7 +85,7 @@ def _regroup(op: OpView, limit: int) -> Operation | None:
         return None
     both = _compute(op, one, other)
     # Where neither covers the other, what they give together is larger than both.
-    if both.shape not in (one.shape, other.shape):
+    if both is None or both.shape not in (one.shape, other.shape):
         return None
     type_ = ir.RankedTensorType.get(list(both.shape), result_type(op).element_type)
     constant = make_constant(both, type_)
@@ -113,7 +117,7 @@ def _for_integers(name: str) -> Fold:
     return lambda np, op, *arrays: None if arrays[0].dtype.kind == "f" else getattr(np, name)(*arrays)
 
 
-def _divide(np: Any, op: Any, left: Any, right: Any) -> Any:
+def _divide(np: ModuleType, op: OpView, left: ndarray, right: ndarray) -> ndarray | None:
     if left.dtype.kind == "f":
         return left / right
     if not _can_divide(np, left, right):
@@ -123,7 +127,7 @@ def _divide(np: Any, op: Any, left: Any, right: Any) -> Any:
     return quotient + ((remainder != 0) & ((left < 0) != (right < 0))).astype(np.asarray(left).dtype)
 
 
-def _can_divide(np: Any, left: Any, right: Any) -> bool:
+def _can_divide(np: ModuleType, left: ndarray, right: ndarray) -> bool:
     """Whether no division is by zero, nor of the smallest integer by -1."""
     if left.dtype.kind == "u":
         return bool((right != 0).all())
@@ -132,7 +136,7 @@ def _can_divide(np: Any, left: Any, right: Any) -> bool:
 
 
 def _integer_division(name: str) -> Fold:
-    def fold(np: Any, op: Any, left: Any, right: Any) -> Any:
+    def fold(np: ModuleType, op: OpView, left: ndarray, right: ndarray) -> ndarray | None:
         if left.dtype.kind == "f" or not _can_divide(np, left, right):
             return None
         return getattr(np, name)(left, right)
@@ -141,7 +145,7 @@ def _integer_division(name: str) -> Fold:
 
 
 def _extremum(name: str) -> Fold:
-    def fold(np: Any, op: Any, left: Any, right: Any) -> Any:
+    def fold(np: ModuleType, op: OpView, left: ndarray, right: ndarray) -> ndarray | None:
         if left.dtype.kind == "f":
             # Of NaN, and of zeros with different signs, it is open which one it is.
             zeros = (left == 0) & (right == 0) & (np.signbit(left) != np.signbit(right))
@@ -153,14 +157,14 @@ def _extremum(name: str) -> Fold:
 
 
 def _shift(name: str) -> Fold:
-    def fold(np: Any, op: Any, left: Any, right: Any) -> Any:
+    def fold(np: ModuleType, op: OpView, left: ndarray, right: ndarray) -> ndarray | None:
         in_range = (right >= 0) & (right < left.dtype.itemsize * 8)
         return getattr(np, name)(left, right) if in_range.all() else None
 
     return fold
 
 
-def _astype(np: Any, op: OpView, array: Any) -> Any:
+def _astype(np: ModuleType, op: OpView, array: ndarray) -> ndarray | None:
     name = NUMPY_NAME.get(str(result_type(op).element_type))
     if name is None:
         return None  # of a type that numpy does not have
@@ -177,7 +181,7 @@ def _astype(np: Any, op: OpView, array: Any) -> Any:
 # ---- quantized numbers ----
 
 
-def _dequantize(np: Any, op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
+def _dequantize(np: ModuleType, op: OpView, array: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray | None:
     if "f" in (array.dtype.kind, zero_point.dtype.kind):
         return None
     wide = np.int32 if max(array.dtype.itemsize, zero_point.dtype.itemsize) <= 2 else np.int64
@@ -187,7 +191,7 @@ def _dequantize(np: Any, op: Any, array: Any, scale: Any, zero_point: Any) -> An
     return difference.astype(NUMPY_NAME[dtype_of(op.operation.results[0])], copy=False)
 
 
-def _quantize(np: Any, op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
+def _quantize(np: ModuleType, op: OpView, array: ndarray, scale: ndarray, zero_point: ndarray) -> ndarray | None:
     target = np.dtype(NUMPY_NAME[dtype_of(op.operation.results[0])])
     if target.kind not in "iu" or zero_point.dtype.itemsize > 2:
         return None
@@ -197,7 +201,7 @@ def _quantize(np: Any, op: Any, array: Any, scale: Any, zero_point: Any) -> Any:
     return np.nan_to_num(np.clip(whole, limits.min, limits.max), copy=False).astype(target)
 
 
-def _along_axis(op: Any, values: Any, rank: int) -> Any:
+def _along_axis(op: OpView, values: ndarray, rank: int) -> ndarray:
     """One value for all, or one for each place along the axis, so that it broadcasts."""
     shape = [1] * rank
     if values.size != 1:
@@ -208,7 +212,7 @@ def _along_axis(op: Any, values: Any, rank: int) -> Any:
 # ---- moving elements ----
 
 
-def _strided_slice(np: Any, op: Any, array: Any) -> Any:
+def _strided_slice(np: ModuleType, op: OpView, array: ndarray) -> ndarray | None:
     index = [slice(None)] * array.ndim
     if not all(isinstance(bound, int) for bound in (*op.begin, *op.end)):
         return None

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from ...bindings.ir import Operation, OpView, Value
-from ...bindings.patterns import UPDATED, Pattern, Rewriter, defining_op
+from ...bindings.patterns import UPDATED, Outcome, Pattern, Rewriter, defining_op
 from ...dialects.core.infos import bit_width, is_float, is_unsigned
 from .constants import can_be_constant, is_constant, make_splat, splat
 from .support import as_result, dtype_of, keeps_shape, make, removal, result_type
@@ -98,20 +97,20 @@ _OPPOSITE = {"relax.equal": "relax.not_equal", "relax.not_equal": "relax.equal"}
 _OPPOSITE_INTEGERS = {_LESS: _AT_LEAST, _AT_LEAST: _LESS, _GREATER: _AT_MOST, _AT_MOST: _GREATER}
 
 
-def remove_neutral(op: OpView, rewriter: Rewriter) -> Value | None:
-    """x + -0.0, x * 1, x - 0.0, x & true, ... are x. Constants stand on the right (constant_to_right)."""
+def _has_on_right(op: OpView, tests: Mapping[str, _Test]) -> bool:
+    """Whether the right operand is such a number. Constants stand on the right (constant_to_right)."""
     number = splat(op.x2)
-    if number is None or not _NEUTRAL[op.OPERATION_NAME](number, dtype_of(op.x2)):
-        return None
-    return as_result(op, op.x1) if keeps_shape(op.x1, op.x2) else None
+    return number is not None and tests[op.OPERATION_NAME](number, dtype_of(op.x2))
 
 
-def take_absorbing(op: OpView, rewriter: Rewriter) -> Any:
+def _adds_nothing(op: OpView) -> bool:
+    """x + -0.0, x * 1, x - 0.0, x & true, ... are x."""
+    return _has_on_right(op, _NEUTRAL) and keeps_shape(op.x1, op.x2)
+
+
+def _is_absorbed(op: OpView) -> bool:
     """x & false is false, n * 0 is 0: the constant itself, where it has the result's shape."""
-    number = splat(op.x2)
-    if number is None or not _ABSORBING[op.OPERATION_NAME](number, dtype_of(op.x2)):
-        return None
-    return as_result(op, op.x2) if keeps_shape(op.x2, op.x1) else None
+    return _has_on_right(op, _ABSORBING) and keeps_shape(op.x2, op.x1)
 
 
 def number_with_itself(op: OpView, rewriter: Rewriter) -> Operation | None:
@@ -128,7 +127,7 @@ def shape_differs(op: OpView) -> bool:
     return list(op.x1.type.shape) != list(result_type(op).shape) if op.x1.type.has_rank else True
 
 
-def constant_to_right(op: OpView, rewriter: Rewriter) -> Any:
+def constant_to_right(op: OpView, rewriter: Rewriter) -> Outcome:
     """c + x is x + c, c < x is x > c: so that other rules need to look at one side only."""
     if not _is_filled(op.x1) or _is_filled(op.x2):
         return None
@@ -152,13 +151,13 @@ def undo_involution(op: OpView, rewriter: Rewriter) -> Value | None:
     return as_result(op, inner.x) if inner is not None else None
 
 
-def keep_idempotent(op: OpView, rewriter: Rewriter) -> Any:
+def _is_done_already(op: OpView) -> bool:
     """abs(abs(x)) is abs(x); what is rounded once is whole."""
     same = _ROUNDINGS if op.OPERATION_NAME in _ROUNDINGS else (op.OPERATION_NAME,)
-    return as_result(op, op.x) if defining_op(op.x, *same) is not None else None
+    return defining_op(op.x, *same) is not None
 
 
-def drop_sign(op: OpView, rewriter: Rewriter) -> Any:
+def drop_sign(op: OpView, rewriter: Rewriter) -> Operation | None:
     """abs(-x) is abs(x), square(-x) and square(abs(x)) are square(x)."""
     name = op.OPERATION_NAME
     inner = defining_op(op.x, "relax.negative", "relax.abs")
@@ -168,7 +167,7 @@ def drop_sign(op: OpView, rewriter: Rewriter) -> Any:
     return make(op, name, [inner.x])
 
 
-def negate_comparison(op: OpView, rewriter: Rewriter) -> Any:
+def negate_comparison(op: OpView, rewriter: Rewriter) -> Operation | None:
     """not (a == b) is a != b; of integers, not (a < b) is a >= b."""
     inner = defining_op(op.x, *_OPPOSITE, *_OPPOSITE_INTEGERS)
     if inner is None:
@@ -179,7 +178,7 @@ def negate_comparison(op: OpView, rewriter: Rewriter) -> Any:
     return make(op, {**_OPPOSITE, **_OPPOSITE_INTEGERS}[name], [inner.x1, inner.x2])
 
 
-def choose(op: OpView, rewriter: Rewriter) -> Any:
+def choose(op: OpView, rewriter: Rewriter) -> Outcome:
     """where(true, a, b) is a, where(false, a, b) is b, where(c, a, a) is a, where(not c, a, b) is where(c, b, a)."""
     condition = splat(op.condition)
     if condition is not None or op.x1 == op.x2:
@@ -193,12 +192,12 @@ def choose(op: OpView, rewriter: Rewriter) -> Any:
 
 PATTERNS = (
     Pattern((*_COMMUTATIVE, *_COMMUTATIVE_INTEGERS, *_MIRRORED), constant_to_right),
-    Pattern(tuple(_NEUTRAL), remove_neutral),
-    Pattern(tuple(_ABSORBING), take_absorbing),
+    removal(tuple(_NEUTRAL), "x1", _adds_nothing, "remove_neutral"),
+    removal(tuple(_ABSORBING), "x2", _is_absorbed, "take_absorbing"),
     removal(_SELF, "x1", lambda op: op.x1 == op.x2, "combine_with_itself"),
     Pattern(tuple(_SELF_NUMBER), number_with_itself),
     Pattern(_INVOLUTIONS, undo_involution),
-    Pattern((*_ROUNDINGS, *_IDEMPOTENT), keep_idempotent),
+    removal((*_ROUNDINGS, *_IDEMPOTENT), "x", _is_done_already, "keep_idempotent"),
     removal(_ROUNDINGS, "x", lambda op: not is_float(dtype_of(op.x)), "skip_rounding_of_integers"),
     Pattern(_EVEN, drop_sign),
     Pattern("relax.logical_not", negate_comparison),

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...bindings.ir import Operation, OpView, Value
+from ...bindings.ir import Attribute, Operation, OpView, Value
 from ...bindings.patterns import Pattern, Rewriter, defining_op
 from ...dialects.core.aliases import viewed
 from ...dialects.core.dialect import row_of
@@ -36,7 +35,7 @@ def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
     return make(op, op.OPERATION_NAME, [source, *list(op.operation.operands)[1:]])
 
 
-def merge_permutations(op: Any, rewriter: Rewriter) -> Any:
+def merge_permutations(op: OpView, rewriter: Rewriter) -> Operation | None:
     """The result's dimension i is dimension axes[i] of the inner result, which is dimension inner[axes[i]] of x."""
     inner = defining_op(op.x, "relax.permute_dims")
     outer_axes = _permutation(op)
@@ -59,14 +58,14 @@ def _axes(axes: Sequence[int], rank: int) -> set[int]:
     return {normal_axis(axis, rank) for axis in axes}
 
 
-def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Any:
+def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Attribute:
     """Axes, and others that are counted without them."""
     taken = _axes(axes, rank)
     kept = [axis for axis in range(rank) if axis not in taken]
     return ints(sorted(taken | {kept[axis] for axis in _axes(others, len(kept))}))
 
 
-def merge_expansions(op: OpView, rewriter: Rewriter) -> Any:
+def merge_expansions(op: OpView, rewriter: Rewriter) -> Operation | None:
     """The inner operation's new dimensions are moved on by the outer one's before them."""
     inner = defining_op(op.x, "relax.expand_dims")
     shape = shape_of(_result(op))
@@ -75,7 +74,7 @@ def merge_expansions(op: OpView, rewriter: Rewriter) -> Any:
     return make(op, "relax.expand_dims", [inner.x], {"axis": _both(op.axis, inner.axis, len(shape))})
 
 
-def undo_dimensions(op: OpView, rewriter: Rewriter) -> Any:
+def undo_dimensions(op: OpView, rewriter: Rewriter) -> Value | None:
     """squeeze of the very dimensions that expand_dims has made; expand_dims of those that squeeze has dropped."""
     is_squeeze = op.OPERATION_NAME == "relax.squeeze"
     inner = defining_op(op.x, "relax.expand_dims" if is_squeeze else "relax.squeeze")
@@ -93,7 +92,7 @@ def _squeezes_nothing(op: OpView) -> bool:
     return shape is not None and all(equal(size, 1) is False for size in shape)
 
 
-def merge_squeezes(op: OpView, rewriter: Rewriter) -> Any:
+def merge_squeezes(op: OpView, rewriter: Rewriter) -> Operation | None:
     """The outer operation's axes are moved on by what the inner one has dropped before them."""
     inner = defining_op(op.x, "relax.squeeze")
     shape = shape_of(inner.x) if inner is not None else None
@@ -102,7 +101,7 @@ def merge_squeezes(op: OpView, rewriter: Rewriter) -> Any:
     return make(op, "relax.squeeze", [inner.x], {"axis": _both(inner.axis, op.axis, len(shape))})
 
 
-def merge_broadcasts(op: OpView, rewriter: Rewriter) -> Any:
+def merge_broadcasts(op: OpView, rewriter: Rewriter) -> Operation | None:
     """What is copied along a dimension twice could have been copied so at once."""
     inner = defining_op(op.x, "relax.broadcast_to")
     return make(op, "relax.broadcast_to", [inner.x, op.shape]) if inner is not None else None

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
-from ...bindings.patterns import Pattern, Rewriter, defining_op
+from ...bindings.patterns import Outcome, Pattern, Rewriter, defining_op
 from ...dialects.core.codec import decode, encode_dims
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ShapeInfo
@@ -30,7 +28,7 @@ def shape_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     return _shape_expr(op, shape)
 
 
-def _shape_expr(op: OpView, dims: tuple[Dim, ...]) -> Operation:
+def _shape_expr(op: OpView, dims: tuple[Dim, ...]) -> Operation | None:
     return make(op, "relax.shape_expr", [], {"dims": encode_dims(dims, op.operation.context)})
 
 
@@ -42,14 +40,14 @@ def _parameter_symbols(operation: Operation) -> frozenset[str]:
     return frozenset().union(*(symbols_of(value.type) for value in body_of(function).arguments))
 
 
-def shape_of_shaped(op: OpView, rewriter: Rewriter) -> Any:
+def shape_of_shaped(op: OpView, rewriter: Rewriter) -> Value | None:
     """The shape of a tensor that was made with this shape."""
     owner = defining_op(op.input)
     row = row_of(owner) if owner is not None else None
     return as_result(op, getattr(owner, row.shaped_by)) if row is not None and row.shaped_by else None
 
 
-def size_of_known(op: OpView, rewriter: Rewriter) -> Any:
+def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     """The number of elements, where all sizes are numbers."""
     shape = shape_of(op.input)
     count = product(shape) if shape is not None else None
@@ -58,7 +56,7 @@ def size_of_known(op: OpView, rewriter: Rewriter) -> Any:
     return _constant(op, count)
 
 
-def scalar_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
+def scalar_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     """A number is a constant tensor."""
     owner = defining_op(op.value, "arith.constant")
     if owner is None:
@@ -70,9 +68,8 @@ def scalar_to_tensor_of_known(op: Any, rewriter: Rewriter) -> Any:
 def shape_to_tensor_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     """A shape of numbers is a constant tensor."""
     dims = _dims(op.input)
-    if dims is None or not all(isinstance(dim, int) and dim < 2**63 for dim in dims):
-        return None
-    return _constant(op, list(dims))
+    numbers = [dim for dim in dims or () if isinstance(dim, int) and dim < 2**63]
+    return _constant(op, numbers) if dims is not None and len(numbers) == len(dims) else None
 
 
 def _dims(value: Value) -> tuple[Dim, ...] | None:
@@ -84,13 +81,13 @@ def _dims(value: Value) -> tuple[Dim, ...] | None:
     return info.dims if isinstance(info, ShapeInfo) and is_known(info.dims) else None
 
 
-def _constant(op: Any, numbers: list[Any] | int) -> Any:
+def _constant(op: OpView, numbers: list[int] | int) -> Operation | None:
     """An integer constant, where the result's type is that of one: nobody's type must change."""
     attribute = make_i64(numbers)
     return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
-def shape_from_tensor_from_shape(op: OpView, rewriter: Rewriter) -> Any:
+def shape_from_tensor_from_shape(op: OpView, rewriter: Rewriter) -> Outcome:
     """The shape that the tensor was made from."""
     owner = defining_op(op.input, "relax.shape_to_tensor")
     if owner is None:
@@ -102,13 +99,13 @@ def shape_from_tensor_from_shape(op: OpView, rewriter: Rewriter) -> Any:
     return _shape_expr(op, tuple(listed.dims))
 
 
-def tensor_from_shape_from_tensor(op: OpView, rewriter: Rewriter) -> Any:
+def tensor_from_shape_from_tensor(op: OpView, rewriter: Rewriter) -> Value | None:
     """The tensor that the shape was made from."""
     owner = defining_op(op.input, "relax.tensor_to_shape")
     return as_result(op, owner.input) if owner is not None else None
 
 
-def shape_from_constant(op: Any, rewriter: Rewriter) -> Any:
+def shape_from_constant(op: OpView, rewriter: Rewriter) -> Operation | None:
     """A constant tensor of sizes; one with a negative number is no shape, which the program's run will say."""
     array = array_of(op.input, _MOST_DIMENSIONS)
     if array is None or array.ndim != 1 or (array < 0).any():

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.mlir import ir
@@ -15,7 +14,7 @@ from ...dialects.relax.infer.slices import OPEN
 from .support import as_result, make, normal_axis, shape_of
 
 
-def slice_of_all(op: OpView, rewriter: Rewriter) -> Any:
+def slice_of_all(op: OpView, rewriter: Rewriter) -> Value | None:
     """x[0:size] along every axis named."""
     shape = shape_of(op.x)
     if shape is None or any(stride != 1 for stride in op.strides or ()):
@@ -39,7 +38,7 @@ def join_one(op: OpView, rewriter: Rewriter) -> Value | None:
     return as_result(op, op.tensors[0]) if len(op.tensors) == 1 else None
 
 
-def drop_empty(op: OpView, rewriter: Rewriter) -> Any:
+def drop_empty(op: OpView, rewriter: Rewriter) -> Operation | None:
     """Tensors without elements along the axis add nothing; one stays if there are no others."""
     tensors = op.tensors
     kept = [tensor for tensor in tensors if not _is_empty(tensor, op.axis)] or tensors[:1]
@@ -53,7 +52,7 @@ def _is_empty(tensor: Value, axis: int) -> bool:
 
 def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
     """concat(a, concat(b, c)) along one axis is concat(a, b, c)."""
-    parts: list[Any] = []
+    parts: list[Value] = []
     for tensor in op.tensors:
         inner = defining_op(tensor, "relax.concat")
         joins_same = inner is not None and _same_axis(op.axis, inner.axis, tensor)
@@ -61,17 +60,17 @@ def flatten_concat(op: OpView, rewriter: Rewriter) -> Operation | None:
     return _concat(op, parts) if len(parts) > len(op.tensors) else None
 
 
-def _same_axis(one: int, other: int, tensor: Any) -> bool:
+def _same_axis(one: int, other: int, tensor: Value) -> bool:
     shape = shape_of(tensor)
     return one == other if shape is None else normal_axis(one, len(shape)) == normal_axis(other, len(shape))
 
 
-def _concat(op: Any, tensors: Sequence[Any]) -> Any:
+def _concat(op: OpView, tensors: Sequence[Value]) -> Operation | None:
     attributes = op.operation.attributes
     return make(op, "relax.concat", tensors, {"axis": attributes["axis"]} if "axis" in attributes else {})
 
 
-def join_split(op: OpView, rewriter: Rewriter) -> Any:
+def join_split(op: OpView, rewriter: Rewriter) -> Value | None:
     """All the parts of a split, in order, along the same axis."""
     tensors = op.tensors
     split = defining_op(tensors[0], "relax.split") if tensors else None
@@ -81,13 +80,13 @@ def join_split(op: OpView, rewriter: Rewriter) -> Any:
     return as_result(op, split.x) if _same_axis(op.axis, split.axis, split.x) else None
 
 
-def split_into_one(op: OpView, rewriter: Rewriter) -> Any:
+def split_into_one(op: OpView, rewriter: Rewriter) -> list[Value] | None:
     """One section is the whole."""
     results = op.operation.results
     return [op.x] if len(results) == 1 and results[0].type == op.x.type else None
 
 
-def stack_one(op: Any, rewriter: Rewriter) -> Any:
+def stack_one(op: OpView, rewriter: Rewriter) -> Operation | None:
     """A stack of one tensor is the tensor with a new dimension."""
     if len(op.tensors) != 1:
         return None

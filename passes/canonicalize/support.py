@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from ...bindings.ir import Operation, OpView, Type, Value
+from ...bindings.ir import Attribute, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.patterns import Pattern, Rewriter
 from ...dialects.core.codec import TypeProblem, decode
@@ -26,7 +25,7 @@ def as_result(op: OpView, value: Value) -> Value | None:
     return value if value.type == result_type(op) else None
 
 
-def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[Any], bool], name: str) -> Pattern:
+def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[OpView], bool], name: str) -> Pattern:
     """Where the condition holds for an operation, it gives an operand as it is."""
 
     def remove(op: OpView, rewriter: Rewriter) -> Value | None:
@@ -35,7 +34,9 @@ def removal(ops: str | tuple[str, ...], operand: str, does_nothing: Callable[[An
     return Pattern(ops, remove, name=name)
 
 
-def make(op: OpView, name: str, operands: Sequence[Value], attributes: Mapping[str, Any] | None = None) -> Any:
+def make(
+    op: OpView, name: str, operands: Sequence[Value], attributes: Mapping[str, Attribute] | None = None
+) -> Operation | None:
     """An operation of the very result type that `op` has, not of the one that would be inferred.
 
     None where the operation would not verify: where two steps each may fit and both together cannot, the program
@@ -54,7 +55,7 @@ def is_valid(operation: Operation) -> bool:
     return True
 
 
-def ints(values: Sequence[int]) -> Any:
+def ints(values: Sequence[int]) -> Attribute:
     """The attribute of a list of integers."""
     return ir.DenseI64ArrayAttr.get(list(values))
 
@@ -69,7 +70,7 @@ def shape_of(value: Value) -> tuple[Dim, ...] | None:
     return tensor_info(value).shape
 
 
-def dtype_of(value: Any) -> str:
+def dtype_of(value: Value) -> str:
     return tensor_info(value).dtype
 
 

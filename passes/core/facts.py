@@ -7,14 +7,13 @@ Shapes and types are text, as they are shown to people; sizes in bytes are numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...bindings.diagnostics import origins
-from ...bindings.ir import OperationBase
+from ...bindings.ir import OperationBase, Value
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import TensorInfo, describe
+from ...dialects.core.infos import Info, TensorInfo, describe
 from .journal import Fact, Journal
 
 
@@ -44,7 +43,7 @@ class NodeFact(Fact):
     #: name and type of each
     outputs: Sequence[Mapping[str, str]]
     #: name, type and bytes of each input that is a constant
-    constants: Sequence[Mapping[str, Any]]
+    constants: Sequence[Mapping[str, object]]
     #: As text; large ones are described.
     attributes: Mapping[str, str]
     #: "operators", "constant" (known when it is imported), "input" (it hands one on), "nodes" (of its own graph)
@@ -80,16 +79,6 @@ class LegalizedFact(Fact):
 
 
 @dataclass(frozen=True)
-class KeptFact(Fact):
-    """An operator that stays: a view, a call of a library, what the target takes itself."""
-
-    operator: str
-    origins: Sequence[str]
-    calls: str
-    results: Sequence[str]
-
-
-@dataclass(frozen=True)
 class KernelFact(Fact):
     """A PrimFunc before it is scheduled."""
 
@@ -105,15 +94,15 @@ class FusedFact(Fact):
 
     kernel: str
     origins: Sequence[str]
-    members: Sequence[Mapping[str, Any]]
+    members: Sequence[Mapping[str, object]]
 
 
 @dataclass(frozen=True)
 class NotFusedFact(Fact):
     """Two calls, one reading of the other, that stayed apart, and why."""
 
-    producer: Mapping[str, Any]
-    consumer: Mapping[str, Any]
+    producer: Mapping[str, object]
+    consumer: Mapping[str, object]
     reason: str
 
 
@@ -130,8 +119,8 @@ class CallFact(Fact):
     #: A PrimFunc, a packed function, another function; empty for what calls nothing.
     callee: str
     origins: Sequence[str]
-    inputs: Sequence[Mapping[str, Any]]
-    outputs: Sequence[Mapping[str, Any]]
+    inputs: Sequence[Mapping[str, object]]
+    outputs: Sequence[Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -144,7 +133,7 @@ class MemoryFact(Fact):
     function: str
     fixed_bytes: int
     slots: Sequence[str]
-    buffers: Sequence[Mapping[str, Any]]
+    buffers: Sequence[Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -152,7 +141,6 @@ class ScheduleFact(Fact):
     """The schedule that took a kernel, and why others did not."""
 
     kernel: str
-    pattern: str
     schedule: str
     place: str
     declined: Sequence[Mapping[str, str]] = ()
@@ -198,12 +186,12 @@ def origins_of(operation: OperationBase) -> list[str]:
     return list(dict.fromkeys(origin.name for origin in origins(operation.location) if origin.name))
 
 
-def types_of(values: Any) -> list[str]:
+def types_of(values: Iterable[Value]) -> list[str]:
     """What values are, for people: `f32[1,64,n]`."""
     return [type_text(decode(value.type)) for value in values]
 
 
-def type_text(info: Any) -> str:
+def type_text(info: Info) -> str:
     """`f32[n,4]`; other types as MLIR writes them."""
     if not isinstance(info, TensorInfo):
         return describe(info)

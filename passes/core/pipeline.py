@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
 from ...bindings.context import load_dialects, new_context
@@ -152,7 +152,7 @@ class Pipeline:
                 run = functools.partial(run_pass, step, operation, verify=self.verify_each)
                 self._watched(step.name, operation, run)
             elif isinstance(step, Upstream) and self.instruments:
-                self._watched(step.name, operation, lambda step=step: self._run_upstream(operation, [step.text]))
+                self._watched(step.name, operation, functools.partial(self._run_upstream, operation, [step.text]))
             else:
                 # Nobody watches: consecutive upstream passes share one pass manager.
                 end = position + 1
@@ -168,7 +168,7 @@ class Pipeline:
         if self.verify_each and operation.name == "builtin.module":
             verify_functions(operation, f"pass {', '.join(texts)} produced invalid IR")
 
-    def _watched(self, name: str, operation: Operation, run: Any) -> None:
+    def _watched(self, name: str, operation: Operation, run: Callable[[], object]) -> None:
         for instrument in self.instruments:
             instrument.before_pass(name, operation)
         try:
@@ -224,19 +224,19 @@ def _only_upstream(step: Step) -> bool:
     return isinstance(step, Upstream)
 
 
-def _selected_children(operation: Any, group: Group) -> list[Any]:
+def _selected_children(operation: Operation, group: Group) -> list[Operation]:
     """The operations directly inside that a group runs on; a list, because passes change what is inside."""
     children = [child for block in blocks_of(operation) for child in operations_of(block)]
     return [child for child in children if _is_selected(child, group)]
 
 
-def _is_selected(child: Any, group: Group) -> bool:
+def _is_selected(child: Operation, group: Group) -> bool:
     if group.anchor != child.name and not (group.anchor == "any" and len(child.regions)):
         return False
     return all(_has_attribute(child, key, value) for key, value in group.attributes)
 
 
-def _has_attribute(operation: Any, key: str, value: str | None) -> bool:
+def _has_attribute(operation: Operation, key: str, value: str | None) -> bool:
     if key not in operation.attributes:
         return False
     attribute = operation.attributes[key]

@@ -7,7 +7,7 @@ MLIR's wheel is built without its passes' own counters; so these are taken from 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from contextlib import AbstractContextManager
 
 from ...bindings.ir import Operation
 from ...bindings.navigation import operations_in
@@ -27,7 +27,7 @@ class Statistics(Instrument):
         self.numbers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
         self._before: list[Counter[str]] = []
         self._applied: list[Counter[str]] = []
-        self._counting: list[Any] = []
+        self._counting: list[AbstractContextManager[Counter[str]]] = []
 
     def before_pass(self, name: str, op: Operation) -> None:
         self._before.append(operation_counts(op))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from ...bindings.ir import Attribute, Operation
 from ...bindings.mlir import ir
@@ -15,13 +14,18 @@ from ...bindings.rewriting import located_error
 #: What a codegen, a pattern of one or a PrimFunc has inside belongs to it.
 UNITS = ("tir.prim_func", "relax.codegen", "relax.composite")
 
+#: A call and the name of what it calls.
+_Call = tuple[Operation, str]
+
 
 class CallGraph:
     """The calls that are to be inlined, by the function that makes them."""
 
-    def __init__(self, functions: Mapping[str, Any], can_inline: Callable[[Any], bool], leave_recursion: bool):
+    def __init__(
+        self, functions: Mapping[str, Operation], can_inline: Callable[[Operation], bool], leave_recursion: bool
+    ):
         self._leave_recursion = leave_recursion
-        self.calls: dict[str, list[tuple[Any, str]]] = {}
+        self.calls: dict[str, list[_Call]] = {}
         self._order: list[str] = []
         inlinable = {name for name, function in functions.items() if can_inline(function)}
         for name, function in functions.items():
@@ -38,7 +42,7 @@ class CallGraph:
     def _visit(self, start: str, done: set[str]) -> None:
         # Not by recursion: chains of calls may be longer than Python's stack.
         path: dict[str, None] = {}
-        pending: list[tuple[str, Iterator[tuple[Any, str]]]] = []
+        pending: list[tuple[str, Iterator[_Call]]] = []
 
         def enter(name: str) -> None:
             if name not in done:
@@ -60,7 +64,7 @@ class CallGraph:
             else:
                 enter(callee)
 
-    def _close_cycle(self, call: Any, cycle: list[str]) -> None:
+    def _close_cycle(self, call: Operation, cycle: list[str]) -> None:
         if self._leave_recursion:
             caller = cycle[-2]
             self.calls[caller] = [(other, name) for other, name in self.calls[caller] if other != call]
@@ -71,7 +75,7 @@ class CallGraph:
         )
 
 
-def _calls_in(function: Operation, inlinable: set[str]) -> Iterator[tuple[Any, str]]:
+def _calls_in(function: Operation, inlinable: set[str]) -> Iterator[_Call]:
     """Calls in a function, nested modules left out: their calls are about their own functions."""
     for operation in operations_in(function, lambda each: each.name == "builtin.module"):
         if operation.name == "func.call" and "no_inline" not in operation.attributes:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
 
 from ...bindings.diagnostics import silenced
 from ...bindings.ir import Location, Operation, OpView, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, function_type_of, last_of, made_by, operations_in, operations_of
+from ...bindings.rewriting import replace_op
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ShapeInfo, TensorInfo
 from ...dialects.core.substitute import dims_of, substitute, symbols_in, symbols_of, symbols_of_operation
@@ -32,13 +32,11 @@ def inline_call(call: Operation, callee: Operation, names: set[str]) -> bool:
         arguments = [_argument(*pair) for pair in zip(call.operands, body_of(body).arguments, strict=True)]
         is_straight = len(body.regions[0].blocks) == 1 and last_of(body_of(body)).name == "func.return"
         results = (_splice_block if is_straight else _splice_region)(call, body, arguments)
-        for result, value in zip(call.results, results, strict=True):
-            result.replace_all_uses_with(value)
-    call.erase()
+    replace_op(call, results)
     return True
 
 
-def _body_for(call: Any, callee: Any, sizes: dict[str, Any]) -> Any:
+def _body_for(call: Operation, callee: Operation, sizes: dict[str, SymExpr]) -> OpView:
     """A copy of the function, outside of any module, with the caller's sizes in place of the function's symbols."""
     bound = {**sizes, **_bind_symbols(call, callee)}
     if bound != sizes:
@@ -52,7 +50,7 @@ def _body_for(call: Any, callee: Any, sizes: dict[str, Any]) -> Any:
     return body
 
 
-def _is_valid(body: Any) -> bool:
+def _is_valid(body: OpView) -> bool:
     """Whether the body holds together with the sizes bound to it; it need not, where a run-time check would fail."""
     inputs = [argument.type for argument in body_of(body).arguments]
     signature = function_type_of(body)
@@ -91,7 +89,7 @@ def _splice_block(call: Operation, body: OpView, arguments: list[Value]) -> list
     return [_cast(value, type_) for value, type_ in zip(operations[-1].operands, call.results.types, strict=True)]
 
 
-def _splice_region(call: Any, body: Any, arguments: list[Any]) -> list[Any]:
+def _splice_region(call: Operation, body: OpView, arguments: list[Value]) -> list[Value]:
     """Several blocks cannot stand where the call stands: they go into an scf.execute_region."""
     region_op = ir.Operation.create("scf.execute_region", results=call.results.types, regions=1)
     for parameter, value in zip(body_of(body).arguments, arguments, strict=True):
@@ -165,7 +163,7 @@ def _seen_through(value: Value) -> Value:
     return source if same_kind and len(dims_of(before)) == len(dims_of(after)) else value
 
 
-def _can_be_bound(callee: Any, name: str, size: Dim) -> bool:
+def _can_be_bound(callee: Operation, name: str, size: Dim) -> bool:
     """Other dialects' operations say sizes by operands too (tensor.empty): a number cannot be put there."""
     for operation in operations_in(callee):
         if name not in symbols_of_operation(operation):

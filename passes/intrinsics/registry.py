@@ -16,16 +16,16 @@ of them as a list, () where there are none. None or a Decline means: try the nex
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ...bindings.ir import Operation
+from ...bindings.ir import Operation, OpView
 from ...bindings.mlir import ir
 from ...dialects import tir  # noqa: F401  # declares what rules are registered for
 from ...dialects.core.dialect import find_op
 from ...support.registry import Registry, names_of, table
 from ...targets.core.registry import DEFAULT, all_targets, find_target, load_rules, rules_chain
 
-RuleFunction = Callable[[Any], Any]
+RuleFunction = Callable[[OpView], object]
 Function = TypeVar("Function", bound=RuleFunction)
 
 LOWER, LEGALIZE = "lower", "legalize"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Any
 
 from ...bindings.ir import Attribute, Operation, Type
 from ...bindings.mlir import ir
@@ -27,26 +26,27 @@ def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
     """
     names = set(map(symbol_name, operations_of(body_of(module))))
     fresh = (name for number in count() if (name := f"constant_{number}") not in names)
-    known: dict[Any, str] = {}
+    known: dict[Attribute, str] = {}
     body = body_of(module)
     with module.context, module.location, ir.InsertionPoint.at_block_begin(body):
-        for op in [op for function in functions for op in operations_in(function) if _is_constant(op)]:
+        inside = [op for function in functions for op in operations_in(function)]
+        for op, info in [(op, info) for op in inside if (info := _constant_info(op)) is not None]:
             if not is_used(op):
                 op.erase()
                 continue
             value = op.attributes["value"]
             if value not in known:
                 known[value] = next(fresh)
-                _make_global(known[value], decode(op.results[0].type), value)
+                _make_global(known[value], info, value)
             op.attributes[GLOBAL] = ir.StringAttr.get(known[value])
 
 
-def _is_constant(op: Operation) -> bool:
-    is_constant = op.name in ("arith.constant", "relax.constant")
-    return is_constant and isinstance(decode(op.results[0].type), TensorInfo)
+def _constant_info(op: Operation) -> TensorInfo | None:
+    info = decode(op.results[0].type) if op.name in ("arith.constant", "relax.constant") else None
+    return info if isinstance(info, TensorInfo) else None
 
 
-def _make_global(name: str, info: Any, value: Attribute) -> None:
+def _make_global(name: str, info: TensorInfo, value: Attribute) -> None:
     type_ = memrefs.memref_type(info, value.context)
     attributes = {
         "sym_name": ir.StringAttr.get(name),

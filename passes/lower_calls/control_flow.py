@@ -6,8 +6,7 @@ A region's values lie in the arena or in memory that the region gives back; so w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...bindings.ir import Block, Operation, Type, Value
 from ...bindings.mlir import ir
@@ -16,7 +15,7 @@ from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from . import memrefs
-from .function import FunctionLowering
+from .function import FunctionLowering, Lower
 
 
 def _lowered_type(into: FunctionLowering, value: Value, op: Operation) -> Type:
@@ -50,7 +49,7 @@ def _for(into: FunctionLowering, op: Operation) -> None:
     _own_results(into, op, made)
 
 
-def _while(into: FunctionLowering, op: Any) -> None:
+def _while(into: FunctionLowering, op: Operation) -> None:
     before_arguments = list(body_of(op).arguments)
     types = [_lowered_type(into, value, op) for value in before_arguments]
     results = [_lowered_type(into, result, op) for result in op.results]
@@ -87,12 +86,12 @@ def _yield(into: FunctionLowering, op: Operation, types: Sequence[Type]) -> None
     ir.Operation.create(op.name, operands=[*condition, *values])
 
 
-def _hand_over(into: FunctionLowering, values: Sequence[Any], types: Sequence[Type]) -> list[Value]:
+def _hand_over(into: FunctionLowering, values: Sequence[Value], types: Sequence[Type]) -> list[Value]:
     """Values for a block elsewhere to own: tensors are copied."""
-    given: list[Any] = []
+    given: list[Value] = []
     for value, type_ in zip(values, types, strict=True):
         lowered = into.get(value)
-        if isinstance(lowered, ir.Value) and isinstance(lowered.type, ir.MemRefType):
+        if isinstance(lowered.type, ir.MemRefType):
             lowered = memrefs.cast(memrefs.copied(lowered), type_)
         given.append(lowered)
     return given
@@ -106,7 +105,7 @@ def _own_results(into: FunctionLowering, op: Operation, made: Operation) -> None
             into.define_dims(decode(result.type), value)
 
 
-CONTROL_FLOW: dict[str, Callable[[FunctionLowering, Any], None]] = {
+CONTROL_FLOW: dict[str, Lower] = {
     "scf.if": _if,
     "scf.for": _for,
     "scf.while": _while,

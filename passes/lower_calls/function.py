@@ -8,9 +8,8 @@ it there. The types of the graph's function stay as attributes, for whoever call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from ...bindings.ir import Operation, Type, Value
+from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
@@ -21,11 +20,11 @@ from ...dialects.relax.function_attributes import argument_names
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from . import memrefs, scalars
-from .memrefs import Extent, as_value
+from .memrefs import Extent, as_value, plus
 from .notes import note_plan
 from .plan import Buffer, Plan, dims_of, make_plan
 from .sites import maker
-from .sizes import Sizes, plus, round_up
+from .sizes import Sizes, round_up
 
 #: On a lowered function: the types of its inputs and results in the graph, and its inputs' names.
 INPUTS, RESULTS, NAMES = "relax.inputs", "relax.results", "relax.input_names"
@@ -36,11 +35,16 @@ ARENA = "relax.arena"
 #: On an allocation whose sizes make bytes that can be counted: that has been checked.
 COUNTED = "relax.counted"
 
+#: What a graph's value is here: a tensor a memref, a shape the list of its sizes, all else as it is.
+Lowered = Value | list[Extent]
+#: Makes code of one operation.
+Lower = Callable[["FunctionLowering", Operation], None]
+
 
 class FunctionLowering:
     """What is known while a function's operations are lowered one after the other."""
 
-    def __init__(self, function: Operation, lower: Callable[[FunctionLowering, Any], None]):
+    def __init__(self, function: Operation, lower: Lower):
         """`lower` makes code of one of its operations."""
         self.function = function
         self._lower = lower
@@ -49,20 +53,31 @@ class FunctionLowering:
         self._body = body_of(function)
         self.sizes = Sizes()
         self.plan = Plan()
-        #: Tensors as memrefs, shapes as lists of sizes, the others as they are.
-        self._values: dict[Any, Any] = {}
-        self._outputs: list[Any] = []
-        self._arena: Any = None
+        self._values: dict[Value, Lowered] = {}
+        self._outputs: list[Value] = []
+        #: Where a buffer has a place in it.
+        self._arena: Value
         self._slots: list[Extent] = []
         #: Memory to give back where a block ends, the innermost block last.
-        self.owned: list[list[Any]] = []
+        self.owned: list[list[Value]] = []
 
     # ---- values ----
 
-    def get(self, value: Any) -> Any:
+    def lowered(self, value: Value) -> Lowered:
         return self._values[value]
 
-    def set(self, value: Value, lowered: Any) -> None:
+    def get(self, value: Value) -> Value:
+        """What is no shape."""
+        lowered = self._values[value]
+        assert not isinstance(lowered, list), value
+        return lowered
+
+    def sizes_of(self, shape: Value) -> list[Extent]:
+        lowered = self._values[shape]
+        assert isinstance(lowered, list), shape
+        return lowered
+
+    def set(self, value: Value, lowered: Lowered) -> None:
         self._values[value] = lowered
 
     def extents(self, info: TensorInfo) -> list[Extent]:
@@ -75,7 +90,7 @@ class FunctionLowering:
         self._values[value] = memref = self._place(buffer, value)
         return memref
 
-    def _place(self, buffer: Buffer, value: Any) -> Any:
+    def _place(self, buffer: Buffer, value: Value) -> Value:
         info = buffer.info
         if buffer.output is not None:
             return memrefs.reshape_if_needed(self._outputs[buffer.output], self.extents(info), buffer.is_whole_output)
@@ -96,9 +111,9 @@ class FunctionLowering:
         memref.owner.attributes[COUNTED] = ir.UnitAttr.get()
         return memref
 
-    def writable(self, value: Any) -> Any:
+    def writable(self, value: Value) -> Value:
         """The memory of a tensor for somebody to write into: a constant's is copied."""
-        memref = self._values[value]
+        memref = self.get(value)
         return self.own(memrefs.copied(memref)) if memrefs.is_constant(memref) else memref
 
     def own(self, memref: Value) -> Value:
@@ -141,7 +156,7 @@ class FunctionLowering:
         return lowered
 
     def _makers(self) -> list[str]:
-        symbols = ir.SymbolTable(self.function.parent.operation)
+        symbols = SymbolTable(self.function.parent.operation)
         return [maker(value, symbols) for value in last_of(self._body).operands]
 
     def _parameter(self, info: Info) -> Type:
@@ -232,17 +247,16 @@ class FunctionLowering:
                 continue
             planned = [buffer for buffer in self.plan.buffers.values() if buffer.output == index]
             if not planned:
-                source = self._values[value]
-                memrefs.copy(memrefs.cast(source, target.type), target)
+                memrefs.copy(memrefs.cast(self.get(value), target.type), target)
         self.give_back()
         ir.Operation.create("func.return")
 
     def _give_object(self, value: Value, target: Value) -> None:
         info = decode(value.type)
         if isinstance(info, TensorInfo):
-            tir.ops["give_tensor"](self._values[value], target, dtype=info.dtype)
+            tir.ops["give_tensor"](self.get(value), target, dtype=info.dtype)
         else:
-            tir.ops["give_object"](self._values[value], target)
+            tir.ops["give_object"](self.get(value), target)
 
 
 _REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})

@@ -6,9 +6,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from ...bindings.ir import Type, Value
+from ...bindings.ir import Context, Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import made_by
 from ...dialects.core.codec import TypeProblem, encode
@@ -29,10 +28,11 @@ ALIGNMENT = 64
 #: More bytes than any memory holds; numbers below it are far from wrapping around.
 MOST_BYTES = 1 << 62
 
-Extent = Any  # an int, or an index value
+#: A number where it is known, else an index value.
+Extent = int | Value
 
 
-def memref_type(info: TensorInfo, context: Any) -> Any:
+def memref_type(info: TensorInfo, context: Context) -> Type:
     """How a tensor lies in memory: without symbols and signs. Raises RelaxError where its elements have no place."""
     try:
         tensor = encode(parameter_info(info), context)
@@ -156,7 +156,7 @@ def dim(memref: Value, axis: int) -> Extent:
 
 
 #: What makes memrefs of given sizes: the place of the first among the operands.
-_SIZES_FROM: dict[str, Callable[[Any], int]] = {
+_SIZES_FROM: dict[str, Callable[[Operation], int]] = {
     "memref.alloc": lambda op: 0,
     "memref.view": lambda op: 2,
     "memref.reinterpret_cast": lambda op: sum(list(op.attributes["operandSegmentSizes"])[:2]),
@@ -169,12 +169,12 @@ def store_sizes(extents: Sequence[Extent], memref: Value) -> None:
         loops.store(as_i64(as_value(extent)), memref, axis)
 
 
-def cast(memref: Any, type_: Type) -> Any:
+def cast(memref: Value, type_: Type) -> Value:
     """The memref with sizes more or less known."""
     return memref if memref.type == type_ else result_of("memref.cast", [memref], type_)
 
 
-def reshape(memref: Value, extents: Sequence[Extent]) -> Any:
+def reshape(memref: Value, extents: Sequence[Extent]) -> Value:
     """The same elements in row-major order under another shape."""
     strides: list[Extent] = []
     stride: Extent = 1
@@ -191,7 +191,8 @@ def reshape(memref: Value, extents: Sequence[Extent]) -> Any:
 
 def count(extents: Sequence[Extent]) -> Extent:
     """The number of elements."""
-    return functools.reduce(times, extents, 1)
+    none: Extent = 1
+    return functools.reduce(times, extents, none)
 
 
 def shape_text(info: TensorInfo) -> str:
@@ -206,14 +207,22 @@ def times(left: Extent, right: Extent) -> Extent:
     return (as_index(left) * as_index(right)).value
 
 
-def is_constant(memref: Any) -> bool:
+def plus(left: Extent, right: Extent) -> Extent:
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    if any(isinstance(each, int) and each == 0 for each in (left, right)):
+        return right if isinstance(left, int) else left
+    return (as_index(left) + as_index(right)).value
+
+
+def is_constant(memref: Value) -> bool:
     """Whether the memory is that of a constant, which must not be written to."""
     while (viewed := made_by(memref, "memref.cast", "memref.reinterpret_cast")) is not None:
         memref = viewed.operands[0]
     return made_by(memref, "memref.get_global") is not None
 
 
-def reshape_if_needed(memref: Value, extents: Sequence[Extent], same: bool = False) -> Any:
+def reshape_if_needed(memref: Value, extents: Sequence[Extent], same: bool = False) -> Value:
     """The memref, under another shape unless it has this one: its type says so, or `same` does.
 
     Equal types with several unknown sizes do not: 2x3 and 3x2 are both ?x?.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
@@ -23,8 +22,8 @@ def note_plan(function: str, inputs: Sequence[str], plan: Plan) -> None:
         return
     numbers = {buffer: number for number, buffer in enumerate(plan.buffers.values())}
 
-    def place(value: Any) -> dict[str, Any]:
-        described: dict[str, Any] = {"type": type_text(decode(value.type))}
+    def place(value: Value) -> dict[str, object]:
+        described: dict[str, object] = {"type": type_text(decode(value.type))}
         if value in plan.memory_of:
             return {**described, "buffer": numbers[plan.memory_of[value]]}
         root = root_of(value)
@@ -41,7 +40,7 @@ def note_plan(function: str, inputs: Sequence[str], plan: Plan) -> None:
     journal.add(MemoryFact(function, plan.fixed_bytes, list(map(str, plan.slots)), buffers))
 
 
-def _is_call(seen: tuple[int, Any]) -> bool:
+def _is_call(seen: tuple[int, Operation]) -> bool:
     """Whether it works on memory."""
     _, op = seen
     row = row_of(op)
@@ -49,7 +48,7 @@ def _is_call(seen: tuple[int, Any]) -> bool:
     return not is_literal and not op.name.startswith(("arith.", "func.return", "scf."))
 
 
-def _buffer(number: int, value: Value, buffer: Buffer) -> dict[str, Any]:
+def _buffer(number: int, value: Value, buffer: Buffer) -> dict[str, object]:
     size = buffer.size
     return {
         "number": number,

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Sequence
 from string import Formatter
-from typing import Any
 
-from ...bindings.ir import Operation, Type, Value
+from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import function_type_of, has_body, innermost
 from ...bindings.rewriting import located_error
@@ -19,18 +18,16 @@ from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops
 from ...emit.arithmetic import result_of
-from ...emit.numbers import as_i64, as_index, number
+from ...emit.numbers import Number, as_i64, as_index, number
 from ...emit.structured import DYNAMIC
 from . import memrefs, scalars
 from .constants import GLOBAL
 from .control_flow import CONTROL_FLOW
-from .function import FunctionLowering, input_symbols, is_sized
+from .function import FunctionLowering, Lower, Lowered, input_symbols, is_sized
 from .memrefs import as_value
 from .packed import PACKED, return_shapes
 from .sites import SITE, call_site
 from .views import match_cast, require_size, view
-
-Lower = Callable[[FunctionLowering, Any], None]
 
 
 def lower_operation(into: FunctionLowering, op: Operation) -> None:
@@ -46,7 +43,7 @@ def lower_operation(into: FunctionLowering, op: Operation) -> None:
         raise located_error(_refusal(op), op.location)
 
 
-def _refusal(op: Any) -> str:
+def _refusal(op: Operation) -> str:
     types = ", ".join(str(operand.type) for operand in op.operands)
     if op.name.partition(".")[0] == "relax":
         return f"'{op.name}' op ({types}) is still an operator: legalize it first (relax-legalize-ops)"
@@ -73,11 +70,11 @@ def _copy(into: FunctionLowering, op: Operation) -> None:
 
 def _call_tir(into: FunctionLowering, op: Operation) -> None:
     outputs = [into.new_tensor(result) for result in op.results]
-    _call(into, op, [into.get(value) for value in op.operands], outputs)
+    _call(into, op, [into.lowered(value) for value in op.operands], outputs)
 
 
-def _call_tir_inplace(into: FunctionLowering, op: Any) -> None:
-    inputs, outputs = [into.get(value) for value in op.operands], []
+def _call_tir_inplace(into: FunctionLowering, op: Operation) -> None:
+    inputs, outputs = [into.lowered(value) for value in op.operands], []
     for result, index in zip(op.results, op.opview.inplace_indices, strict=True):
         if index >= 0:
             inputs[index] = into.writable(op.operands[index])
@@ -87,7 +84,7 @@ def _call_tir_inplace(into: FunctionLowering, op: Any) -> None:
     _call(into, op, inputs, outputs)
 
 
-def _call(into: FunctionLowering, op: Operation, inputs: list[Value], outputs: list[Value]) -> None:
+def _call(into: FunctionLowering, op: Operation, inputs: Sequence[Lowered], outputs: Sequence[Value]) -> None:
     name = op.opview.func
     callee = _function(op, name)
     types = list(function_type_of(callee).inputs)
@@ -98,21 +95,26 @@ def _call(into: FunctionLowering, op: Operation, inputs: list[Value], outputs: l
 
 
 def _function(op: Operation, name: str) -> Operation:
-    symbols = ir.SymbolTable(innermost(op, "builtin.module"))
+    symbols = SymbolTable(innermost(op, "builtin.module"))
     if name in symbols:
         return symbols[name].operation
     raise located_error(f"'{op.name}' op calls @{name}, which the module does not have", op.location)
 
 
-def _fitted(value: Value, type_: Type, op: Operation) -> Value:
-    if not isinstance(value, ir.Value):
-        raise located_error(f"'{op.name}' op passes a shape, which has no place in memory", op.location)
+def _fitted(lowered: Lowered, type_: Type, op: Operation) -> Value:
+    value = _in_memory(lowered, op)
     if isinstance(type_, ir.MemRefType):
         _require_sizes(value, type_)
         return memrefs.cast(value, type_)
     if not isinstance(type_, (ir.RankedTensorType, ir.UnrankedTensorType)):
         return value
     raise located_error(f"'{op.name}' op calls a PrimFunc on tensors: bufferize it first (tir-bufferize)", op.location)
+
+
+def _in_memory(lowered: Lowered, op: Operation) -> Value:
+    if isinstance(lowered, list):
+        raise located_error(f"'{op.name}' op passes a shape, which has no place in memory", op.location)
+    return lowered
 
 
 def _require_sizes(memref: Value, type_: Type) -> None:
@@ -123,7 +125,7 @@ def _require_sizes(memref: Value, type_: Type) -> None:
             require_size(axis, as_index(size).value, extent, "{}")
 
 
-def _call_function(into: FunctionLowering, op: Any) -> None:
+def _call_function(into: FunctionLowering, op: Operation) -> None:
     """A call of another graph function, which is lowered likewise."""
     callee = str(op.attributes["callee"].value)
     if not has_body(_function(op, callee)):
@@ -135,11 +137,12 @@ def _call_function(into: FunctionLowering, op: Any) -> None:
         if not isinstance(info, TensorInfo) or not is_sized(info, input_symbols(inputs)):
             raise located_error(f"'func.call' op returns {describe(info)}: inline it first (relax-inline)", op.location)
         outputs.append(_as_declared(into.new_tensor(result), info))
-    arguments = [_as_declared(into.get(value), info) for value, info in zip(op.operands, inputs, strict=True)]
+    passed = [_in_memory(into.lowered(value), op) for value in op.operands]
+    arguments = [_as_declared(*pair) for pair in zip(passed, inputs, strict=True)]
     ir.Operation.create("func.call", operands=[*arguments, *outputs], attributes={"callee": op.attributes["callee"]})
 
 
-def _as_declared(value: Any, info: Info) -> Any:
+def _as_declared(value: Value, info: Info) -> Value:
     """A value as the callee's type has it: here more may be known of a tensor's sizes."""
     if isinstance(info, TensorInfo):
         return memrefs.cast(value, memrefs.memref_type(info, value.context))
@@ -185,11 +188,11 @@ def _tensor_to_shape(into: FunctionLowering, op: Operation) -> None:
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
     sizes = [as_index(loops.load(memref, axis)).value for axis in range(length)]
     into.sizes.require_each_natural(sizes)
-    into.set(op.results[0], sizes)
+    into.set(op.results[0], list(sizes))
 
 
 def _shape_to_tensor(into: FunctionLowering, op: Operation) -> None:
-    memrefs.store_sizes(into.get(op.operands[0]), into.new_tensor(op.results[0]))
+    memrefs.store_sizes(into.sizes_of(op.operands[0]), into.new_tensor(op.results[0]))
 
 
 def _extract(into: FunctionLowering, op: Operation) -> None:
@@ -197,7 +200,7 @@ def _extract(into: FunctionLowering, op: Operation) -> None:
     into.set(op.results[0], loops.load(into.get(source), *(into.get(index) for index in indices)))
 
 
-def _dim(into: FunctionLowering, op: Any) -> None:
+def _dim(into: FunctionLowering, op: Operation) -> None:
     into.set(op.results[0], result_of("memref.dim", [into.get(value) for value in op.operands], ir.IndexType.get()))
 
 
@@ -215,7 +218,7 @@ _PLACE = "\0"
 def _assert(into: FunctionLowering, op: Operation) -> None:
     """The message shows integers, as many as one can show; for other values it has a question mark."""
     condition, *values = op.operands
-    numbers: list[Any] = []
+    numbers: list[Number] = []
     message, following = "", itertools.count()
     for literal, field, specification, _ in Formatter().parse(op.opview.format or "assertion failed"):
         message += literal
@@ -235,11 +238,11 @@ def _assert(into: FunctionLowering, op: Operation) -> None:
 def _element(into: FunctionLowering, value: Value) -> Value:
     """A scalar, or the only element of a tensor."""
     lowered = into.get(value)
-    is_tensor = isinstance(lowered, ir.Value) and isinstance(lowered.type, ir.MemRefType)
+    is_tensor = isinstance(lowered.type, ir.MemRefType)
     return loops.load(lowered, *[0] * lowered.type.rank) if is_tensor else lowered
 
 
-def _as_number(into: FunctionLowering, value: Any) -> Any:
+def _as_number(into: FunctionLowering, value: Value) -> Number | None:
     """An integer, or a tensor of no dimensions that holds one, as an i64; None for anything else."""
     info = decode(value.type)
     dtype = info.dtype if isinstance(info, ScalarInfo) or isinstance(info, TensorInfo) and info.shape == () else ""

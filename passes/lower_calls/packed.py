@@ -3,45 +3,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
-from ...bindings.ir import Operation
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
-from ...dialects.core.infos import ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.infos import ObjectInfo, ScalarInfo, TensorInfo, describe
 from ...emit.numbers import as_i64
 from . import memrefs
-from .function import FunctionLowering
+from .function import FunctionLowering, Lower, Lowered
 from .sites import SITE, call_site
 from .views import match_sizes
 
+#: What is passed, and the graph's value that it is.
+_Argument = tuple[Lowered, Value]
 
-def _call_dps(into: FunctionLowering, op: Any) -> None:
+
+def _call_dps(into: FunctionLowering, op: Operation) -> None:
     outputs = [(into.new_tensor(result), result) for result in op.results]
-    inputs = [(into.get(value), value) for value in op.operands]
+    inputs = [(into.lowered(value), value) for value in op.operands]
     _packed(into, op, [*inputs, *outputs], ())
 
 
-def _call_packed(into: FunctionLowering, op: Any) -> None:
+def _call_packed(into: FunctionLowering, op: Operation) -> None:
     """Its results are the caller's: tensors are given back where the block ends."""
     if len(op.results) > 1:
         reason = "gives several results: let the function write them (relax.call_dps_packed)"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
-    made = _packed(into, op, [(into.get(value), value) for value in op.operands], op.results.types)
-    for result, value in zip(op.results, made, strict=True):
+    made = _packed(into, op, [(into.lowered(value), value) for value in op.operands], op.results.types)
+    for result, value in zip(op.results, made.results, strict=True):
         _take(into, result, value)
 
 
-def _call_inplace(into: FunctionLowering, op: Any) -> None:
+def _call_inplace(into: FunctionLowering, op: Operation) -> None:
     """What the function writes into arguments are its results; it returns nothing that is new."""
     indices = op.opview.inplace_indices
     if any(index < 0 for index in indices):
         reason = "returns new values beside those written in place: call it twice, or with relax.call_dps_packed"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
     arguments = [
-        (into.writable(value) if position in indices else into.get(value), value)
+        (into.writable(value) if position in indices else into.lowered(value), value)
         for position, value in enumerate(op.operands)
     ]
     _packed(into, op, arguments, ())
@@ -53,14 +55,15 @@ def _call_inplace(into: FunctionLowering, op: Any) -> None:
 PRINT = "relax_mlir.print"
 
 
-def _print(into: FunctionLowering, op: Any) -> None:
+def _print(into: FunctionLowering, op: Operation) -> None:
     arguments = [(_printed(into, value), value) for value in op.operands]
-    _packed(into, op, arguments, (), name=PRINT, text=op.opview.format)
+    call = _packed(into, op, arguments, (), PRINT)
+    call.attributes["tir.text"] = ir.StringAttr.get(op.opview.format)
 
 
-def _printed(into: FunctionLowering, value: Any) -> Any:
+def _printed(into: FunctionLowering, value: Value) -> Value:
     """A shape is printed as the tensor of its sizes."""
-    lowered = into.get(value)
+    lowered = into.lowered(value)
     if not isinstance(lowered, list):
         return lowered
     memref = into.own(memrefs.allocate([len(lowered)], ir.IntegerType.get_signless(64)))
@@ -75,16 +78,16 @@ SHAPE = "ffi.Shape"
 def return_shapes(into: FunctionLowering, op: Operation) -> None:
     """The shapes that a function returns become objects, which callers know as tvm-ffi's shapes."""
     for value in op.operands:
-        sizes = into.get(value) if isinstance(decode(value.type), ShapeInfo) else None
+        sizes = into.lowered(value)
         if isinstance(sizes, list):
             numbers = [(as_i64(memrefs.as_value(size)), value) for size in sizes]
-            (made,) = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], name=SHAPE)
-            into.set(value, into.own(made))
+            made = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
+            into.set(value, into.own(made.result))
 
 
 def _packed(
-    into: FunctionLowering, op: Any, arguments: list[tuple[Any, Any]], types: Any, *, name: str = "", text: Any = None
-) -> list[Any]:
+    into: FunctionLowering, op: Operation, arguments: Sequence[_Argument], types: Sequence[Type], name: str = ""
+) -> Operation:
     operands, dtypes = [], []
     for value, source in arguments:
         if isinstance(value, list):
@@ -99,12 +102,10 @@ def _packed(
         "tir.types": ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types]),
         SITE: call_site(op, None),
     }
-    if text is not None:
-        attributes["tir.text"] = ir.StringAttr.get(text)
-    return list(ir.Operation.create("tir.packed", results=lowered, operands=operands, attributes=attributes).results)
+    return ir.Operation.create("tir.packed", results=lowered, operands=operands, attributes=attributes)
 
 
-def _lowered_type(into: FunctionLowering, type_: Any, op: Any) -> Any:
+def _lowered_type(into: FunctionLowering, type_: Type, op: Operation) -> Type:
     info = decode(type_)
     if isinstance(info, TensorInfo) and info.shape is not None:
         return memrefs.memref_type(info.with_shape([None] * len(info.shape)), into.context)
@@ -118,7 +119,7 @@ def _lowered_type(into: FunctionLowering, type_: Any, op: Any) -> Any:
     )
 
 
-def _take(into: FunctionLowering, result: Any, value: Any) -> None:
+def _take(into: FunctionLowering, result: Value, value: Value) -> None:
     info = decode(result.type)
     if isinstance(info, ScalarInfo):
         into.set(result, value)
@@ -126,12 +127,12 @@ def _take(into: FunctionLowering, result: Any, value: Any) -> None:
     into.own(value)
     if isinstance(info, TensorInfo) and info.shape is not None:
         extents = memrefs.dims(value)
-        match_sizes(into, list(info.shape), extents, [None] * len(extents))
+        match_sizes(into, info.shape, extents, [None] * len(extents))
         value = memrefs.cast(value, memrefs.memref_type(info, into.context))
     into.set(result, value)
 
 
-PACKED: dict[str, Callable[[FunctionLowering, Any], None]] = {
+PACKED: dict[str, Lower] = {
     "relax.call_dps_packed": _call_dps,
     "relax.call_packed": _call_packed,
     "relax.call_pure_packed": _call_packed,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import blocks_of, body_of, last_of, operations_of
@@ -33,7 +32,7 @@ class Buffer:
     first: int
     last: int
     #: The blocks around, outermost first.
-    path: tuple[Any, ...]
+    path: tuple[Block, ...]
     #: Which result of the function it is, where it is one.
     output: int | None = None
     #: Whether it has that result's shape, whatever the symbols stand for.
@@ -48,7 +47,7 @@ class Buffer:
         return product((*dims_of(self.info), storage_bytes(self.info.dtype)))
 
 
-def dims_of(info: Any) -> tuple[Any, ...]:
+def dims_of(info: TensorInfo) -> tuple[Dim, ...]:
     """The sizes of a tensor; one that is unknown where not even their number is known."""
     return (None,) if info.shape is None else tuple(info.shape)
 
@@ -62,17 +61,17 @@ def storage_bytes(dtype: str) -> int:
 class Plan:
     """Buffers by the value that is written into each, and the arena that holds those with a place in it."""
 
-    buffers: dict[Any, Buffer] = field(default_factory=dict)
+    buffers: dict[Value, Buffer] = field(default_factory=dict)
     fixed_bytes: int = 0
     #: Slots of symbolic size: the size of each in bytes.
     slots: list[SymExpr] = field(default_factory=list)
     #: Whose memory a value has; values that are not in it have memory from elsewhere.
-    memory_of: dict[Any, Buffer] = field(default_factory=dict)
+    memory_of: dict[Value, Buffer] = field(default_factory=dict)
     #: The operations with their positions.
-    operations: list[tuple[int, Any]] = field(default_factory=list)
+    operations: list[tuple[int, Operation]] = field(default_factory=list)
 
 
-def make_plan(function: Operation, knows: Callable[[Any], bool]) -> Plan:
+def make_plan(function: Operation, knows: Callable[[Dim], bool]) -> Plan:
     """`knows(dim)`: whether a size can be computed when the function begins."""
     planner = _Planner(knows)
     block = body_of(function)
@@ -85,7 +84,7 @@ def make_plan(function: Operation, knows: Callable[[Any], bool]) -> Plan:
 
 
 class _Planner:
-    def __init__(self, knows: Callable[[Any], bool]):
+    def __init__(self, knows: Callable[[Dim], bool]):
         self.plan = Plan()
         self._knows = knows
         self._position = 0
@@ -138,9 +137,11 @@ class _Planner:
         """What the function returns is written into the caller's memory at once where that is possible."""
         for index, value in enumerate(last_of(block).operands):
             buffer = self._owner.get(value)
+            returned = decode(value.type)
             if buffer is None or buffer.output is not None or len(buffer.path) > 1:
                 continue
-            returned = decode(value.type)
+            if not isinstance(returned, TensorInfo):
+                continue
             # What is made may be a view of other size, which the program refuses only when it has been written.
             if equal(product(dims_of(buffer.info)), product(dims_of(returned))) is not True:
                 continue

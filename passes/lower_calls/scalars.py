@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Context, Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import ScalarInfo, bit_width, is_float
@@ -19,7 +17,7 @@ def passed_type(info: ScalarInfo, context: Context) -> Type:
     return ir.Type.parse("f64" if is_float(info.dtype) else "i64", context)
 
 
-def passed(value: Any, info: ScalarInfo) -> Any:
+def passed(value: Value, info: ScalarInfo) -> Value:
     """A scalar as a parameter has it."""
     type_ = passed_type(info, value.context)
     if value.type == type_:

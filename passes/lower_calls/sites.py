@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.diagnostics import made_at, origins
-from ...bindings.ir import Attribute, Operation, Value
+from ...bindings.ir import Attribute, Operation, SymbolTable, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.navigation import symbol_name, text_in
 from ...dialects.core.codec import decode
@@ -26,7 +25,7 @@ from .plan import dims_of, storage_bytes
 SITE = "relax.site"
 
 
-def call_site(op: Operation, kernel: Any) -> Attribute:
+def call_site(op: Operation, kernel: Operation | None) -> Attribute:
     """The dictionary for a call in a graph function; `kernel` is the PrimFunc, None for a packed function."""
     found = origins(op.location)
     operators, main = _operators(op, kernel)
@@ -44,7 +43,7 @@ def call_site(op: Operation, kernel: Any) -> Attribute:
     return ir.DictAttr.get(site)
 
 
-def maker(value: Value, symbols: Any) -> str:
+def maker(value: Value, symbols: SymbolTable) -> str:
     """What a graph's value comes from, for messages: `relax.take "node" at model.onnx:3:1`; "" for an argument."""
     if isinstance(value.owner, ir.Block):
         return ""
@@ -63,7 +62,11 @@ def _operators(op: Operation, kernel: Operation | None) -> tuple[list[str], str]
 
 
 def _bytes_moved(values: Sequence[Value]) -> int | None:
-    tensors = [info for info in (decode(value.type) for value in values) if isinstance(info, TensorInfo)]
-    if not all(isinstance(dim, int) for tensor in tensors for dim in dims_of(tensor)):
-        return None
-    return sum(math.prod(dims_of(tensor)) * storage_bytes(tensor.dtype) for tensor in tensors)
+    total = 0
+    for info in (decode(value.type) for value in values):
+        if isinstance(info, TensorInfo):
+            sizes = [dim for dim in dims_of(info) if isinstance(dim, int)]
+            if len(sizes) < len(dims_of(info)):
+                return None
+            total += math.prod(sizes) * storage_bytes(info.dtype)
+    return total

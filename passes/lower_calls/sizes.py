@@ -7,14 +7,15 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Type, Value
 from ...bindings.navigation import defining_op
 from ...dialects.core.symbols import Dim, SymExpr
 from ...dialects.core.symbols_expr import terms_of
+from ...dialects.core.symbols_terms import Atom
 from ...dialects.tir import dialect as tir
 from ...emit.numbers import (
+    Number,
     as_i64,
     as_index,
     constant,
@@ -25,7 +26,7 @@ from ...emit.numbers import (
     select,
 )
 from ...support.errors import RelaxError
-from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, require_below, times
+from .memrefs import MOST_BYTES, Extent, as_float, as_value, byte_count, plus, require_below, times
 
 
 class Sizes:
@@ -34,11 +35,11 @@ class Sizes:
     def __init__(self, function: str = "") -> None:
         #: For messages, where they cannot tell the place.
         self._function = function
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, Value] = {}
         #: Index values that are 0 or more.
-        self._natural: set[Any] = set()
+        self._natural: set[Value] = set()
         #: Bytes for each element of these sizes that are known to fit, as a part of those that may be asked for.
-        self._room: dict[frozenset[tuple[Any, int]], float] = {}
+        self._room: dict[frozenset[tuple[Value, int]], float] = {}
 
     def nested(self) -> Sizes:
         inside = Sizes()
@@ -87,14 +88,14 @@ class Sizes:
             total = total + term
         self._require_below(total, size)
 
-    def _require_below(self, total: Any, size: SymExpr) -> None:
+    def _require_below(self, total: Number, size: SymExpr) -> None:
         require_below(total, MOST_BYTES, "ValueError", f"the size {size} does not fit in 64 bits: {{}}")
 
-    def _divisor(self, value: Value, size: int | SymExpr) -> Any:
+    def _divisor(self, value: Number, size: int | SymExpr) -> Number:
         """What a size is divided by: by 0 gives 0."""
         return value
 
-    def require_each_natural(self, extents: Sequence[Extent]) -> None:
+    def require_each_natural(self, extents: Sequence[Value]) -> None:
         """Code that raises where a size is negative, naming the first dimension that is."""
         unproven = [(axis, extent) for axis, extent in enumerate(extents) if not self._is_natural(extent)]
         if not unproven:
@@ -107,15 +108,15 @@ class Sizes:
         self._require_positive(size, "the size of dimension {} is negative: {}", which)
         self._natural.update(extent for _, extent in unproven)
 
-    def _require_natural(self, extents: Sequence[Any], shape: str) -> None:
+    def _require_natural(self, extents: Sequence[Value], shape: str) -> None:
         unproven = [extent for extent in extents if not self._is_natural(extent)]
         if unproven:
-            lowest = functools.reduce(minimum, unproven)
+            lowest = functools.reduce(minimum, map(as_index, unproven))
             self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
             self._natural.update(unproven)
 
-    def _is_natural(self, extent: Extent) -> bool:
-        return isinstance(extent, int) or extent in self._natural or defining_op(extent, "memref.dim") is not None
+    def _is_natural(self, extent: Value) -> bool:
+        return extent in self._natural or defining_op(extent, "memref.dim") is not None
 
     def _require_positive(self, size: Value, message: str, *shown: Value) -> None:
         tir.ops["assert"](as_index(size) >= 0, [*shown, as_i64(size)], kind="ValueError", message=message)
@@ -140,10 +141,10 @@ class Sizes:
             term: Extent = coefficient
             for atom in monomial:
                 term = times(term, self._atom(atom, size))
-            total = term if isinstance(total, int) and total == 0 else plus(total, term)
+            total = plus(total, term)
         return total
 
-    def _atom(self, atom: Any, size: int | SymExpr) -> Any:
+    def _atom(self, atom: Atom, size: int | SymExpr) -> Value:
         if atom.kind == "variable":
             return self._values[str(atom)]
         values = [as_index(self._sum(arg)) for arg in atom.args]
@@ -151,12 +152,6 @@ class Sizes:
             return functools.reduce(minimum if atom.kind == "min" else maximum, values).value
         divide = floor_remainder if atom.kind == "%" else floor_divide
         return divide(values[0], self._divisor(values[1], size)).value
-
-
-def plus(left: Extent, right: Extent) -> Extent:
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    return (as_index(left) + as_index(right)).value
 
 
 def round_up(size: Extent, multiple: int) -> Extent:

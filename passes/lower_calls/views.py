@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
 
 from ...bindings.ir import Operation, Value
-from ...bindings.mlir import ir
 from ...bindings.rewriting import located_error
 from ...dialects.core.aliases import viewed
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
-from ...dialects.core.infos import Info, ShapeInfo, TensorInfo, describe
-from ...dialects.core.symbols import SymExpr, equal, product
+from ...dialects.core.infos import Info, ObjectInfo, ShapeInfo, TensorInfo, describe
+from ...dialects.core.symbols import Dim, SymExpr, equal, product
 from ...dialects.tir import dialect as tir
 from ...emit.numbers import as_i64, as_index, floor_divide, maximum
+from ...emit.structured import DYNAMIC
 from . import memrefs
 from .function import FunctionLowering
 from .memrefs import Extent, as_value
 
 
-def view(into: FunctionLowering, op: Any) -> None:
+def view(into: FunctionLowering, op: Operation) -> None:
     source, result = viewed(op.results[0]), op.results[0]
     info = decode(result.type)
     if not isinstance(info, TensorInfo) or info.shape is None:
@@ -45,7 +45,7 @@ def _shown(into: FunctionLowering, op: Operation, sizes: list[Extent]) -> list[E
     """The result's sizes, from those of the operand's memory; None for another package's operator."""
     row = row_of(op)
     if row is not None and row.shaped_by:
-        return list(into.get(getattr(op.opview, row.shaped_by)))
+        return list(into.sizes_of(getattr(op.opview, row.shaped_by)))
     if op.name == "relax.flatten":
         return [memrefs.count(sizes)]
     if op.name == "relax.nn.batch_flatten":
@@ -103,7 +103,7 @@ def _require_same_count(
     tir.ops["assert"](same, numbers, kind="ValueError", message=message)
 
 
-def _factors(extents: list[Extent]) -> tuple[int, Counter[Any]]:
+def _factors(extents: list[Extent]) -> tuple[int, Counter[Value]]:
     """What is multiplied to count elements: numbers as their product, and values."""
     numbers = [extent for extent in extents if isinstance(extent, int)]
     return math.prod(numbers), Counter(extent for extent in extents if not isinstance(extent, int))
@@ -112,31 +112,32 @@ def _factors(extents: list[Extent]) -> tuple[int, Counter[Any]]:
 def match_cast(into: FunctionLowering, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     have, want = decode(source.type), decode(result.type)
-    value = into.get(source)
+    if type(have) is not type(want):
+        hint = "state what a function returns where it is called"
+        hint = hint if isinstance(have, ObjectInfo) else "nothing would tell any more what it is"
+        raise located_error(f"'{op.name}' op makes {describe(want)} of {describe(have)}: {hint}", op.location)
     if isinstance(want, TensorInfo) and want.shape is not None:
         into.set(result, _cast_tensor(into, op, have, want))
     elif isinstance(want, ShapeInfo) and want.dims is not None:
-        _require_rank(op, len(value), len(want.dims))
-        match_sizes(into, list(want.dims), value, [None] * len(value))
-        into.set(result, value)
+        sizes = into.sizes_of(source)
+        _require_rank(op, len(sizes), len(want.dims))
+        match_sizes(into, want.dims, sizes, [None] * len(sizes))
+        into.set(result, sizes)
     else:
-        into.set(result, value)
+        into.set(result, into.lowered(source))
 
 
 def _cast_tensor(into: FunctionLowering, op: Operation, have: Info, want: TensorInfo) -> Value:
     memref = into.get(op.operands[0])
-    if not isinstance(memref.type, ir.MemRefType):
-        reason = f"makes {describe(want)} of {describe(have)}: state what a function returns where it is called"
-        raise located_error(f"'{op.name}' op {reason}", op.location)
     shape = want.shape or ()
     _require_rank(op, memref.type.rank, len(shape))
     extents = memrefs.dims(memref)
     known = have.shape if isinstance(have, TensorInfo) else None
-    match_sizes(into, list(shape), extents, list(known or [None] * len(extents)))
+    match_sizes(into, shape, extents, known or [None] * len(extents))
     wanted = [into.sizes.compute(dim) if dim is not None else extents[axis] for axis, dim in enumerate(shape)]
     # By way of unknown sizes: two that differ, which is an error at run time, cannot be cast.
     element = memref.type.element_type
-    loose = memrefs.cast(memref, memrefs.typed([None] * len(extents), element))
+    loose = memrefs.cast(memref, memrefs.typed([DYNAMIC] * len(extents), element))
     return memrefs.cast(loose, memrefs.typed(wanted, element))
 
 
@@ -145,7 +146,7 @@ def _require_rank(op: Operation, have: int, want: int) -> None:
         raise located_error(f"'{op.name}' op: the rank is {have}, not {want}", op.location)
 
 
-def match_sizes(into: FunctionLowering, wanted: list[Any], extents: list[Extent], known: list[Any]) -> None:
+def match_sizes(into: FunctionLowering, wanted: Sequence[Dim], extents: Sequence[Extent], known: Sequence[Dim]) -> None:
     """New symbols get the sizes that came; the other sizes must be them."""
     for axis, (dim, extent) in enumerate(zip(wanted, extents, strict=True)):
         if dim is None or dim == known[axis]:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...bindings.ir import Operation
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_in, symbol_name
 from ...dialects.core.aliases import aliases, written_by
@@ -40,7 +39,7 @@ def _written(function: Operation, known: dict[str, set[int]]) -> set[int]:
     return found
 
 
-def _targets(op: Operation, known: dict[str, set[int]]) -> list[Any]:
+def _targets(op: Operation, known: dict[str, set[int]]) -> list[Value]:
     """The operands whose memory an operation may write to."""
     if op.name == "func.call":
         return [op.operands[index] for index in known.get(str(op.attributes["callee"].value), ())]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
@@ -95,13 +94,13 @@ def _write(
         old.replace_all_uses_with(new)
 
 
-def _start_of(value: Value) -> Any:
+def _start_of(value: Value) -> Operation | None:
     """The operation that fills a tensor, if a reduction may start from its number instead."""
     fill = fill_of(value)
     return fill if fill is not None and plan_of(fill) == Start() else None
 
 
-def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Any], list[Any]]:
+def _without_fills(op: StructuredOp, plan: Plan) -> tuple[StructuredOp, list[Operation], list[Value | None]]:
     """A reduction in registers writes over what its outputs are filled with: it starts from the number instead."""
     operands, fills, initial = list(op.operands), [], []
     keeps = keeps_results(op, plan)
@@ -137,7 +136,5 @@ def _destination(value: Value) -> Value | None:
     while (producer := made_by(value)) is not None:
         if producer.name != "linalg.generic":
             return None
-        first_output = len(producer.operands) - len(producer.results)
-        position = list(producer.results).index(value)
-        value = producer.operands[first_output + position]
+        value = producer.operands[len(producer.operands) - len(producer.results) + value.result_number]
     return value

@@ -6,9 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from ...bindings.ir import Type, Value
+from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import last_of, made_by, use_count
 from ...bindings.rewriting import Decline
@@ -38,7 +37,7 @@ _KINDS: dict[str, tuple[str, Callable[[int], float | int]]] = {
 class Combiner:
     """The operation in a body that puts a number to an output."""
 
-    operation: Any
+    operation: Operation
 
     @property
     def element(self) -> Type:
@@ -50,7 +49,7 @@ class Combiner:
         copy.results[0].set_type(left.type)
         return copy.results[0]
 
-    def reduce(self, vector: Any, start: Value) -> Any:
+    def reduce(self, vector: Value, start: Value) -> Value:
         """One number of all lanes and the one to start from, in whatever order is fast."""
         kind = _KINDS[self.operation.name][0]
         attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}

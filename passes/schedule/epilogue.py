@@ -6,7 +6,6 @@ operation makes of each, a bias, a rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
@@ -103,7 +102,7 @@ def keeps_results(op: StructuredOp, plan: Plan) -> bool:
     return sum(len(plan.joined[dim]) for dim in carried) == len(op.reductions) > 0 and not plan.blocks
 
 
-def fill_of(value: Value) -> Any:
+def fill_of(value: Value) -> Operation | None:
     """The operation that fills a tensor with one number for this use only; None where there is none."""
     fill = made_by(value, "linalg.generic")
     if fill is None or use_count(value) != 1:
@@ -112,7 +111,7 @@ def fill_of(value: Value) -> Any:
     return fill if is_plain and filled_with(fill) is not None else None
 
 
-def filled_with(fill: Operation) -> Any:
+def filled_with(fill: Operation) -> Value | None:
     """The scalar in every element, if it is one from outside of the operation."""
     block = body_of(fill)
     yielded, arguments = last_of(block).operands[0], list(block.arguments)

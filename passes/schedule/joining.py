@@ -7,12 +7,11 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import constant_of, made_by, operations_in, use_count
-from ...bindings.rewriting import Decline
+from ...bindings.rewriting import Decline, replace_op
 from ...emit import linalg
 from ...emit.arithmetic import result_of
 from ...emit.structured import DYNAMIC, Linear, StructuredOp
@@ -172,7 +171,7 @@ class Joined:
 
     @staticmethod
     def create(op: StructuredOp, loops: Loops) -> Joined:
-        made: dict[Any, Any] = {}
+        made: dict[tuple[Value, str], Value] = {}
         for value, access in zip(op.operands, op.accesses, strict=True):
             groups = _groups(access, loops)
             # What is read and written in place stays one value.
@@ -213,7 +212,7 @@ def _reassociation(groups: Loops) -> Attribute:
 # the joined sizes is unknown; what is left would be copied, or count as reading what is written in its place.
 
 
-def fold_reshapes(function: Any) -> None:
+def fold_reshapes(function: Operation) -> None:
     """Takes what was joined before it was taken apart, and sizes from where they were stated."""
     for op in operations_in(function):
         apart = made_by(op.operands[0], _EXPAND) if op.name in (_COLLAPSE, "tensor.dim") else None
@@ -225,14 +224,13 @@ def fold_reshapes(function: Any) -> None:
             is_same = apart.attributes["reassociation"] == op.attributes["reassociation"]
             known = apart.operands[0] if is_same else None
         if known is not None:
-            op.result.replace_all_uses_with(known)
-            op.erase()
+            replace_op(op, [known])
     for op in reversed(operations_in(function)):
         if op.name == _EXPAND and not use_count(op.result):
             op.erase()
 
 
-def _stated_size(apart: Operation, axis: int | None) -> Any:
+def _stated_size(apart: Operation, axis: int | None) -> Value | None:
     """The value that says how large a dimension becomes; None where it is no value."""
     sizes = list(apart.attributes["static_output_shape"])
     if axis is None or sizes[axis] != DYNAMIC:

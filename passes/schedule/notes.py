@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...bindings.ir import Operation
+from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_value
 from ...bindings.navigation import body_of, constant_of, innermost, made_by, operations_of, symbol_name
 from ...emit.structured import StructuredOp, shape_of
@@ -38,7 +36,7 @@ def _size_text(op: StructuredOp, dim: int) -> str | None:
     return next((text for text in texts if text is not None), None)
 
 
-def _axis_text(value: Any, axis: int) -> str | None:
+def _axis_text(value: Value, axis: int) -> str | None:
     """An axis' size over those of the function's parameters, as LoopsFact.sizes has it; None where it is no product."""
     if shape_of(value)[axis] >= 0:
         return str(shape_of(value)[axis])
@@ -62,7 +60,7 @@ def _axis_text(value: Any, axis: int) -> str | None:
     return None
 
 
-def _index_text(value: Any) -> str | None:
+def _index_text(value: Value) -> str | None:
     """What an index is, where it is a size of a tensor."""
     size = made_by(value, "tensor.dim")
     axis = None if size is None else constant_of(size.operands[1])

@@ -20,8 +20,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from ...bindings.ir import Operation
 from ...bindings.rewriting import Decline
 from ...dialects.core.facts import OpPattern
 from ...emit.structured import StructuredOp
@@ -31,7 +32,7 @@ from ...targets.core.code import find_backend
 from ...targets.core.registry import all_targets, find_target, load_schedules, schedules_chain
 from .plan import Plan
 
-ScheduleFunction = Callable[..., Any]
+ScheduleFunction = Callable[[Operation, "ScheduleContext"], object]
 Function = TypeVar("Function", bound=ScheduleFunction)
 
 

@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...emit import linalg
 from ...emit.arithmetic import result_of
-from ...emit.numbers import as_index, constant
+from ...emit.numbers import constant
 from ...emit.structured import Linear, StructuredOp, is_scalar, is_storable
+from ..lower_calls.memrefs import Extent, as_value, plus, times
 from .vector_body import from_elements, is_vector, lane_of
 
-Index = Any  # a number or an index value
 #: How many tile points in from the start of a step, for each loop.
 Point = tuple[int, ...]
 
@@ -44,10 +43,10 @@ class Access:
         self,
         op: StructuredOp,
         vector: int,
-        starts: Sequence[Index],
+        starts: Sequence[Extent],
         lanes: int,
-        rest: Index | None,
-        hoisted: dict[Any, Any],
+        rest: Extent | None,
+        hoisted: dict[object, Value],
         square: int | None = None,
     ):
         self._op = op
@@ -58,7 +57,9 @@ class Access:
         self._hoisted = hoisted
         #: The loop of which as many points are taken as there are lanes, so that squares can be transposed.
         self._square = square
-        self._made: dict[Any, Any] = {}
+        self._made: dict[object, Value] = {}
+        self._squares: dict[tuple[int, Point], list[Value]] = {}
+        self._bases: dict[tuple[int, int], Extent] = {}
 
     def load(self, operand: int, point: Point, tensor: Value) -> Value:
         """A scalar where the lanes share it, else a vector."""
@@ -86,24 +87,23 @@ class Access:
         """Of a square of elements the vector that is a column in memory."""
         assert self._square is not None
         corner = tuple(0 if dim == self._square else offset for dim, offset in enumerate(point))
-        key = ("square", operand, corner)
-        if key not in self._made:
+        if (operand, corner) not in self._squares:
             places = [self._indices(operand, corner, lane) for lane in range(self._lanes)]
-            self._made[key] = transposed([self._read(tensor, place, None) for place in places])
-        return self._made[key][point[self._square]]
+            self._squares[operand, corner] = transposed([self._read(tensor, place, None) for place in places])
+        return self._squares[operand, corner][point[self._square]]
 
-    def load_from_panel(self, panel: Value, row: Index, dim: int, point: Point) -> Value:
+    def load_from_panel(self, panel: Value, row: Extent, dim: int, point: Point) -> Value:
         """The vector of a point from where it was copied to; its rows are the steps of loop `dim`."""
         column = point[self._vector] * self._lanes
         key = ("panel", point[dim], column)
         if key not in self._made:
-            self._made[key] = self._read(panel, [add(row, point[dim]), column], None)
+            self._made[key] = self._read(panel, [plus(row, point[dim]), column], None)
         return self._made[key]
 
-    def store_to_panel(self, value: Value, panel: Value, row: Index, point: Point) -> Value:
+    def store_to_panel(self, value: Value, panel: Value, row: Extent, point: Point) -> Value:
         return self._write(value, panel, [row, point[self._vector] * self._lanes], None)
 
-    def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Any:
+    def store(self, value: Value, operand: int, point: Point, tensor: Value) -> Value:
         """The tensor with the value, a scalar or a vector, in its place."""
         indices = self._indices(operand, point)
         if not is_vector(value):
@@ -115,9 +115,9 @@ class Access:
             return tensor
         return self._write(value, tensor, indices, self.mask(point))
 
-    def index(self, dim: int, point: Point) -> Any:
+    def index(self, dim: int, point: Point) -> Value:
         """The index of a loop: one, or one for each lane."""
-        start = add(self._starts[dim], point[dim] * (self._lanes if dim == self._vector else 1))
+        start = plus(self._starts[dim], point[dim] * (self._lanes if dim == self._vector else 1))
         scalar = values([start])[0]
         if dim != self._vector:
             return scalar
@@ -130,9 +130,9 @@ class Access:
         """Which lanes are inside of the loop; None where all are."""
         if self._rest is None:
             return None
-        return self._mask(add(self._rest, -point[self._vector] * self._lanes))
+        return self._mask(plus(self._rest, -point[self._vector] * self._lanes))
 
-    def _mask(self, count: Index) -> Any:
+    def _mask(self, count: Extent) -> Value | None:
         """The first `count` lanes, which may be more or less than there are."""
         if isinstance(count, int) and count >= self._lanes:
             return None
@@ -145,9 +145,9 @@ class Access:
 
     # ---- places ----
 
-    def _indices(self, operand: int, point: Point, lane: int = 0) -> list[Index]:
+    def _indices(self, operand: int, point: Point, lane: int = 0) -> list[Extent]:
         offsets = self._offsets(operand, point, lane)
-        return [add(self._base(operand, axis), offset) for axis, offset in enumerate(offsets)]
+        return [plus(self._base(operand, axis), offset) for axis, offset in enumerate(offsets)]
 
     def _offsets(self, operand: int, point: Point, lane: int = 0) -> tuple[int, ...]:
         """How far the point is from the step's start, for each axis of the operand."""
@@ -158,45 +158,44 @@ class Access:
         access = self._op.accesses[operand]
         return tuple(sum(factor * distance(dim) for dim, factor in index.factors) for index in access)
 
-    def _base(self, operand: int, axis: int) -> Index:
-        key = ("base", operand, axis)
-        if key not in self._made:
-            self._made[key] = self._linear(self._op.accesses[operand][axis])
-        return self._made[key]
+    def _base(self, operand: int, axis: int) -> Extent:
+        if (operand, axis) not in self._bases:
+            self._bases[operand, axis] = self._linear(self._op.accesses[operand][axis])
+        return self._bases[operand, axis]
 
-    def _linear(self, index: Linear) -> Index:
-        total: Index = index.constant
+    def _linear(self, index: Linear) -> Extent:
+        total: Extent = index.constant
         for dim, factor in index.factors:
-            total = add(total, times(self._starts[dim], factor))
+            total = plus(total, times(self._starts[dim], factor))
         return total
 
     # ---- memory ----
 
-    def _read(self, tensor: Value, indices: Sequence[Index], mask: Value | None) -> Value:
+    def _read(self, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
         element = tensor.type.element_type
         masks = [] if mask is None else [mask]
         operands = [tensor, *values(indices), self._zero(element), *masks]
         attributes = _transfer_attributes(len(indices), 1, len(indices), 1, len(masks))
         return result_of("vector.transfer_read", operands, ir.VectorType.get([self._lanes], element), **attributes)
 
-    def _write(self, value: Value, tensor: Value, indices: Sequence[Index], mask: Value | None) -> Value:
+    def _write(self, value: Value, tensor: Value, indices: Sequence[Extent], mask: Value | None) -> Value:
         masks = [] if mask is None else [mask]
         operands = [value, tensor, *values(indices), *masks]
         attributes = _transfer_attributes(len(indices), 1, 1, len(indices), len(masks))
         return result_of("vector.transfer_write", operands, tensor.type, **attributes)
 
-    def _read_every_second(self, tensor: Any, indices: Sequence[Index], point: Point) -> Any:
+    def _read_every_second(self, tensor: Value, indices: Sequence[Extent], point: Point) -> Value:
         """Two vectors that end with the last element needed, so that nothing behind it is read."""
         lanes = self._lanes
         if lanes == 1:
             return self._read(tensor, indices, self.mask(point))
         *outer, last = indices
-        masks = [None, None]
+        masks: list[Value | None] = [None, None]
         if self._rest is not None:
-            left = add(self._rest, -point[self._vector] * lanes)
-            masks = [self._mask(add(times(left, 2), -1)), self._mask(add(times(left, 2), -lanes))]
+            left = plus(self._rest, -point[self._vector] * lanes)
+            masks = [self._mask(plus(times(left, 2), -1)), self._mask(plus(times(left, 2), -lanes))]
         low = self._read(tensor, indices, masks[0])
-        high = self._read(tensor, [*outer, add(last, lanes - 1)], masks[1])
+        high = self._read(tensor, [*outer, plus(last, lanes - 1)], masks[1])
         # The second vector starts with the element lanes - 1.
         picked = [place if place < lanes else place + 1 for place in range(0, 2 * lanes, 2)]
         return shuffle(low, high, picked)
@@ -239,21 +238,11 @@ def shuffle(left: Value, right: Value, picked: Sequence[int]) -> Value:
 # ---- indices that are numbers as long as they can be ----
 
 
-def values(indices: Sequence[Index]) -> list[Value]:
-    return [as_index(each).value if isinstance(each, int) else each for each in indices]
+def values(indices: Sequence[Extent]) -> list[Value]:
+    return list(map(as_value, indices))
 
 
-def add(left: Index, right: Index) -> Index:
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    if left == 0 and isinstance(left, int):
-        return right
-    if isinstance(right, int) and right == 0:
-        return left
-    return _binary("arith.addi", left, right)
-
-
-def less(left: Index, right: Index) -> Index:
+def less(left: Extent, right: Extent) -> Extent:
     """left - right"""
     if isinstance(left, int) and isinstance(right, int):
         return left - right
@@ -262,25 +251,19 @@ def less(left: Index, right: Index) -> Index:
     return _binary("arith.subi", left, right)
 
 
-def least(left: Index, right: Index) -> Index:
+def least(left: Extent, right: Extent) -> Extent:
     if isinstance(left, int) and isinstance(right, int):
         return min(left, right)
     return _binary("arith.minsi", left, right)
 
 
-def times(left: Index, factor: int) -> Index:
-    if isinstance(left, int):
-        return left * factor
-    return left if factor == 1 else _binary("arith.muli", left, factor)
-
-
-def floor_to(size: Index, step: int) -> Index:
+def floor_to(size: Extent, step: int) -> Extent:
     """The largest multiple of step that is not above the size."""
     if isinstance(size, int):
         return size - size % step
     return size if step == 1 else less(size, _binary("arith.remui", size, step))
 
 
-def _binary(name: str, left: Index, right: Index) -> Value:
+def _binary(name: str, left: Extent, right: Extent) -> Value:
     operands = values([left, right])
     return result_of(name, operands, operands[0].type)

@@ -7,7 +7,6 @@ What is the same in every lane stays a scalar until it meets a vector.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
@@ -41,7 +40,7 @@ def check_body(op: StructuredOp) -> None:
         raise Decline("its body moves single elements and computes nothing")
 
 
-def _check_types(values: Iterable[Any]) -> None:
+def _check_types(values: Iterable[Value]) -> None:
     for value in values:
         if str(value.type) not in _LANES:
             raise Decline(f"its body computes with {value.type}")
@@ -77,20 +76,21 @@ def widening_of(op: StructuredOp, operand: int) -> Operation | None:
 class Lanes:
     """Evaluates a body, of which `check_body` has approved, in one block of a loop nest."""
 
-    def __init__(self, op: StructuredOp, lanes: int, hoisted: dict[Any, Any]):
+    def __init__(self, op: StructuredOp, lanes: int, hoisted: dict[object, Value]):
         self._op = op
         self._lanes = lanes
         self._hoisted = hoisted
-        self._broadcasts: dict[Any, Any] = {}
+        self._broadcasts: dict[Value, Value] = {}
 
     def evaluate(
-        self, arguments: Sequence[Value | None], index_of: Callable[[int], Any], known: Mapping[Any, Any] | None = None
+        self, arguments: Sequence[Value | None], index_of: Callable[[int], Value], known: Mapping[Value, Value] = {}
     ) -> list[Value]:
-        """What the body yields for its arguments; `index_of(dim)` is the index of a loop.
+        """What the body yields for its arguments; None is for one that it does not read.
 
-        `known` are values in the body that have been computed before.
+        `index_of(dim)` is the index of a loop, `known` are values in the body that have been computed before.
         """
-        values: dict[Any, Any] = {**dict(zip(self._op.block.arguments, arguments, strict=True)), **(known or {})}
+        pairs = zip(self._op.block.arguments, arguments, strict=True)
+        values = {**{argument: value for argument, value in pairs if value is not None}, **known}
         for inner in operations_of(self._op.block):
             if len(inner.results) and inner.results[0] in values:
                 continue
@@ -114,7 +114,7 @@ class Lanes:
         """The vector with its elements converted as an operation of the body does."""
         return vector if widening is None else _copy(widening, [vector], self._lanes)[0]
 
-    def vector(self, value: Any) -> Value:
+    def vector(self, value: Value) -> Value:
         """The value in every lane."""
         if is_vector(value):
             return value

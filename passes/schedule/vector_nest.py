@@ -10,27 +10,29 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...emit import linalg, loops
 from ...emit.arithmetic import result_of
 from ...emit.structured import StructuredOp
+from ..lower_calls.memrefs import Extent, plus
 from .combiner import Combiner
 from .epilogue import Epilogue
 from .plan import Plan
-from .vector_access import Access, Point, add, floor_to, is_lanewise, least, less
+from .vector_access import Access, Point, floor_to, is_lanewise, least, less
 from .vector_body import Lanes, is_vector, runs_on_whole_vectors, widening_of
 
-Index = Any  # a number or an index value
+#: For each loop where it begins and its size, as they are inside of the loops around.
+Ranges = Sequence[tuple[Extent, Extent]]
 
 
 class Segment(NamedTuple):
     """A stretch of a loop where each step takes so many `points`; `rest` says that the last step may be a part."""
 
-    start: Index
-    stop: Index
+    start: Extent
+    stop: Extent
     step: int
     points: int
     lanes: int = 1
@@ -55,7 +57,7 @@ class Nest:
         self.initial = list(initial)
         #: For each output how partial results become one; empty where lanes stay apart.
         self.combiners = list(combiners)
-        self.hoisted: dict[Any, Any] = {}
+        self.hoisted: dict[object, Value] = {}
 
     def emit(self) -> list[Value]:
         """The values of the outputs, computed before the operation."""
@@ -81,23 +83,23 @@ class Nest:
 
     # ---- loops around registers ----
 
-    def _block(self, level: int, ranges: list[tuple[Index, Index]], outputs: list[Value]) -> list[Value]:
+    def _block(self, level: int, ranges: Ranges, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.blocks):
             starts = tuple(start for start, _ in ranges)
             state = State(starts, (1,) * len(starts), (0,) * len(starts), self.plan.lanes, None)
             return self._loop(0, ranges, state, outputs)
         dim, block = self.plan.blocks[level]
         start, size = ranges[dim]
-        is_even = isinstance(size, int) and (size % block == 0 or size < block)
+        known = min(block, size) if isinstance(size, int) and (size % block == 0 or size < block) else None
 
-        def inside(position: Index, *values: Value) -> list[Value]:
+        def inside(position: Extent, *values: Value) -> list[Value]:
             inner = list(ranges)
-            inner[dim] = (add(start, position), min(block, size) if is_even else least(block, less(size, position)))
+            inner[dim] = (plus(start, position), least(block, less(size, position)) if known is None else known)
             return self._block(level + 1, inner, list(values))
 
         return _run(0, size, block, inside, outputs)
 
-    def _loop(self, level: int, ranges: Any, state: State, outputs: list[Value]) -> list[Value]:
+    def _loop(self, level: int, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         if level == len(self.plan.order) - self.plan.carried:
             return self._registers(ranges, state, outputs)
         dim = self.plan.order[level]
@@ -112,17 +114,17 @@ class Nest:
     def _steps(
         self,
         dim: int,
-        range_: tuple[Index, Index],
+        range_: tuple[Extent, Extent],
         state: State,
-        body: Callable[[State, list[Any]], list[Any]],
-        values: list[Any],
+        body: Callable[[State, list[Value]], list[Value]],
+        values: list[Value],
     ) -> list[Value]:
         """A loop: `values = body(state there, values)` for each of its steps."""
         start, size = range_
         for segment in self.segments(dim, size):
 
-            def inside(position: Index, *carried: Value, segment: Segment = segment) -> list[Value]:
-                new = state.at(dim, add(start, position), segment.points, position)
+            def inside(position: Extent, *carried: Value, segment: Segment = segment) -> list[Value]:
+                new = state.at(dim, plus(start, position), segment.points, position)
                 if dim == self.plan.vector:
                     new = new.vectors(segment.lanes, less(size, position) if segment.rest else None)
                 return body(new, list(carried))
@@ -130,19 +132,19 @@ class Nest:
             values = _run(segment.start, segment.stop, segment.step, inside, values)
         return values
 
-    def _fill_panel(self, ranges: Any, state: State, values: Sequence[Value]) -> list[Value]:
+    def _fill_panel(self, ranges: Ranges, state: State, values: Sequence[Value]) -> list[Value]:
         panel = self.plan.panel
         if panel is None:
             return []
         start, size = ranges[panel.dim]
 
-        def copy(position: Index, *panels: Value) -> list[Value]:
-            new = state.at(panel.dim, add(start, position), 1, position)
+        def copy(position: Extent, *panels: Value) -> list[Value]:
+            new = state.at(panel.dim, plus(start, position), 1, position)
             return [Step(self, new).copy_to_panel(panel.operand, position, panels[0])]
 
         return _run(0, size, 1, copy, [values[-1]])
 
-    def segments(self, dim: int, size: Index) -> list[Segment]:
+    def segments(self, dim: int, size: Extent) -> list[Segment]:
         tile = self.plan.tile.get(dim, 1)
         if dim != self.plan.vector:
             return list(_whole_and_rest(size, tile, one_by_one=dim == self.plan.square))
@@ -151,40 +153,42 @@ class Nest:
 
     # ---- registers ----
 
-    def _registers(self, ranges: Any, state: State, outputs: list[Any]) -> list[Any]:
+    def _registers(self, ranges: Ranges, state: State, outputs: list[Value]) -> list[Value]:
         step = Step(self, state)
-        values = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
-        values = self._reduce(len(self.plan.order) - self.plan.carried, ranges, state, outputs, values)
-        return step.write(values, outputs)
+        first = [step.first(output, offsets, outputs) for output, offsets in step.accumulators()]
+        level = len(self.plan.order) - self.plan.carried
+        return step.write(self._reduce(level, ranges, state, outputs, first), outputs)
 
     def _reduce(
-        self, level: int, ranges: Any, state: State, outputs: list[Value], values: list[Value | None]
-    ) -> list[Any]:
+        self, level: int, ranges: Ranges, state: State, outputs: list[Value], values: Sequence[Value | None]
+    ) -> list[Value]:
         if level == len(self.plan.order):
             return Step(self, state).combine(values, outputs)
         dim = self.plan.order[level]
+        # What is reduced is read.
+        before = [value for value in values if value is not None]
         return self._steps(
-            dim, ranges[dim], state, lambda new, carried: self._reduce(level + 1, ranges, new, outputs, carried), values
+            dim, ranges[dim], state, lambda new, carried: self._reduce(level + 1, ranges, new, outputs, carried), before
         )
 
 
 class State(NamedTuple):
     """Where in the loops a piece of code is: where each loop stands, how many points of it are taken at once."""
 
-    starts: tuple[Index, ...]
+    starts: tuple[Extent, ...]
     counts: tuple[int, ...]
     #: Where each loop stands in its block.
-    positions: tuple[Index, ...]
+    positions: tuple[Extent, ...]
     lanes: int
     #: Elements left in the vector loop from its start on; None where all vectors are whole.
-    rest: Index | None
+    rest: Extent | None
 
-    def at(self, dim: int, start: Index, count: int, position: Index) -> State:
+    def at(self, dim: int, start: Extent, count: int, position: Extent) -> State:
         starts, counts, positions = list(self.starts), list(self.counts), list(self.positions)
         starts[dim], counts[dim], positions[dim] = start, count, position
         return self._replace(starts=tuple(starts), counts=tuple(counts), positions=tuple(positions))
 
-    def vectors(self, lanes: int, rest: Index | None) -> State:
+    def vectors(self, lanes: int, rest: Extent | None) -> State:
         return self._replace(lanes=lanes, rest=rest)
 
 
@@ -202,7 +206,7 @@ class Step:
             nest.op, self.vector, state.starts, state.lanes, state.rest, nest.hoisted, square if is_square else None
         )
         self.lanes = Lanes(nest.op, state.lanes, nest.hoisted)
-        self.converted: dict[Any, Any] = {}
+        self.converted: dict[Value, Value] = {}
 
     @property
     def _reduces_lanes(self) -> bool:
@@ -229,13 +233,14 @@ class Step:
         """What an accumulator starts from."""
         if self._reduces_lanes:
             return self.lanes.vector(self.nest.neutral(output))
-        if self.nest.initial[output] is not None:
-            return self.lanes.vector(self.nest.initial[output])
+        initial = self.nest.initial[output]
+        if initial is not None:
+            return self.lanes.vector(initial)
         if not self.op.reads_output(output):
             return None
         return self.lanes.vector(self.access.load(self.op.output_start + output, point, outputs[output]))
 
-    def combine(self, values: list[Value | None], outputs: Sequence[Value]) -> list[Any]:
+    def combine(self, values: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         """The accumulators after the points of this step."""
         new = list(values)
         inner_counts = [count if dim in self.op.reductions else 1 for dim, count in enumerate(self.state.counts)]
@@ -250,9 +255,9 @@ class Step:
                 before = [new[output * width + slot] for output in range(len(self.op.outputs))]
                 for output, value in enumerate(self._body(point, before, outputs)):
                     new[output * width + slot] = value
-        return new
+        return [value for value in new if value is not None]
 
-    def _body(self, point: Point, before: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    def _body(self, point: Point, before: Sequence[Value | None], outputs: Sequence[Value]) -> list[Value]:
         loaded = [self._input(operand, point, outputs) for operand in range(self.op.input_count)]
         results = self.lanes.evaluate(
             [*loaded, *before], lambda dim: self.access.index(dim, point), self._widened_before(loaded)
@@ -262,9 +267,9 @@ class Step:
         if mask is None:
             return vectors
         pairs = zip(vectors, before, strict=True)
-        return [result_of("arith.select", [mask, after, old], old.type) for after, old in pairs]
+        return [new if old is None else result_of("arith.select", [mask, new, old], old.type) for new, old in pairs]
 
-    def _widened_before(self, loaded: Sequence[Value]) -> dict[Any, Any]:
+    def _widened_before(self, loaded: Sequence[Value]) -> dict[Value, Value]:
         """What a panel holds is converted already; a vector of equal halves is converted faster than one of them."""
         panel = self.nest.plan.panel
         known = {}
@@ -291,7 +296,7 @@ class Step:
                 return self.access.load(operand, point, outputs[output])
         return self.access.load(operand, point, value)
 
-    def copy_to_panel(self, operand: int, row: Index, panel: Value) -> Value:
+    def copy_to_panel(self, operand: int, row: Extent, panel: Value) -> Value:
         """The panel with this step's vectors of an input in a row."""
         for point in self._outer():
             loaded = self.access.load(operand, point, self.op.operands[operand])
@@ -299,7 +304,7 @@ class Step:
             panel = self.access.store_to_panel(vector, panel, row, point)
         return panel
 
-    def write(self, values: Sequence[Any], outputs: Sequence[Value]) -> list[Value]:
+    def write(self, values: Sequence[Value], outputs: Sequence[Value]) -> list[Value]:
         new = list(outputs)
         if self._reduces_lanes:
             values = self._reduced(values, outputs)
@@ -337,21 +342,21 @@ class Step:
         return reduced
 
 
-def _run(start: Index, stop: Index, step: int, body: Callable[..., list[Any]], values: list[Value]) -> list[Value]:
+def _run(start: Extent, stop: Extent, step: int, body: Callable[..., list[Value]], values: list[Value]) -> list[Value]:
     """A loop, or its body where it is known to run once."""
     if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
         return body(start, *values) if start < stop else values
     return loops.for_range(start, stop, lambda at, *rest: body(at.value, *rest), *values, step=step)
 
 
-def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
+def _whole_and_rest(size: Extent, tile: int, *, one_by_one: bool = False) -> Iterator[Segment]:
     """Steps of whole tiles, then what is left: at once where its size is known, else point by point."""
     if isinstance(size, int) and not one_by_one:
-        whole = size - size % tile
-        if whole:
-            yield Segment(0, whole, tile, tile)
-        if whole != size:
-            yield Segment(whole, size, size - whole, size - whole)
+        rest = size % tile
+        if rest != size:
+            yield Segment(0, size - rest, tile, tile)
+        if rest:
+            yield Segment(size - rest, size, rest, rest)
         return
     whole = floor_to(size, tile)
     if whole != 0:
@@ -360,7 +365,7 @@ def _whole_and_rest(size: Index, tile: int, *, one_by_one: bool = False) -> Iter
         yield Segment(whole, size, 1, 1)
 
 
-def _vectors(size: Index, lanes: int, tile: int, *, masked: bool) -> Iterator[Segment]:
+def _vectors(size: Extent, lanes: int, tile: int, *, masked: bool) -> Iterator[Segment]:
     """Tiles of whole vectors, then the rest: vectors under a mask, or where that cannot be, vectors of one lane."""
     width = lanes * tile
     whole = floor_to(size, width)
@@ -375,7 +380,7 @@ def _vectors(size: Index, lanes: int, tile: int, *, masked: bool) -> Iterator[Se
         yield Segment(vectors, size, 1, 1, 1)
         return
     if isinstance(size, int):
-        count = -(-(size - whole) // lanes)
+        count = -(-(size % width) // lanes)
         yield Segment(whole, size, count * lanes, count, lanes, rest=True)
     else:
         yield Segment(whole, size, lanes, 1, lanes, rest=True)

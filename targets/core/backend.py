@@ -7,8 +7,9 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...bindings.ir import Module
 from ...passes.core.options import quoted
 from ...passes.core.stages import Stage
 from ...support.errors import RelaxError
@@ -78,7 +79,7 @@ class Backend(ABC):
         """The stages that lower a module, in their order. Raises RelaxError for values of options that are wrong."""
 
     @abstractmethod
-    def build(self, module: Any, target: ChosenTarget, options: CodeOptions) -> Artifact:
+    def build(self, module: Module, target: ChosenTarget, options: CodeOptions) -> Artifact:
         """The program of a module that the stages have lowered; the module may be taken apart.
 
         Raises RelaxError where no code can be made of it. The same module, target and level give the same bytes.
@@ -87,10 +88,10 @@ class Backend(ABC):
     def prepare(self, target: ChosenTarget, options: CodeOptions) -> None:  # noqa: B027  # not abstract: may stay
         """Starts what `build` will need, processes for instance: called early where a large module is being read."""
 
-    def complete(self, module: Any, target: ChosenTarget) -> None:  # noqa: B027  # not abstract: may stay
+    def complete(self, module: Module, target: ChosenTarget) -> None:  # noqa: B027  # not abstract: may stay
         """Adds to a lowered module what `build` would, for those who look at it: `relax-compile --emit=llvm`."""
 
-    def assembly(self, module: Any, target: ChosenTarget, options: CodeOptions) -> str:
+    def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """The code of such a module as text, to be looked at. Raises RelaxError where there is none."""
         raise RelaxError(f"target '{target}' makes no assembly: --emit=obj or --emit=artifact may do")
 
@@ -110,7 +111,7 @@ def check_backend(backend: object) -> None:
             _check_call(backend, own, f"is given {', '.join(given[1:])} in {name}()", *given)
 
 
-def _check_call(backend: type, called: Callable[..., Any], expected: str, *given: str) -> None:
+def _check_call(backend: type, called: Callable[..., object], expected: str, *given: str) -> None:
     try:
         inspect.signature(called).bind(*given)
     except TypeError as error:

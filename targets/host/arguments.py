@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...bindings.ir import Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, is_bool, is_float
 from ...dialects.core.symbols import SymExpr
+from ...dialects.relax.function_attributes import LIST, NOTHING
 from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import convert, from_bits
 from ...emit.conversions import limits
@@ -18,23 +20,27 @@ from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .llvm_ops import behind, constant, load, stack, type_of
-from .signature import ListInfo, NothingInfo, Passed
+from .signature import Passed
 from .support import Support, short
 
 
 class Tensor(NamedTuple):
     """A checked tensor: the address of its elements and its sizes, numbers or i64 values."""
 
-    data: Any
+    data: Value
     sizes: list[Extent]
+
+
+#: What an argument is, or one of those that it is made of.
+Checked = Tensor | Value
 
 
 class _Size(NamedTuple):
     """A size that has to agree with others, and where it came from; `axis` is None for a scalar."""
 
     size: SymExpr
-    value: Any
-    slot: Any
+    value: Value
+    slot: Value
     where: str
     axis: int | None
 
@@ -55,15 +61,16 @@ class ArgumentChecks:
         self._origins: dict[str, str] = {}
         self._agreements: list[_Size] = []
 
-    def check(self, position: int, name: str, info: Passed, slot: Value) -> list[Any]:
-        """Checks one argument but for what depends on later ones; a Tensor or a value for each that it is made of."""
+    def check(self, position: int, passed: Passed, slot: Value) -> list[Checked]:
+        """Checks one argument but for what depends on later ones."""
+        kind, name = passed.group.kind, passed.group.name
         where = f"{self._function}: {self._what} #{position}" + (f" '{short(name)}'" if name else "")
-        if isinstance(info, NothingInfo):
+        if kind == NOTHING:
             self._require_kind(slot, where, "None, as the program was made without it", abi.NONE)
             return []
-        if isinstance(info, ListInfo):
-            return self._list(where, info, slot)
-        return [self._value(where, info, slot)]
+        if kind == LIST:
+            return self._list(where, passed.infos, slot)
+        return [self._value(where, passed.infos[0], slot)]
 
     def check_agreement(self) -> None:
         """Checks the sizes that are expressions, or symbols defined elsewhere."""
@@ -78,13 +85,13 @@ class ArgumentChecks:
         text = self._support.text
         self._support.require("check_kind", slot, text(where), text(expected), constant(bits))
 
-    def _require(self, condition: Any, where: str, message: str, *numbers: Value, kind: str = "ValueError") -> None:
+    def _require(self, condition: Value, where: str, message: str, *numbers: Value, kind: str = "ValueError") -> None:
         place = where.removeprefix(f"{self._function}: ").replace("{}", "{ }")
         tir.ops["assert"](condition, list(numbers), kind=kind, message=f"{place} {message}")
 
-    def _list(self, where: str, info: ListInfo, slot: Any) -> list[Any]:
+    def _list(self, where: str, infos: Sequence[Info], slot: Value) -> list[Checked]:
         """The tensors of a list, which keeps them for the time of the call: nobody can change an ffi.Array."""
-        count = len(info.items)
+        count = len(infos)
         expected = f"a list of {counted(count, 'tensor')}"
         self._require_kind(slot, where, expected, abi.ARRAY)
         array = load(slot, abi.ANY_PAYLOAD, type_of("ptr"))
@@ -92,10 +99,10 @@ class ArgumentChecks:
         self._require(number(given) == count, where, f"expected {expected}, got a list of {{}}", given)
         items = load(array, abi.SEQUENCE_DATA, type_of("ptr"))
         places = [behind(items, index * abi.ANY_SIZE) for index in range(count)]
-        pairs = zip(info.items, places, strict=True)
+        pairs = zip(infos, places, strict=True)
         return [self._value(f"{where} item #{index}", item, place) for index, (item, place) in enumerate(pairs)]
 
-    def _value(self, where: str, info: Info, slot: Value) -> Any:
+    def _value(self, where: str, info: Info, slot: Value) -> Checked:
         if isinstance(info, TensorInfo):
             return self._tensor(where, info, slot)
         return self._scalar(where, info, slot) if isinstance(info, ScalarInfo) else slot
@@ -111,9 +118,10 @@ class ArgumentChecks:
         self._support.require("check_tensor", slot, *texts, self._support.numbers(expected), out)
         sizes: list[Extent] = []
         for axis, size in enumerate(shape):
-            sizes.append(size if isinstance(size, int) else load(out, 8 + 8 * axis, type_of("i64")))
-            if isinstance(size, SymExpr):
-                self._meet(_Size(size, sizes[-1], slot, where, axis))
+            value = size if isinstance(size, int) else load(out, 8 + 8 * axis, type_of("i64"))
+            sizes.append(value)
+            if isinstance(size, SymExpr) and isinstance(value, Value):
+                self._meet(_Size(size, value, slot, where, axis))
         return Tensor(load(out, 0, type_of("ptr")), sizes)
 
     def _meet(self, size: _Size) -> None:
@@ -135,7 +143,7 @@ class ArgumentChecks:
         origin = self._origins.get(str(size.size), "")
         expected = f"expected size {short(str(size.size))} = {{}}{f' (from {origin})' if origin else ''}, got {{}}"
         if size.axis is None:
-            self._require(number(size.value) == wanted, size.where, expected, wanted, size.value)
+            self._require(number(size.value) == number(wanted), size.where, expected, wanted, size.value)
             return
         numbers = constant(size.axis), wanted, size.value
         message = expected.replace("%", "%%").replace("{}", "%lld")
@@ -157,7 +165,7 @@ class ArgumentChecks:
             self._require(number(value) == info.value, where, f"expected {info.value}, got {{}}", value)
         return value
 
-    def _check_range(self, where: str, dtype: str, value: Any) -> None:
+    def _check_range(self, where: str, dtype: str, value: Value) -> None:
         low, highest = limits(dtype)
         high = min(highest, 2**63 - 1)
         if (low, high) != (-(2**63), 2**63 - 1):
@@ -165,7 +173,7 @@ class ArgumentChecks:
             message = f"expected an int of type {dtype}, from {low} to {high}, got {{}}"
             self._require(inside.value, where, message, value)
 
-    def _float(self, where: str, slot: Any) -> Any:
+    def _float(self, where: str, slot: Value) -> Value:
         """A float, or an int or bool made one."""
         self._require_kind(slot, where, "a float", abi.FLOAT, abi.INT, abi.BOOL)
         is_real = Number(load(slot, 0, type_of("i32"))) == abi.FLOAT

@@ -9,23 +9,23 @@ this is how tensors are returned whose size the data decide.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Operation, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import function_type_of, symbol_name
-from ...dialects.core.infos import ObjectInfo, TensorInfo
+from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.symbols import SymExpr
+from ...dialects.core.symbols_terms import Atom
+from ...dialects.relax.function_attributes import LIST, VALUE
 from ...dialects.tir import dialect as tir
-from ...emit.numbers import as_i64, as_index, number
+from ...emit.numbers import Number, as_i64, as_index, number
 from ...passes.legalize.builder import OPERATOR
 from ...passes.lower_calls.memrefs import MOST_BYTES, Extent, below
 from ...passes.lower_calls.sizes import Sizes
 from ...support.suggest import counted
 from . import abi
-from .arguments import ArgumentChecks, Tensor
+from .arguments import ArgumentChecks, Checked, Tensor
 from .llvm_ops import address_of, behind, constant, load, memref_at, stack, store, stored, type_of, view_of
-from .signature import ListInfo, OptionalInfo, Result, Signature, single
+from .signature import Passed, Signature
 from .support import Support, cut, short
 
 #: The table of the constants' addresses, and the exported function that fills it when the program is loaded.
@@ -65,17 +65,17 @@ def is_entry(function: Operation) -> bool:
 class EntrySizes(Sizes):
     """Sizes of what callers pass: what is wrong with them is their error, and said in these words."""
 
-    def _require_below(self, total: Any, size: SymExpr) -> None:
+    def _require_below(self, total: Number, size: SymExpr) -> None:
         fits, _ = below(total, MOST_BYTES)
         tir.ops["assert"](fits, [], kind="ValueError", message=f"the size '{short(str(size))}' does not fit in 64 bits")
 
-    def _atom(self, atom: Any, size: int | SymExpr) -> Value:
+    def _atom(self, atom: Atom, size: int | SymExpr) -> Value:
         for part in atom.args:
             if isinstance(part, SymExpr):
                 self._require_fit(part)
         return super()._atom(atom, size)
 
-    def _divisor(self, value: Any, size: Any) -> Any:
+    def _divisor(self, value: Number, size: int | SymExpr) -> Number:
         text = f"the size '{short(str(size))}' divides by a number that is not positive: {{}}"
         tir.ops["assert"]((number(value) > 0).value, [as_i64(value)], kind="ValueError", message=text)
         return value
@@ -94,12 +94,12 @@ class _Entry:
         self._check_arity()
         self._check_constants()
         checks = ArgumentChecks(self._support, self._sizes, signature.name)
-        values: list[Any] = []
-        for position, (name, info) in enumerate(signature.inputs):
-            values += checks.check(position, name, info, behind(self._args, position * abi.ANY_SIZE))
+        values: list[Checked] = []
+        for position, each in enumerate(signature.inputs):
+            values += checks.check(position, each, behind(self._args, position * abi.ANY_SIZE))
         checks.check_agreement()
         # All sizes before any allocation: what fails here has nothing to give back.
-        outputs = list(single(signature.outputs))
+        outputs = [info for each in signature.outputs for info in each.infos]
         shapes = [self._shape(info) for info in outputs]
         results = self._slots(len(outputs))
         for position, info in enumerate(outputs):
@@ -114,7 +114,7 @@ class _Entry:
             tir.ops["release"](slot)
 
     def _check_arity(self) -> None:
-        names = [name for name, _ in self._signature.inputs]
+        names = [each.group.name for each in self._signature.inputs]
         listed = f" ({short(', '.join(names))})".replace("{}", "{ }") if names else ""
         message = f"expected {counted(len(names), 'argument')}{listed}, got {{}}"
         given = number(self._count).to("i64").value
@@ -137,12 +137,12 @@ class _Entry:
             store(constant(0), block, offset)
         return [view_of(block, abi.ANY_SIZE * position) for position in range(count)]
 
-    def _shape(self, info: Result) -> list[Extent]:
+    def _shape(self, info: Info) -> list[Extent]:
         sizes = (info.shape or ()) if isinstance(info, TensorInfo) else ()
         extents = [self._sizes.compute(size) for size in sizes if size is not None]
         return [size if isinstance(size, int) else as_i64(size).value for size in extents]
 
-    def _make_result(self, position: int, info: Result, shape: list[Extent], slot: Value) -> Any:
+    def _make_result(self, position: int, info: Info, shape: list[Extent], slot: Value) -> Checked:
         """Allocates a tensor for a result."""
         if not isinstance(info, TensorInfo):
             return slot
@@ -150,7 +150,7 @@ class _Entry:
         made = f" ({cut(makers[position])})" if makers and makers[position] else ""
         label = self._support.text(self._label(position) + made)
         self._support.require("allocate", label, *_described(info), stored(shape), slot)
-        return Tensor(self._support.call("data", slot), shape)
+        return Tensor(self._support.value("data", slot), shape)
 
     def _label(self, position: int) -> str:
         return f"{self._signature.name}: result #{position}"
@@ -158,27 +158,26 @@ class _Entry:
     def _grouped(self, results: list[Value]) -> list[Value]:
         """What the caller gets: results as they are, arrays of those that make up a list, None."""
         outputs, call = self._signature.outputs, self._support.call
-        if all(isinstance(info, (TensorInfo, ObjectInfo)) for info in outputs):
+        if all(each.group.kind == VALUE and not each.group.is_optional for each in outputs):
             return results
         given, rest = self._slots(len(outputs)), iter(results)
-        for position, (info, slot) in enumerate(zip(outputs, given, strict=True)):
-            flag = next(rest) if isinstance(info, OptionalInfo) else None
-            held = info.held if isinstance(info, OptionalInfo) else info
-            own = [next(rest) for _ in single([held])]
-            if isinstance(held, ListInfo):
-                self._make_list(held, position, own, slot)
+        for position, (passed, slot) in enumerate(zip(outputs, given, strict=True)):
+            own = [next(rest) for _ in passed.infos]
+            flag = own.pop(0) if passed.group.is_optional else None
+            if passed.group.kind == LIST:
+                self._make_list(passed, position, own, slot)
             elif own:
                 call("move", own[0], slot)
             if flag is not None:
                 call("keep_if", flag, slot)
         return given
 
-    def _make_list(self, info: ListInfo, position: int, items: list[Value], slot: Value) -> None:
-        if info.rest is None:
+    def _make_list(self, passed: Passed, position: int, items: list[Value], slot: Value) -> None:
+        if passed.rest is None:
             self._support.require("make_array", items[0] if items else slot, constant(len(items), 32), slot)
             return
-        label, count = self._support.text(self._label(position)), constant(len(info.items))
-        self._support.require("separate", label, items[0], count, *_described(info.rest), slot)
+        label, count = self._support.text(self._label(position)), constant(len(items) - 2)
+        self._support.require("separate", label, items[0], count, *_described(passed.rest), slot)
 
     def _give(self, results: list[Value]) -> None:
         """One result as it is, several as an array."""
@@ -191,13 +190,13 @@ class _Entry:
             self._support.require("make_array", results[0], constant(len(results), 32), self._result)
 
 
-def _described(info: TensorInfo) -> tuple[Any, Any, Any]:
+def _described(info: TensorInfo) -> tuple[Value, Value, Value]:
     """Rank, element type and bytes of an element."""
     rank, dtype = constant(len(info.shape or ()), 32), constant(abi.dlpack_dtype(info.dtype), 32)
     return rank, dtype, constant(abi.element_bytes(info.dtype))
 
 
-def _passed(value: Any, type_: Type) -> Value:
+def _passed(value: Checked, type_: Type) -> Value:
     """A value as a kernel takes it."""
     if isinstance(value, Tensor):
         return memref_at(value.data, type_, value.sizes)

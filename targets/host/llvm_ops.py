@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...bindings.ir import Attribute, Type, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, innermost
-from ...dialects.tir import dialect as tir
 from ...emit import numbers
 from ...emit.linalg import segments
 from ...emit.numbers import number, operation
@@ -21,13 +19,13 @@ _FROM_OPERAND = -(1 << 31)
 _HIDDEN = 1
 
 
-def memref_at(pointer: Any, type_: Type, sizes: Sequence[int | Value]) -> Value:
+def memref_at(pointer: Value, type_: Type, sizes: Sequence[int | Value]) -> Value:
     """A memref of row-major memory at a pointer; `sizes` are numbers or i64 values, one for each dimension."""
     value = ir.Operation.create("llvm.mlir.poison", results=[_descriptor(type_)]).result
     value = _insert(value, pointer, 0)
     value = _insert(value, pointer, 1)
     value = _insert(value, constant(0), 2)
-    stride: Any = 1
+    stride: int | Value = 1
     for axis in reversed(range(len(sizes))):
         size = sizes[axis]
         value = _insert(value, _as_value(size), 3, axis)
@@ -59,11 +57,11 @@ def _as_value(size: int | Value) -> Value:
     return constant(size) if isinstance(size, int) else size
 
 
-def constant(value: int, width: int = 64) -> Any:
+def constant(value: int, width: int = 64) -> Value:
     return numbers.constant(value, f"i{width}").value
 
 
-def call(symbol: str, operands: Sequence[Any], result: Any = None) -> Value | None:
+def call(symbol: str, operands: Sequence[Value], result: Type | None = None) -> Value | None:
     """Calls a function of the LLVM dialect; its value."""
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(symbol),
@@ -73,11 +71,6 @@ def call(symbol: str, operands: Sequence[Any], result: Any = None) -> Value | No
     results = [] if result is None else [result]
     op = ir.Operation.create("llvm.call", results=results, operands=list(operands), attributes=attributes)
     return op.result if results else None
-
-
-def require_ok(status: Any) -> None:
-    """Leaves the function where a status is not 0 (host-lower-errors)."""
-    tir.ops["return_unless_ok"](status)
 
 
 def declare(symbol: str, type_: Type) -> None:

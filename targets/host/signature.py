@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ...bindings.ir import Operation
@@ -19,34 +20,39 @@ from ...dialects.relax.function_attributes import (
     Group,
     decode_groups,
 )
+from ...runtime import manifest
+from ...runtime.manifest import Value
 from ...support.errors import RelaxError
 from .abi import dlpack_name, element_bytes, padded_name
 
-Result = TensorInfo | ObjectInfo
 
+class Passed(NamedTuple):
+    """What callers pass or get as one, and what the function that works has arguments or results for."""
 
-class ListInfo(NamedTuple):
-    """A list of tensors: the function that works has one argument or result for each."""
-
-    items: tuple[Any, ...]
-    #: Of results: what each of any number of further tensors is like, and the two results that they are made of.
+    group: Group
+    #: As many as the group has values; those of a result are what the lowered function leaves.
+    infos: tuple[Info, ...]
+    #: Of a list with a rest: what each of any number of further tensors is like.
     rest: TensorInfo | None = None
-    joined: tuple[Result, ...] = ()
+    #: Of an input that a call may write to.
+    is_written: bool = False
+
+    def described(self) -> Value:
+        """As callers see it."""
+        group, held = self.group, self.infos[int(self.group.is_optional) :]
+        if group.kind == LIST:
+            items = held[:-2] if group.has_rest else held
+            rest = None if self.rest is None else _described(self.rest)
+            value = Value("list", items=tuple(map(_described, items)), rest=rest)
+        else:
+            value = Value("nothing") if group.kind == NOTHING else _described(held[0])
+        return value._replace(name=group.name, written=self.is_written, optional=group.is_optional)
 
 
-class NothingInfo(NamedTuple):
-    """None stands here: what could have been passed or given was left out when the function was made."""
+def single(info: Info, name: str = "") -> Passed:
+    """What is neither a list nor left out."""
+    return Passed(Group(VALUE, 1, name), (info,))
 
-
-class OptionalInfo(NamedTuple):
-    """A result that may be None: another result, a bool, tells whether it is there."""
-
-    present: Result
-    held: Result | ListInfo
-
-
-Passed = Info | ListInfo | NothingInfo
-Given = Result | ListInfo | NothingInfo | OptionalInfo
 
 _MOST_ARGUMENTS = 4096
 #: Nobody has tensors of a higher rank (__relax_fail_shape).
@@ -62,55 +68,28 @@ class Signature:
     """
 
     name: str
-    inputs: tuple[tuple[str, Passed], ...]
-    outputs: tuple[Given, ...]
-    #: The results' names for callers, or none.
-    output_names: tuple[str, ...] = ()
-    #: The inputs that a call may write to.
-    written: frozenset[str] = frozenset()
+    inputs: tuple[Passed, ...]
+    outputs: tuple[Passed, ...]
     #: Where the results come from, for messages, or none.
     makers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name("function", self.name)
-        counted = [len(list(single(infos))) for infos in ([info for _, info in self.inputs], self.outputs)]
+        counted = [sum(len(each.infos) for each in values) for values in (self.inputs, self.outputs)]
         if max(len(self.inputs), len(self.outputs), *counted) > _MOST_ARGUMENTS:
             raise RelaxError(f"function '{self.name}' has more than {_MOST_ARGUMENTS} arguments or results")
-        for position, (name, info) in enumerate(self.inputs):
-            _check_name("argument", name)
-            for each in single([info]):
-                _check_input(f"function '{self.name}', argument #{position} '{name}'", each)
-        for position, given in enumerate(self.outputs):
-            for each in single([given]):
-                _check_output(f"function '{self.name}', result #{position}", each)
-        if len(self.output_names) not in (0, len(self.outputs)):
-            raise RelaxError(
-                f"function '{self.name}' has {len(self.outputs)} results and {len(self.output_names)} names for them"
-            )
+        for position, each in enumerate(self.inputs):
+            _check_name("argument", each.group.name)
+            for info in each.infos:
+                _check_input(f"function '{self.name}', argument #{position} '{each.group.name}'", info)
+        for position, each in enumerate(self.outputs):
+            for info in each.infos:
+                _check_output(f"function '{self.name}', result #{position}", info)
 
     def describe(self) -> dict[str, Any]:
         """For the manifest: plain data."""
-        names = [{"name": name} for name in self.output_names] or [{} for _ in self.outputs]
-        return {
-            "name": self.name,
-            "inputs": [{"name": name, **_describe(info), **self._use(name)} for name, info in self.inputs],
-            "outputs": [{**name, **_describe(info)} for name, info in zip(names, self.outputs, strict=True)],
-        }
-
-    def _use(self, name: str) -> dict[str, bool]:
-        return {"written": True} if name in self.written else {}
-
-
-def single(infos: Iterable[Any]) -> Iterable[Any]:
-    """What the function that works has arguments or results for, one after the other."""
-    for info in infos:
-        if isinstance(info, OptionalInfo):
-            yield info.present
-            yield from single([info.held])
-        elif isinstance(info, ListInfo):
-            yield from (*info.items, *info.joined)
-        elif not isinstance(info, NothingInfo):
-            yield info
+        inputs, outputs = (tuple(each.described() for each in values) for values in (self.inputs, self.outputs))
+        return manifest.Signature(self.name, inputs, outputs).content()
 
 
 def _check_name(kind: str, name: str) -> None:
@@ -119,15 +98,13 @@ def _check_name(kind: str, name: str) -> None:
 
 
 def _check_input(where: str, info: Info) -> None:
-    if isinstance(info, ObjectInfo):
-        return
-    if isinstance(info, ScalarInfo):
+    if isinstance(info, TensorInfo):
+        _check_tensor(where, info)
+    elif isinstance(info, ScalarInfo):
         if not (is_bool(info.dtype) or is_int(info.dtype) or is_float(info.dtype)):
             raise RelaxError(f"{where}: a scalar of type {info.dtype} cannot be passed")
-        return
-    if not isinstance(info, TensorInfo):
+    elif not isinstance(info, ObjectInfo):
         raise RelaxError(f"{where}: {describe(info)} cannot be passed; possible are tensors, scalars and objects")
-    _check_tensor(where, info)
 
 
 def _check_output(where: str, info: Info) -> None:
@@ -152,81 +129,54 @@ def _check_tensor(where: str, info: TensorInfo) -> None:
         raise RelaxError(f"{where}: {error.message}", notes=error.notes) from None
 
 
-def _describe(info: Passed | Given) -> dict[str, Any]:
-    if isinstance(info, OptionalInfo):
-        return {**_describe(info.held), "optional": True}
-    if isinstance(info, ListInfo):
-        rest = {} if info.rest is None else {"rest": _describe(info.rest)}
-        return {"kind": "list", "items": [_describe(each) for each in info.items], **rest}
-    if isinstance(info, NothingInfo):
-        return {"kind": "nothing"}
+def _described(info: Info) -> Value:
     if isinstance(info, TensorInfo):
-        sizes = [size if isinstance(size, int) else None if size is None else str(size) for size in info.shape or ()]
-        padded = padded_name(info.dtype)
-        holds = {"holds": padded} if padded else {}
-        return {"kind": "tensor", "dtype": dlpack_name(info.dtype), "shape": sizes, **holds}
-    return {"kind": "scalar", "dtype": info.dtype} if isinstance(info, ScalarInfo) else {"kind": "object"}
+        sizes = tuple(size if size is None or isinstance(size, int) else str(size) for size in info.shape or ())
+        return Value("tensor", dtype=dlpack_name(info.dtype), shape=sizes, holds=padded_name(info.dtype))
+    return Value("scalar", dtype=info.dtype) if isinstance(info, ScalarInfo) else Value("object")
 
 
 # ---- what the attributes on a lowered function say ----
 
 
-def passed_inputs(function: Operation, names: Sequence[str], inputs: Sequence[Info]) -> tuple[tuple[str, Passed], ...]:
-    """What callers pass, by name."""
-    return _by_groups(function, INPUT_GROUPS, names, lambda groups: _inputs(groups, inputs))
+def passed_inputs(
+    function: Operation, names: Sequence[str], inputs: Sequence[Info], written: Collection[int]
+) -> tuple[Passed, ...]:
+    """What callers pass. `written` are the places of the inputs that a call may write to: a list where one is its."""
+
+    def passed(group: Group, places: slice) -> Passed:
+        if group.is_optional or group.has_rest:
+            raise ValueError("has what only the run tells: that is for results")
+        is_written = any(places.start <= place < places.stop for place in written)
+        return Passed(group, tuple(inputs[places]), is_written=is_written)
+
+    return _by_groups(function, INPUT_GROUPS, names, passed)
 
 
-def given_outputs(function: Operation, results: Sequence[Info], outputs: Sequence[Result]) -> tuple[Given, ...]:
+def given_outputs(function: Operation, results: Sequence[Info], outputs: Sequence[Info]) -> tuple[Passed, ...]:
     """What callers get. `results` are the graph's types, `outputs` what the lowered function leaves."""
-    return _by_groups(function, RESULT_GROUPS, [""] * len(outputs), lambda groups: _outputs(groups, results, outputs))
+
+    def given(group: Group, places: slice) -> Passed:
+        types = results[places]
+        if group.is_optional and types[0] != TensorInfo((), "i1"):
+            raise ValueError("has an optional without a 0-D bool in front")
+        return Passed(group, tuple(outputs[places]), _joined(*types[-2:]) if group.has_rest else None)
+
+    return _by_groups(function, RESULT_GROUPS, [""] * len(outputs), given)
 
 
 def _by_groups(
-    function: Operation, name: str, names: Sequence[str], read: Callable[[Sequence[Group]], Iterable[Any]]
-) -> Any:
-    """What is read of an attribute's groups; without it each value is one."""
+    function: Operation, name: str, names: Sequence[str], read: Callable[[Group, slice], Passed]
+) -> tuple[Passed, ...]:
+    """What is read of an attribute's groups and the places of their values; without it each value is one."""
+    groups = [Group(VALUE, 1, each) for each in names]
     try:
         if name in function.attributes:
-            return tuple(read(decode_groups(function.attributes[name], len(names))))
-        return tuple(read([Group(VALUE, 1, each) for each in names]))
+            groups = decode_groups(function.attributes[name], len(names))
+        ends = accumulate(group.size for group in groups)
+        return tuple(read(group, slice(end - group.size, end)) for group, end in zip(groups, ends, strict=True))
     except ValueError as problem:
         raise located_error(f"attribute '{name}' {problem}", function.location) from None
-
-
-def _inputs(groups: Sequence[Group], inputs: Sequence[Info]) -> Iterator[tuple[str, Passed]]:
-    rest = iter(inputs)
-    for group in groups:
-        if group.is_optional or group.has_rest:
-            raise ValueError("has what only the run tells: that is for results")
-        own = tuple(next(rest) for _ in range(group.size))
-        if group.kind == VALUE:
-            yield group.name, own[0]
-        else:
-            yield group.name, ListInfo(own) if group.kind == LIST else NothingInfo()
-
-
-def _outputs(groups: Sequence[Group], results: Sequence[Info], outputs: Sequence[Result]) -> Iterator[Given]:
-    first = 0
-    for group in groups:
-        end = first + group.size
-        own, types = outputs[first:end], results[first:end]
-        first = end
-        if not group.is_optional:
-            yield _given(group, types, own)
-            continue
-        if types[0] != TensorInfo((), "i1"):
-            raise ValueError("has an optional without a 0-D bool in front")
-        yield OptionalInfo(own[0], _given(group._replace(size=group.size - 1), types[1:], own[1:]))
-
-
-def _given(group: Group, types: Sequence[Info], outputs: Sequence[Result]) -> Any:
-    if group.kind == NOTHING:
-        return NothingInfo()
-    if group.kind == VALUE:
-        return outputs[0]
-    if not group.has_rest:
-        return ListInfo(tuple(outputs))
-    return ListInfo(tuple(outputs[:-2]), _joined(*types[-2:]), tuple(outputs[-2:]))
 
 
 def _joined(data: Info, rows: Info) -> TensorInfo:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ...bindings.ir import Attribute, Module, Operation, Type, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
+from ...dialects.tir import dialect as tir
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
 
@@ -91,7 +91,7 @@ class Support:
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._known
 
-    def call(self, name: str, *operands: Any) -> Value | None:
+    def call(self, name: str, *operands: Value) -> Value | None:
         """Calls `__relax_<name>` where the insertion point is; its value."""
         symbol, type_ = _PREFIX + name, ir.Type.parse(_function_type(name))
         if symbol not in self._known:
@@ -99,9 +99,15 @@ class Support:
         result = _function_type(name).removeprefix("!llvm.func<").partition(" ")[0]
         return llvm_ops.call(symbol, operands, None if result == "void" else llvm_ops.type_of(result))
 
+    def value(self, name: str, *operands: Value) -> Value:
+        """What such a function gives."""
+        value = self.call(name, *operands)
+        assert value is not None, name
+        return value
+
     def require(self, name: str, *operands: Value) -> None:
-        """Calls such a function, whose status must be 0."""
-        llvm_ops.require_ok(self.call(name, *operands))
+        """Calls such a function, and leaves the one that is in where its status is not 0 (host-lower-errors)."""
+        tir.ops["return_unless_ok"](self.value(name, *operands))
 
     def _declare(self, name: str, symbol: str, type_: Type) -> None:
         if _INLINED in _functions()[name][0]:
@@ -161,9 +167,8 @@ def needs_support(module: Module) -> bool:
     return bool(_declared(module.operation))
 
 
-def define_support(module: Any) -> None:
+def define_support(operation: Operation) -> None:
     """Puts the definitions in the place of a module's declarations: it is whole in itself then."""
-    operation = module.operation
     declared = _declared(operation)
     for each in declared:
         each.erase()
@@ -175,4 +180,4 @@ def define_support(module: Any) -> None:
 def _declared(module: Operation) -> list[Operation]:
     known = {_PREFIX + name for name in _functions()}
     functions = [op for name, op in named_in(module).items() if name in known and op.name == "llvm.func"]
-    return [function for function in functions if not len(function.regions[0].blocks)]
+    return [function for function in functions if not has_body(function)]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ..core.backend import Backend, ChosenTarget, Machine
@@ -34,12 +34,12 @@ class LLVMBackend(Backend):
 
         return build(module, target, options)
 
-    def complete(self, module: Any, target: ChosenTarget) -> None:
+    def complete(self, module: Module, target: ChosenTarget) -> None:
         from .objects.build import complete
 
         complete(module)
 
-    def assembly(self, module: Any, target: ChosenTarget, options: CodeOptions) -> str:
+    def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         from .objects.build import assembly
 
         return assembly(module, target, options)

@@ -6,8 +6,6 @@ The rules are in plans/, and are tried in the order in which they stand here.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...bindings.ir import Operation
 from ...dialects.core.facts import OpPattern
 from ...passes.schedule.planning import plan_each
@@ -22,6 +20,6 @@ for _rule in (plan_matmul, plan_conv, plan_reduction, plan_elementwise):
 
 
 @register_schedule([pattern for pattern in OpPattern if pattern is not OpPattern.TUPLE], target="llvm")
-def vectorize_each(function: Operation, context: ScheduleContext) -> Any:
+def vectorize_each(function: Operation, context: ScheduleContext) -> object:
     """Plans tiles and vectors for each structured operation of the function; what fits no rule becomes plain loops."""
     return plan_each(function, context)

@@ -38,3 +38,46 @@ func.func @rank(%x: tensor<*xf32>) {
 func.func @scalar(%x: f32) -> f32 {
   return %x : f32
 }
+
+// -----
+
+func.func @shape_to_function(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %s = "relax.shape_of"(%x) : (tensor<4x4xf32>) -> !relax.shape<[4, 4]>
+  // expected-error@+1 {{'func.call' op passes a shape, which has no place in memory}}
+  %r = func.call @taken(%s, %x) : (!relax.shape<[4, 4]>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+func.func private @taken(%s: !relax.shape<[4, 4]>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  return %x : tensor<4x4xf32>
+}
+
+// -----
+
+// What is called would take the elements for numbers of another type.
+func.func @tensor_as_object(%x: tensor<4x4xf32>) -> !relax.object {
+  // expected-error@+1 {{'relax.match_cast' op makes !relax.object of tensor<4x4xf32>: nothing would tell any more what it is}}
+  %t = "relax.match_cast"(%x) : (tensor<4x4xf32>) -> !relax.object
+  %o = "relax.call_packed"(%t) {func = "f"} : (!relax.object) -> !relax.object
+  return %o : !relax.object
+}
+
+// -----
+
+func.func private @f(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.prim_func}
+
+func.func @made_as_object(%x: tensor<4xf32>) -> !relax.object {
+  %y = "relax.call_tir"(%x) {func = @f} : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{'relax.match_cast' op makes !relax.object of tensor<4xf32>: nothing would tell any more what it is}}
+  %t = "relax.match_cast"(%y) : (tensor<4xf32>) -> !relax.object
+  return %t : !relax.object
+}
+
+// -----
+
+func.func @object_as_shape(%x: tensor<4x4xf32>) -> !relax.shape<[4, 4]> {
+  %o = "relax.call_packed"(%x) {func = "f"} : (tensor<4x4xf32>) -> !relax.object
+  // expected-error@+1 {{'relax.match_cast' op makes !relax.shape<[4, 4]> of !relax.object: state what a function returns where it is called}}
+  %u = "relax.match_cast"(%o) : (!relax.object) -> !relax.shape<[4, 4]>
+  return %u : !relax.shape<[4, 4]>
+}

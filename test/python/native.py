@@ -17,7 +17,7 @@ from relax_mlir.runtime.cpu import host_features, host_triple
 from relax_mlir.targets.host.entry import CONSTANT_TABLE, SET_CONSTANTS, add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.passes.host_lower_packed import LowerPacked
-from relax_mlir.targets.host.signature import Result, Signature
+from relax_mlir.targets.host.signature import Signature, single
 from relax_mlir.targets.host.support import Support, named_in, table_text
 from relax_mlir.targets.llvm.objects.object_file import emit_object
 
@@ -36,8 +36,8 @@ _TO_LLVM = [
 DIALECTS = ("memref", "arith", "scf", "cf", "llvm")
 
 
-def signature(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[Result] = ()) -> Signature:
-    return Signature(name, tuple(inputs), tuple(outputs))
+def signature(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[Info] = ()) -> Signature:
+    return Signature(name, tuple(single(info, each) for each, info in inputs), tuple(map(single, outputs)))
 
 
 def _context() -> Any:
@@ -96,7 +96,7 @@ def executable(text: str, *signatures: Signature, **options: Any) -> Executable:
     return Executable(artifact_for(text, signatures, **options))
 
 
-def ignoring(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[Result] = ()) -> str:
+def ignoring(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[Info] = ()) -> str:
     """A kernel that takes what the entry passes and does nothing."""
     with _context() as context:
         types = [_parameter(info, context) for info in [*(info for _, info in inputs), *outputs]]

@@ -22,7 +22,7 @@ from relax_mlir.runtime import tensor as runtime_tensor
 from relax_mlir.targets.core.backend import Machine
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
-from relax_mlir.targets.host.signature import Signature
+from relax_mlir.targets.host.signature import Signature, single
 from relax_mlir.targets.host.support import Support
 from relax_mlir.targets.llvm.objects.object_file import emit_object
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
@@ -88,8 +88,8 @@ def executable(
         _append_caller(module, (*inputs, *outputs))
         signature = Signature(
             "main",
-            tuple((f"x{index}", tensor(each.shape, each.dtype)) for index, each in enumerate(inputs)),
-            tuple(tensor(each.shape, each.dtype) for each in outputs),
+            tuple(single(tensor(each.shape, each.dtype), f"x{index}") for index, each in enumerate(inputs)),
+            tuple(single(tensor(each.shape, each.dtype)) for each in outputs),
         )
         kernel = ir.SymbolTable(module.operation)["main_impl"].operation
         add_entry(Support(module.operation), signature, kernel)

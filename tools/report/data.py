@@ -19,9 +19,7 @@ from .roofline import UNKNOWN, Roofline
 from .work import add_work
 
 #: The kinds of facts that have their own place on the page; the others are shown in tables.
-_SHOWN = frozenset(
-    "model node operator legalized kept kernel fused not-fused call memory schedule loops code stage".split()
-)
+_SHOWN = frozenset("model node operator legalized kernel fused not-fused call memory schedule loops code stage".split())
 
 
 @dataclass(frozen=True)

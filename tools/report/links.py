@@ -63,7 +63,7 @@ def _kernels(journal: Journal) -> list[dict[str, Any]]:
         {
             "name": name,
             **{field: told.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
-            "schedule": _without(schedules.get(name, {}), "kind", "kernel", "pattern"),
+            "schedule": _without(schedules.get(name, {}), "kind", "kernel"),
             "loops": loops[name],
             "code": _without(code.get(name, {}), "kind", "name"),
             "calls": [],
@@ -142,19 +142,20 @@ def _operators(journal: Journal, calls: Sequence[dict[str, Any]]) -> list[dict[s
 # ---- nodes ----
 
 
+def _by_origin(made: Iterable[dict[str, Any]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for number, each in enumerate(made):
+        for name in each["origins"]:
+            found[name].append(number)
+    return found
+
+
 def _nodes(
     journal: Journal, operators: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The model's own nodes. What nodes of functions and graphs inside became is theirs as well."""
     facts = journal.of("node")
-    of_node: dict[str, list[int]] = defaultdict(list)
-    for number, operator in enumerate(operators):
-        for name in operator["origins"]:
-            of_node[name].append(number)
-    calls_of: dict[str, list[int]] = defaultdict(list)
-    for number, call in enumerate(calls):
-        for name in call["origins"]:
-            calls_of[name].append(number)
+    of_node, calls_of = _by_origin(operators), _by_origin(calls)
     inside: dict[str, list[str]] = defaultdict(list)
     for fact in facts:
         if fact["within"]:

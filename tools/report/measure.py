@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...runtime import ArtifactError, Executable
 from ...runtime.artifact import Artifact
 from ...runtime.executable import check_architecture, check_features
+from ...runtime.manifest import Signature
 from ...support.errors import RelaxError
 from ..run.inputs import gathered_inputs, make_inputs, passed, spread_inputs
 from ..run.sizes import Sizes
@@ -25,8 +25,8 @@ _MAIN = "main"
 
 def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured:
     """The times of each kernel; where there can be none, why. Raises RelaxError for shapes that do not fit."""
-    entry = spread_inputs(_function_of(artifact))
-    sizes, untold = _sizes(entry, shapes)
+    signature = _function_of(artifact)
+    sizes, untold = _sizes(signature, shapes)
     try:
         check_architecture(artifact.triple)
         check_features(artifact.features)
@@ -35,42 +35,42 @@ def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured
     if untold:
         names = ", ".join(untold)
         return Measured(sizes=sizes, note=f"No times: no size was given for {names}: {OPTION} input:sizes gives it.")
-    return _measured(Executable(artifact, load_later=True), entry, shapes, sizes)
+    return _measured(Executable(artifact, load_later=True), signature, shapes, sizes)
 
 
 def check_shapes(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> None:
     """Raises RelaxError for shapes that the program's function does not take."""
-    _sizes(spread_inputs(_function_of(artifact)), shapes)
+    _sizes(_function_of(artifact), shapes)
 
 
-def _function_of(artifact: Artifact) -> Mapping[str, Any]:
+def _function_of(artifact: Artifact) -> Signature:
     """What is measured: `main`, or the first function where none has that name."""
-    return next((entry for entry in artifact.entries if entry["name"] == _MAIN), artifact.entries[0])
+    return next((each for each in artifact.signatures if each.name == _MAIN), artifact.signatures[0])
 
 
-def _sizes(entry: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> tuple[dict[str, int], list[str]]:
+def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[dict[str, int], list[str]]:
     """The values of symbols, and the names of those that have none."""
-    described = {each["name"]: each for each in entry["inputs"]}
+    described = {each.name: each for each in spread_inputs(signature).inputs}
     sizes = Sizes()
     for name, shape in shapes.items():
-        if name not in described or described[name]["kind"] != "tensor":
-            known = ", ".join(each["name"] for each in entry["inputs"] if each["kind"] == "tensor") or "none"
+        if name not in described or described[name].kind != "tensor":
+            known = ", ".join(each.name for each in described.values() if each.kind == "tensor") or "none"
             raise RelaxError(f"{OPTION}: the function has no input '{name}' that is a tensor (it has {known})")
-        sizes.bind(name, described[name]["shape"], shape, OPTION)
+        sizes.bind(name, described[name].shape, shape, OPTION)
     told = dict(sizes.values)
     for each in described.values():
-        if each["kind"] == "tensor" and each["name"] not in shapes:
-            sizes.shape(each["shape"])  # symbols that nothing tells become 1
+        if each.kind == "tensor" and each.name not in shapes:
+            sizes.shape(each.shape)  # symbols that nothing tells become 1
     return told, [name for name in sizes.values if name not in told]
 
 
 def _measured(
-    executable: Executable, entry: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int]
+    executable: Executable, signature: Signature, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int]
 ) -> Measured:
-    name: str = entry["name"]
+    name = signature.name
     try:
-        values, _ = make_inputs(entry, (), shapes, seed=0)
-        given = [passed(value) for value in gathered_inputs(executable.signature(name), values).values()]
+        values, _ = make_inputs(spread_inputs(signature), (), shapes, seed=0)
+        given = [passed(value) for value in gathered_inputs(signature, values).values()]
         executable[name].packed(*given)  # the first call links code and touches memory
         start = time.perf_counter()
         executable[name].packed(*given)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
+from ...runtime.manifest import parse_signature
 from ...runtime.noise import clock_cost, notes_on_calls, percentile
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
@@ -46,13 +47,13 @@ class Driver:
         refuse_overwriting({"--output": arguments["output"], "--profile-json": arguments["profile-json"]}, read)
         announce(f"loading {path}")
         executable = load(path, sha256=arguments["sha256"], verify_key=arguments["verify-key"])
-        entry = executable.signature(name)
-        values, notes = make_inputs(spread_inputs(entry), arguments["input"] or (), shapes, arguments["random"])
-        inputs = gathered_inputs(entry, values)
+        signature = parse_signature(executable.signature(name))
+        values, notes = make_inputs(spread_inputs(signature), arguments["input"] or (), shapes, arguments["random"])
+        inputs = gathered_inputs(signature, values)
         self._note(notes)
         announce(f"running {name}")
         call = _caller(executable[name].packed, name, inputs)
-        results, notes = outputs.named_arrays(entry, call())
+        results, notes = outputs.named_arrays(signature, call())
         self._note(notes)
         self._show(results, arguments)
         self._keep(results, arguments)

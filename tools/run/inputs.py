@@ -12,6 +12,7 @@ from typing import Any
 
 from ...runtime import tensor
 from ...runtime.arrays import numpy_type
+from ...runtime.manifest import Signature, Value
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .sizes import Sizes, shape_text
@@ -20,39 +21,39 @@ _INTEGERS_BELOW = 10
 
 
 def make_inputs(
-    entry: Mapping[str, Any], files: Sequence[str], shapes: Mapping[str, Sequence[Any]], seed: int
+    signature: Signature, files: Sequence[str], shapes: Mapping[str, Sequence[Any]], seed: int
 ) -> tuple[dict[str, Any], list[str]]:
     """Arrays and numbers by the inputs' names, in their order, and notes on what was assumed. Raises RelaxError."""
-    described = {each["name"]: each for each in entry["inputs"]}
+    described = {each.name: each for each in signature.inputs}
     for name, each in described.items():
-        if each["kind"] == "object":
+        if each.kind == "object":
             raise RelaxError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
     given = _given(files, described)
     sizes = Sizes()
     for name, (array, origin) in given.items():
-        if described[name]["kind"] == "tensor":
-            sizes.bind(name, described[name]["shape"], array.shape, origin)
+        if described[name].kind == "tensor":
+            sizes.bind(name, described[name].shape, array.shape, origin)
     _bind_shapes(shapes, described, sizes)
     told = set(sizes.values)
     values: dict[str, Any] = {}
     for position, (name, each) in enumerate(described.items()):
         if name in given:
             values[name] = given[name][0]
-        elif each["kind"] == "scalar":
-            values[name] = random_array(_scalar_dtype(each["dtype"]), (), [seed, position]).item()
+        elif each.kind == "scalar":
+            values[name] = random_array(_scalar_dtype(each.dtype), (), [seed, position]).item()
         else:
-            shape = tuple(shapes[name]) if name in shapes else sizes.shape(each["shape"])
-            values[name] = random_array(each.get("holds", each["dtype"]), shape, [seed, position])
+            shape = tuple(shapes[name]) if name in shapes else sizes.shape(each.shape)
+            values[name] = random_array(each.holds or each.dtype, shape, [seed, position])
     assumed = [symbol for symbol in sizes.values if symbol not in told]
     return values, [_note(assumed, described)] if assumed else []
 
 
-def _note(assumed: Sequence[str], described: Mapping[str, Any]) -> str:
+def _note(assumed: Sequence[str], described: Mapping[str, Value]) -> str:
     """That no file and no option says what some sizes are, and the option that would."""
     name, shape = next(
-        (name, each["shape"])
+        (name, each.shape)
         for name, each in described.items()
-        if each["kind"] == "tensor" and any(isinstance(size, str) and assumed[0] in size for size in each["shape"])
+        if each.kind == "tensor" and any(isinstance(size, str) and assumed[0] in size for size in each.shape)
     )
     example = ",".join(str(size) if isinstance(size, int) else f"<{size or 'size'}>" for size in shape)
     option = f"--shape={name}:{example}"
@@ -61,21 +62,21 @@ def _note(assumed: Sequence[str], described: Mapping[str, Any]) -> str:
     return f"sizes {', '.join(assumed)} are taken to be 1, as no input given here has them: {option} says other ones"
 
 
-def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, Any], sizes: Sizes) -> None:
+def _bind_shapes(shapes: Mapping[str, Sequence[Any]], described: Mapping[str, Value], sizes: Sizes) -> None:
     for name, shape in shapes.items():
         _check_name(name, described, "--shape")
-        if described[name]["kind"] != "tensor":
+        if described[name].kind != "tensor":
             raise RelaxError(f"--shape: input '{name}' is a scalar")
-        sizes.bind(name, described[name]["shape"], shape, "--shape")
+        sizes.bind(name, described[name].shape, shape, "--shape")
 
 
-def _check_name(name: str, described: Mapping[str, Any], option: str) -> None:
+def _check_name(name: str, described: Mapping[str, Value], option: str) -> None:
     if name not in described:
         known = ", ".join(described) or "none"
         raise RelaxError(f"{option}: the function has no input '{name}'{suggest(name, described)} (it has {known})")
 
 
-def _given(texts: Sequence[str], described: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+def _given(texts: Sequence[str], described: Mapping[str, Value]) -> dict[str, tuple[Any, str]]:
     """The arrays and numbers that --input names, and where each is from."""
     given: dict[str, tuple[Any, str]] = {}
     for text in texts:
@@ -104,9 +105,9 @@ def _named(path: str) -> dict[str, Any]:
     return arrays
 
 
-def _one(name: str, text: str, described: Mapping[str, Any]) -> Any:
+def _one(name: str, text: str, described: Mapping[str, Value]) -> Any:
     _check_name(name, described, "--input")
-    if described[name]["kind"] == "scalar" and not text.endswith(".npy"):
+    if described[name].kind == "scalar" and not text.endswith(".npy"):
         return _number(name, text)
     loaded = _load(text)
     if hasattr(loaded, "files"):
@@ -151,15 +152,15 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _checked(name: str, array: Any, described: Mapping[str, Any], origin: str) -> Any:
+def _checked(name: str, array: Any, described: Value, origin: str) -> Any:
     """What the function takes: the array, or for a scalar its only element."""
     import numpy
 
-    if described["kind"] == "scalar":
+    if described.kind == "scalar":
         if numpy.ndim(array) != 0:
             raise RelaxError(f"input '{name}' is a scalar, but {origin} has shape {shape_text(array.shape)}")
         return array.item() if hasattr(array, "item") else array
-    dtype = numpy_type(described.get("holds", described["dtype"]))
+    dtype = numpy_type(described.holds or described.dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         array = array.view(dtype)  # files of numpy's do not name the types of ml_dtypes
     if array.dtype.newbyteorder("=") != dtype:
@@ -201,33 +202,33 @@ def _scalar_dtype(dtype: str) -> str:
 # ---- lists of tensors: the items of `xs` are xs.0, xs.1 and so on; what is left out has no name ----
 
 
-def spread_inputs(entry: Mapping[str, Any]) -> dict[str, Any]:
+def spread_inputs(signature: Signature) -> Signature:
     """The signature as if every tensor of a list were an input by itself."""
-    inputs = [each for described in entry["inputs"] for each in _spread(described)]
-    names = [each["name"] for each in inputs]
+    inputs = tuple(each for described in signature.inputs for each in _spread(described))
+    names = [each.name for each in inputs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RelaxError(f"'{twice}' names an input and a tensor in a list: relax-run cannot tell them apart")
-    return {**entry, "inputs": inputs}
+    return signature._replace(inputs=inputs)
 
 
-def _spread(described: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if described["kind"] == "nothing":
+def _spread(described: Value) -> list[Value]:
+    if described.kind == "nothing":
         return []
-    if described["kind"] != "list":
-        return [dict(described)]
-    return [{**item, "name": f"{described['name']}.{index}"} for index, item in enumerate(described["items"])]
+    if described.kind != "list":
+        return [described]
+    return [item._replace(name=f"{described.name}.{index}") for index, item in enumerate(described.items)]
 
 
-def gathered_inputs(entry: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def gathered_inputs(signature: Signature, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the function takes for each input, of values by the names of `spread_inputs`."""
-    return {each["name"]: _gathered(each, values) for each in entry["inputs"]}
+    return {each.name: _gathered(each, values) for each in signature.inputs}
 
 
-def _gathered(described: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    if described["kind"] == "list":
-        return [values[each["name"]] for each in _spread(described)]
-    return None if described["kind"] == "nothing" else values[described["name"]]
+def _gathered(described: Value, values: Mapping[str, Any]) -> Any:
+    if described.kind == "list":
+        return [values[each.name] for each in _spread(described)]
+    return None if described.kind == "nothing" else values[described.name]
 
 
 def spread_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

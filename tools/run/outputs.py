@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...runtime.arrays import to_numpy
+from ...runtime.manifest import Signature, Value
 from ...support import registry
 from ...support.errors import RelaxError
 from ...support.files import refuse_overwriting, write_whole
@@ -21,34 +22,33 @@ from .sizes import shape_text
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def named_arrays(entry: Mapping[str, Any], returned: Any) -> tuple[dict[str, Any], list[str]]:
+def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Any], list[str]]:
     """Arrays by the names that the model has for them, else result0, result1, ..., and notes on what has no array."""
-    described = entry["outputs"]
-    results = [returned] if len(described) == 1 else list(returned or ())
+    outputs = signature.outputs
+    results = [returned] if len(outputs) == 1 else list(returned or ())
     arrays: dict[str, Any] = {}
     notes = []
-    for index, (each, result) in enumerate(zip(described, results, strict=True)):
-        own = each.get("name")
-        name = f"result{index}" if not own or own in arrays else own
+    for index, (each, result) in enumerate(zip(outputs, results, strict=True)):
+        name = f"result{index}" if not each.name or each.name in arrays else each.name
         if result is None:
             notes.append(f"output '{name}' is None")
-        elif each["kind"] != "list":
+        elif each.kind != "list":
             _add(arrays, name, result, each)
         elif len(result) == 0:
             notes.append(f"output '{name}' is an empty list")
         else:
-            items = [*each["items"], *[each.get("rest")] * (len(result) - len(each["items"]))]
-            for at, (item, about) in enumerate(zip(result, items, strict=True)):
+            rest = [] if each.rest is None else [each.rest] * (len(result) - len(each.items))
+            for at, (item, about) in enumerate(zip(result, [*each.items, *rest], strict=True)):
                 _add(arrays, f"{name}.{at}", item, about)
     return arrays, notes
 
 
-def _add(arrays: dict[str, Any], name: str, result: Any, described: Mapping[str, Any]) -> None:
+def _add(arrays: dict[str, Any], name: str, result: Any, described: Value) -> None:
     if not hasattr(result, "__dlpack__"):
         raise RelaxError(f"output '{name}' is no tensor but {type(result).__name__}: relax-run cannot show it")
     if name in arrays:
         raise RelaxError(f"two outputs are named '{name}': relax-run cannot tell them apart")
-    arrays[name] = to_numpy(result, described.get("holds"))
+    arrays[name] = to_numpy(result, described.holds or None)
 
 
 def table(arrays: Mapping[str, Any]) -> str:

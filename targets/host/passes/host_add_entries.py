@@ -6,11 +6,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import body_of, function_type_of, functions_in, operations_of, symbol_name
+from ....bindings.navigation import (
+    body_of,
+    function_type_of,
+    functions_in,
+    has_body,
+    operations_of,
+    symbol_name,
+    text_in,
+)
 from ....bindings.rewriting import located_error
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ObjectInfo, TensorInfo
@@ -19,8 +27,9 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS, MAKERS, NAMES, RESULTS
 from ....passes.lower_calls.written import WRITTEN
+from ....support.errors import RelaxError
 from ..entry import add_entry, is_entry
-from ..signature import Passed, Signature, given_outputs, passed_inputs, single
+from ..signature import Passed, Signature, given_outputs, passed_inputs
 from ..support import Support
 from .host_name_functions import name_in_program
 from .host_profile_kernels import profile_of
@@ -37,10 +46,11 @@ class AddEntries(Pass):
     name: ClassVar[str] = "host-add-entries"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         _refuse_nested(op)
-        functions = [each for each in functions_in(op) if len(each.regions[0].blocks) and not is_entry(each)]
-        public = [each for each in functions if INPUTS in each.attributes and _is_public(each)]
+        functions = [each for each in functions_in(op) if has_body(each) and not is_entry(each)]
+        graphs = [each for each in functions if INPUTS in each.attributes]
+        public = [each for each in graphs if text_in(each, "sym_visibility", "public") == "public"]
         signatures = [signature_of(function) for function in public]
         support = Support(op)
         for signature, function in zip(signatures, public, strict=True):
@@ -66,11 +76,6 @@ def _refuse_nested(module: Operation) -> None:
             raise located_error(f"the nested module{name} {reason}", op.location)
 
 
-def _is_public(function: Operation) -> bool:
-    attributes = function.attributes
-    return "sym_visibility" not in attributes or string_value(attributes["sym_visibility"]) == "public"
-
-
 def _hide(function: Operation) -> None:
     """Symbols of the C library are not to be taken for ours, nor ours for theirs."""
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -89,29 +94,26 @@ def signature_of(function: Operation) -> Signature:
         info if isinstance(info, TensorInfo) and isinstance(type_, ir.MemRefType) else ObjectInfo()
         for info, type_ in zip(results, parameters, strict=True)
     ]
-    passed = passed_inputs(function, names, inputs)
+    written = list(attributes[WRITTEN]) if WRITTEN in attributes else []
     return Signature(
         name_in_program(function),
-        passed,
-        given_outputs(function, results, outputs),
-        _result_names(function),
-        _written(function, passed),
+        passed_inputs(function, names, inputs, written),
+        _named(function, given_outputs(function, results, outputs)),
         tuple(string_value(each) for each in attributes[MAKERS]) if MAKERS in attributes else (),
     )
 
 
-def _written(function: Operation, passed: Sequence[tuple[str, Passed]]) -> frozenset[str]:
-    """The names of what a call may write to: a list where that is one of its tensors."""
-    positions = set(function.attributes[WRITTEN]) if WRITTEN in function.attributes else set()
-    owners = [name for name, info in passed for _ in single([info])]
-    return frozenset(owners[position] for position in positions)
-
-
-def _result_names(function: Operation) -> tuple[str, ...]:
-    """What a model calls the results; nothing where they have no names."""
-    if RESULT_NAMES not in function.attributes:
-        return ()
-    names = function.attributes[RESULT_NAMES]
-    if not isinstance(names, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in names):
-        raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
-    return tuple(string_value(each) for each in names)
+def _named(function: Operation, outputs: Sequence[Passed]) -> tuple[Passed, ...]:
+    """The results by the names that a model has for them; without names where it has none."""
+    names = [""] * len(outputs)
+    if RESULT_NAMES in function.attributes:
+        held = function.attributes[RESULT_NAMES]
+        if not isinstance(held, ir.ArrayAttr) or not all(isinstance(each, ir.StringAttr) for each in held):
+            raise located_error(f"attribute '{RESULT_NAMES}' must be an array of strings", function.location)
+        names = list(map(string_value, held)) or names
+    if len(names) != len(outputs):
+        raise RelaxError(
+            f"function '{name_in_program(function)}' has {len(outputs)} results and {len(names)} names for them"
+        )
+    pairs = zip(outputs, names, strict=True)
+    return tuple(each._replace(group=each.group._replace(name=name)) for each, name in pairs)

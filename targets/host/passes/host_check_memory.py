@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, functions_in, operations_in, users_of
-from ....bindings.rewriting import located_error
+from ....bindings.rewriting import located_error, made_again, replace_op
 from ....dialects.tir import dialect as tir
 from ....emit.numbers import Number, as_i64, constant, operation
 from ....passes.bufferize.lifetimes import leaves
@@ -37,7 +37,7 @@ class CheckMemory(Pass):
     name: ClassVar[str] = "host-check-memory"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "scf")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         with op.context:
             for function in functions_in(op):
                 _check(function)
@@ -83,47 +83,40 @@ def _known_sizes(type_: Type) -> list[int]:
 def _put_on_stack(op: Operation, function: Operation) -> None:
     """Once for a call of the function: in a loop, each round would take more."""
     with ir.InsertionPoint.at_block_begin(body_of(function)):
-        attributes = {name: op.attributes[name] for name in op.attributes}
-        made = ir.Operation.create("memref.alloca", results=[op.results[0].type], attributes=attributes).result
+        made = made_again(op, [], op.results.types, "memref.alloca")
     for user in [each for each in users_of(op.results[0]) if each.name == "memref.dealloc"]:
         user.erase()
-    op.results[0].replace_all_uses_with(made)
-    op.erase()
+    replace_op(op, made.results)
 
 
-def _open(scope: Any) -> None:
+def _open(scope: Operation) -> None:
     """A scope holds nothing of the stack any more; an error must be able to leave it."""
     with scope.location, ir.InsertionPoint(scope):
-        types = [result.type for result in scope.results]
-        made = ir.Operation.create("scf.execute_region", results=types, regions=1)
+        made = ir.Operation.create("scf.execute_region", results=scope.results.types, regions=1)
     for block in list(scope.regions[0].blocks):
         block.append_to(made.regions[0])
     for end in [op for op in operations_in(made) if op.name == f"{_SCOPE}.return"]:
         with end.location, ir.InsertionPoint(end):
             ir.Operation.create("scf.yield", operands=list(end.operands))
         end.erase()
-    for old, new in zip(scope.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    scope.erase()
+    replace_op(scope, made.results)
 
 
 # ---- elsewhere ----
 
 
-def _put_elsewhere(op: Any) -> Any:
+def _put_elsewhere(op: Operation) -> Operation:
     """An allocation in place of what the stack has no room for, given back where its block ends."""
     memref, block = op.results[0], op.block
     if leaves(memref) or len(block.region.blocks) > 1:
         text = f"'{op.name}' op ({memref.type}) is too large for the stack, and used outside of its block"
         raise located_error(f"{text}: take it by memref.alloc and give it back by memref.dealloc", op.location)
-    attributes = {name: op.attributes[name] for name in op.attributes}
     with ir.InsertionPoint(op):
-        made = operation("memref.alloc", list(op.operands), memref.type, **attributes).value
+        made = made_again(op, op.operands, [memref.type], "memref.alloc")
     with ir.InsertionPoint.at_block_terminator(block):
-        memrefs.deallocate(made)
-    memref.replace_all_uses_with(made)
-    op.erase()
-    return made.owner
+        memrefs.deallocate(made.result)
+    replace_op(op, made.results)
+    return made
 
 
 def _require_memory(op: Operation) -> None:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from ....bindings.ir import Operation
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..support import define_support
@@ -22,5 +23,5 @@ class DefineSupport(Pass):
     name: ClassVar[str] = "host-define-support"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         define_support(op)

@@ -7,11 +7,12 @@ The program holds one block (support.mlir). It goes when the program is unloaded
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in, users_of
+from ....bindings.rewriting import replace_op
 from ....emit.numbers import as_i64, as_index
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -28,7 +29,7 @@ class KeepArena(Pass):
     name: ClassVar[str] = "host-keep-arena"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         arenas = [inside for inside in operations_in(op) if ARENA in inside.attributes]
         if not arenas:
             return
@@ -44,11 +45,10 @@ def _keep(support: Support, alloc: Operation) -> None:
     with alloc.location, ir.InsertionPoint(alloc):
         size = alloc.operands[0] if len(alloc.operands) else as_index(memref.type.shape[0])
         bytes_ = as_i64(size).value
-        pointer = support.call("take_arena", bytes_)
+        pointer = support.value("take_arena", bytes_)
         kept = memref_at(pointer, memref.type, [bytes_])
     for free in frees:
         with free.location, ir.InsertionPoint(free):
             support.call("give_arena", pointer)
         free.erase()
-    memref.replace_all_uses_with(kept)
-    alloc.erase()
+    replace_op(alloc, [kept])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.diagnostics import made_at
 from ....bindings.ir import Attribute, Block, Location, Operation, Value
@@ -20,6 +20,7 @@ from ....bindings.navigation import (
     defining_op,
     function_type_of,
     functions_in,
+    has_body,
     operations_in,
     operations_of,
     symbol_name,
@@ -52,8 +53,8 @@ class LowerErrors(Pass):
     name: ClassVar[str] = "host-lower-errors"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
 
-    def run(self, op: Any) -> None:
-        functions = {symbol_name(each): each for each in functions_in(op) if len(each.regions[0].blocks)}
+    def run(self, op: Operation) -> None:
+        functions = {symbol_name(each): each for each in functions_in(op) if has_body(each)}
         program = _Program(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
@@ -72,21 +73,18 @@ def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
     """The functions that can fail, callees first; whether each is told the place."""
     inside = {name: operations_in(function) for name, function in functions.items()}
     calls = {name: {callee_of(op) for op in inside[name] if op.name == "func.call"} for name in functions}
-    found = {name for name, f in functions.items() if _knows_place(f) or _can_fail(inside[name])}
+    found = {name for name, ops in inside.items() if any(op.name in (_ASSERT, _STATUS) for op in ops)}
+    found |= {name for name, function in functions.items() if _knows_place(function)}
     while more := {name for name, callees in calls.items() if callees & found} - found:
         found |= more
     return {name: not _knows_place(function) for name, function in functions.items() if name in found}
-
-
-def _can_fail(operations: list[Operation]) -> bool:
-    return any(op.name in (_ASSERT, _STATUS) for op in operations)
 
 
 @dataclass(frozen=True)
 class _Program:
     """What the functions of a module have in common."""
 
-    functions: dict[str, Any]
+    functions: dict[str, Operation]
     failing: dict[str, bool]
     support: Support
 
@@ -96,7 +94,7 @@ class _Held:
     """Memory that a function owns at a place: one piece, and what it owned before. Functions that hold much and fail
     often would otherwise need failures times memory to say what is to be given back where."""
 
-    value: Any
+    value: Value
     before: _Held | None
     #: Of its way out; 0 until something fails there.
     number: int = 0
@@ -107,11 +105,11 @@ class _FailingFunction:
         self._program = program
         self._function = function
         self._is_told = program.failing[symbol_name(function)]
-        self._where: Any = None
+        self._where: Value | None = None
         #: By the number of a way out: the number of the one that it goes on to. 0 returns and has none.
         self._next = [-1]
         #: The block of each, when there are blocks.
-        self._exits: list[Any] = []
+        self._exits: list[Block] = []
 
     def run(self) -> None:
         function = self._function
@@ -158,13 +156,13 @@ class _FailingFunction:
 
     # ---- while control flow is structured: what is to be given back where ----
 
-    def _mark(self, block: Any, held: _Held | None) -> list[Any]:
+    def _mark(self, block: Block, held: _Held | None) -> list[Value]:
         """Tells what can fail which way out it takes: it gives back what the block, and those around, have made before.
 
         Returns what is given back in the block. Where that is only sometimes, nothing tells on failure whether it was.
         """
         is_body = block.owner.operation.name == "func.func"
-        operations, gone = operations_of(block), []
+        operations, gone = operations_of(block), list[Value]()
         held = _with(held, () if is_body else block.arguments)
         for op in operations:
             for value in _passed_on(op):
@@ -206,7 +204,7 @@ class _FailingFunction:
         op.erase()
         return check
 
-    def _place(self, op: Any) -> Any:
+    def _place(self, op: Operation) -> Value:
         """The text that errors begin with."""
         if self._where is not None:
             return self._where
@@ -275,7 +273,7 @@ def _require_way_out(op: Operation) -> None:
         raise located_error(f"{what} inside of '{around.name}' has no way out of it", op.location)
 
 
-def _place_text(callee: Any, location: Location) -> str:
+def _place_text(callee: Operation | None, location: Location) -> str:
     what = ""
     if callee is not None:
         operator = callee.attributes.get(OPERATOR)
@@ -313,7 +311,7 @@ def _is_passed_on(value: Value) -> bool:
     )
 
 
-def _passed_on(op: Operation) -> list[Any]:
+def _passed_on(op: Operation) -> list[Value]:
     """The memory that belongs to a loop from here on."""
     if op.name not in _LOOPS:
         return []
@@ -324,7 +322,7 @@ def _passed_on(op: Operation) -> list[Any]:
     return [value for value in made if not _is_given_back(value) and defining_op(value, "memref.alloc") is not None]
 
 
-def _with(held: _Held | None, values: Iterable[Any]) -> _Held | None:
+def _with(held: _Held | None, values: Iterable[Value]) -> _Held | None:
     for value in values:
         if not _is_owned(value) or defining_op(value, "memref.cast") is not None:
             continue
@@ -334,7 +332,7 @@ def _with(held: _Held | None, values: Iterable[Any]) -> _Held | None:
 
 def _without(held: _Held | None, value: Value) -> _Held | None:
     """What is held but for one value."""
-    newer: list[Any] = []
+    newer: list[Value] = []
     each = held
     while each is not None and each.value != value:
         newer.append(each.value)

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ....bindings.ir import Operation, Value
+from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import operations_in
+from ....bindings.rewriting import replace_op
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import Info, ObjectInfo, ScalarInfo, TensorInfo, is_float
 from ....dialects.tir import dialect as tir
@@ -22,6 +23,7 @@ from ....passes.lower_calls.sizes import Sizes
 from .. import abi
 from ..arguments import ArgumentChecks, Tensor
 from ..llvm_ops import address_of, behind, constant, load, memref_at, pointer_of, stack, stored, type_of, view_of
+from ..signature import single
 from ..support import Support, table_text
 
 #: On the module: the names of the functions that it calls, in the order of its table of them.
@@ -37,16 +39,14 @@ class LowerPacked(Pass):
     name: ClassVar[str] = "host-lower-packed"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         support = _Program(op)
         for inside in operations_in(op):
             lower = _LOWERINGS.get(inside.name)
             if lower is not None:
                 with op.context, inside.location, ir.InsertionPoint(inside):
                     results = lower(support, inside)
-                for result, value in zip(inside.results, results, strict=True):
-                    result.replace_all_uses_with(value)
-                inside.erase()
+                replace_op(inside, results)
         with op.context, op.location:
             support.add_table()
 
@@ -80,7 +80,7 @@ def _packed(support: _Program, op: Operation) -> list[Value]:
     return _call(support, op, infos, results[0] if results else None)
 
 
-def _call_packed(support: _Program, op: Any) -> list[Any]:
+def _call_packed(support: _Program, op: Operation) -> list[Value]:
     """tir.call_packed, in PrimFuncs: there memrefs have no signs."""
     infos = [_argument_info(value, "") for value in op.operands]
     return _call(support, op, infos, decode(op.results[0].type) if len(op.results) else None)
@@ -108,13 +108,14 @@ def _call(support: _Program, op: Operation, infos: list[Info], result: Info | No
     return taken
 
 
-def _take(support: Support, op: Any, name: str, result: Info, any_: Any) -> Any:
+def _take(support: Support, op: Operation, name: str, result: Info, any_: Value) -> Value:
     """What a function has returned, checked; a tensor is copied into memory of our own, for memref.dealloc."""
     asked = _without_symbols(result) if isinstance(result, TensorInfo) else result
-    (value,) = ArgumentChecks(support, Sizes(), name, "result").check(0, "", asked, any_)
+    (value,) = ArgumentChecks(support, Sizes(), name, "result").check(0, single(asked), any_)
     type_ = op.results[0].type
-    if not isinstance(asked, TensorInfo) or not isinstance(value, Tensor):
+    if not isinstance(value, Tensor):
         return _scalar(value, type_)
+    assert isinstance(asked, TensorInfo)
     copy = stack(8)
     support.require("take_tensor", any_, constant(abi.element_bytes(asked.dtype)), copy)
     return memref_at(load(copy, 0, type_of("ptr")), type_, value.sizes)
@@ -160,7 +161,7 @@ def _sizes(memref: Value) -> list[Value]:
     return [as_i64(memrefs.as_value(memrefs.dim(memref, axis))).value for axis in range(memref.type.rank)]
 
 
-def _scalar(value: Any, type_: Any) -> Any:
+def _scalar(value: Value, type_: Type) -> Value:
     """A float comes as f64, an integer as i64."""
     if isinstance(type_, ir.FloatType):
         return received(value, ScalarInfo(str(type_)))
@@ -169,7 +170,7 @@ def _scalar(value: Any, type_: Any) -> Any:
     return value if value.type == type_ else convert("arith.trunci", number(value), type_).value
 
 
-def _give_tensor(support: Support, op: Operation) -> list[Any]:
+def _give_tensor(support: Support, op: Operation) -> list[Value]:
     source, place = op.operands
     rank, dtype = source.type.rank, op.opview.dtype
     described = constant(rank, 32), constant(abi.dlpack_dtype(dtype), 32), constant(abi.element_bytes(dtype))
@@ -178,7 +179,7 @@ def _give_tensor(support: Support, op: Operation) -> list[Any]:
     return []
 
 
-def _give_object(support: Support, op: Operation) -> list[Any]:
+def _give_object(support: Support, op: Operation) -> list[Value]:
     support.require("give_object", *op.operands)
     return []
 

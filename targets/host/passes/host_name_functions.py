@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.navigation import body_of, has_body, operations_in, operations_of, symbol_name
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ..entry import is_entry
@@ -32,7 +32,7 @@ class NameFunctions(Pass):
 
     name: ClassVar[str] = "host-name-functions"
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         names = {symbol_name(each): each for each in _defined(op)}
         with op.context:
             for name, defined in names.items():
@@ -48,7 +48,7 @@ def _defined(module: Operation) -> list[Operation]:
 
 def _is_defined(op: Operation) -> bool:
     if op.name == "func.func":
-        return len(op.regions[0].blocks) > 0
+        return has_body(op)
     return op.name == "memref.global" and "initial_value" in op.attributes
 
 

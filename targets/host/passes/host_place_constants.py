@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Attribute, Operation
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_in, operations_of, symbol_name
+from ....bindings.rewriting import replace_op
 from ....dialects.core.elements import is_resource
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -29,7 +30,7 @@ class PlaceConstants(Pass):
     name: ClassVar[str] = "host-place-constants"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "memref", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         large = [each for each in operations_of(body_of(op)) if each.name == "memref.global" and _is_large(each)]
         if not large:
             return
@@ -59,5 +60,4 @@ def _load_address(op: Operation, position: int) -> None:
         pointer = load(table, 8 * position, table.type)
         type_ = op.results[0].type
         memref = memref_at(pointer, type_, list(type_.shape))
-    op.results[0].replace_all_uses_with(memref)
-    op.erase()
+    replace_op(op, [memref])

@@ -15,6 +15,7 @@ from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.function import INPUTS
 from ....passes.lower_calls.sites import SITE
+from ....runtime.manifest import Site, profile_content
 from ..abi import EXPORT_PREFIX
 from ..llvm_ops import address_of, constant
 from ..support import Support, named_in
@@ -49,7 +50,7 @@ class ProfileKernels(Pass):
     name: ClassVar[str] = "host-profile-kernels"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "llvm")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         graphs = {symbol_name(each): each for each in functions_in(op) if INPUTS in each.attributes}
         kernels = {symbol_name(each): each for each in functions_in(op) if INPUTS not in each.attributes}
         sites = _Sites(kernels, Support(op))
@@ -62,7 +63,7 @@ class ProfileKernels(Pass):
                 sites.define_table()
 
 
-def profile_of(function: Operation) -> dict[str, Any]:
+def profile_of(function: Operation) -> dict[str, object]:
     """What the manifest says of a function's kernels; nothing where this pass has not run."""
     if PROFILE not in function.attributes:
         return {}
@@ -72,11 +73,11 @@ def profile_of(function: Operation) -> dict[str, Any]:
 class _Sites:
     """The calls of kernels in a module, by the graph function that they are in."""
 
-    def __init__(self, kernels: Mapping[str, Any], support: Support):
+    def __init__(self, kernels: Mapping[str, Operation], support: Support):
         self.count = 0
         self._support = support
         self._kernels = kernels
-        self._sites: dict[str, list[dict[str, Any]]] = {}
+        self._sites: dict[str, list[Site]] = {}
         self._callees: dict[str, list[str]] = {}
 
     def add(self, name: str, function: Operation) -> None:
@@ -84,8 +85,7 @@ class _Sites:
         self._sites[name], self._callees[name] = [], []
         for op in operations_in(function):
             if SITE in op.attributes:
-                site = {"place": self.count, "name": self._kernel(op), **_plain(op.attributes[SITE])}
-                self._sites[name].append(site)
+                self._sites[name].append(Site(self.count, self._kernel(op), **_plain(op.attributes[SITE])))
                 self._time(op)
                 self.count += 1
             elif op.name == "func.call":
@@ -94,7 +94,7 @@ class _Sites:
     def _time(self, op: Operation) -> None:
         with op.location:
             with ir.InsertionPoint(op):
-                start = self._support.call("profile_begin", address_of(_TABLE))
+                start = self._support.value("profile_begin", address_of(_TABLE))
             with ir.InsertionPoint.after(op):
                 self._support.call("profile_end", address_of(_TABLE), constant(self.count), start)
         del op.attributes[SITE]
@@ -115,17 +115,9 @@ class _Sites:
         return callee_of(op) if kernel is None else name_in_program(kernel)
 
     def describe(self, name: str) -> str:
-        """As JSON: the calls that a call of this function may come by. What several have in common is said once."""
-        reached = self._reached(name)
-        kernels: list[dict[str, Any]] = []
-        sites: list[dict[str, Any]] = []
-        for site in [site for each in reached for site in self._sites.get(each, ())]:
-            kernel = {key: site[key] for key in ("name", "operators", "main")}
-            if kernel not in kernels:
-                kernels.append(kernel)
-            more = {key: value for key, value in site.items() if key not in kernel and not _is_empty(value)}
-            sites.append({**more, "kernel": kernels.index(kernel)})
-        return json.dumps({"kernels": kernels, "sites": sites}, sort_keys=True, separators=(",", ":"))
+        """As JSON: the calls that a call of this function may come by."""
+        sites = [site for each in self._reached(name) for site in self._sites.get(each, ())]
+        return json.dumps(profile_content(sites), sort_keys=True, separators=(",", ":"))
 
     def _reached(self, name: str) -> list[str]:
         """A function and those that it calls, directly or not, each once."""
@@ -143,9 +135,5 @@ def _plain(site: Attribute) -> dict[str, Any]:
 
 def _value(attribute: Attribute) -> Any:
     if isinstance(attribute, ir.ArrayAttr):
-        return [string_value(each) for each in attribute]
+        return tuple(string_value(each) for each in attribute)
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else string_value(attribute)
-
-
-def _is_empty(value: Any) -> bool:
-    return isinstance(value, list) and not any(value)

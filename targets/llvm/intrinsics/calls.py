@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....bindings.conversion import Decline
 from ....bindings.diagnostics import Diagnostic, locate
-from ....bindings.ir import Operation, OpView, Type
+from ....bindings.ir import Operation, OpView, Type, Value
 from ....bindings.mlir import ir, string_value
 from ....bindings.navigation import body_of, innermost, operations_of, symbol_name
 from ....emit.conversions import to_float
@@ -17,7 +15,7 @@ from ....support.errors import RelaxError
 
 
 @register_lower_intrinsic(["tir.call_extern", "tir.call_pure_extern"], "llvm")
-def call_extern(op: OpView) -> Any:
+def call_extern(op: OpView) -> list[Value] | Decline:
     """A call of a function that the module declares."""
     operation = op.operation
     operands = list(operation.operands)
@@ -60,12 +58,12 @@ def call_c(function: str, operands: list[Number]) -> Number:
 
 
 @register_legalize_intrinsic(["tir.lgamma", "tir.tgamma"], "llvm", dtypes=("f32", "f64"))
-def gamma(op: Any) -> Any:
+def gamma(op: OpView) -> Number:
     """In f64, as f32's own are less exact."""
     (x,) = numbers(op)
     return to_float(call_c(op.operation.name.removeprefix("tir."), [to_float(x, "f64")]), x.dtype)
 
 
 @register_legalize_intrinsic("tir.remainder", "llvm", dtypes=("f32", "f64"))
-def remainder(op: Any) -> Any:
+def remainder(op: OpView) -> Number:
     return call_c("remainder", numbers(op))

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ....bindings.ir import OpView
 from ....emit.arithmetic import bits_of, convert, from_bits
@@ -17,7 +16,7 @@ from ....emit.numbers import Number, fma, numbers, operation, polynomial, select
 from ....emit.small_floats import MACHINE_FLOATS, FloatFormat
 from ....passes.intrinsics.registry import register_legalize_intrinsic
 
-Function = Callable[..., Any]
+Function = Callable[..., Number]
 
 _DTYPES = ("f32", "f64")
 

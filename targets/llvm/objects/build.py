@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ....bindings.ir import Attribute, Module, Operation
 from ....bindings.mlir import string_value
 from ....dialects.core.codec import decode
 from ....dialects.core.elements import elements_bytes
+from ....dialects.core.infos import TensorInfo
 from ....passes.core.journal import timed
 from ....runtime.artifact import Artifact, Constant
 from ....support.errors import RelaxError
@@ -49,7 +49,7 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
     return Artifact(tuple(entries), code, constants, machine.triple, machine.required, calls=calls)
 
 
-def assembly(module: Any, target: ChosenTarget, options: CodeOptions) -> str:
+def assembly(module: Module, target: ChosenTarget, options: CodeOptions) -> str:
     """The code of such a module as text, to be looked at."""
     complete(module)
     _drop_notes(module.operation)
@@ -57,9 +57,9 @@ def assembly(module: Any, target: ChosenTarget, options: CodeOptions) -> str:
     return emit_assembly(module, code_target(target), options.opt_level)
 
 
-def complete(module: Any) -> None:
+def complete(module: Module) -> None:
     """Makes such a module whole in itself, to be looked at or compiled elsewhere."""
-    define_support(module)
+    define_support(module.operation)
 
 
 def _drop_notes(operation: Operation) -> None:
@@ -75,5 +75,6 @@ def _noted(operation: Operation, name: str) -> list[Attribute]:
 
 def _constant(described: Attribute) -> Constant:
     value = described["value"]
-    info: Any = decode(value.type)
-    return Constant(string_value(described["name"]), info.dtype, tuple(info.shape), elements_bytes(value))
+    info = decode(value.type)
+    assert isinstance(info, TensorInfo), info
+    return Constant(string_value(described["name"]), info.dtype, tuple(value.type.shape), elements_bytes(value))

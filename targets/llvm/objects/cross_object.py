@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 from ....bindings.execution import to_llvm_ir
+from ....bindings.ir import Module
 from ....support.errors import RelaxError
 from .code_target import CodeTarget
 from .cpus import llvm_version
@@ -19,7 +21,7 @@ _ABIS = {"riscv64": "lp64d"}
 _INSTALL = "pip install relax-mlir[cross]"
 
 
-def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
+def emit_cross_object(module: Module, target: CodeTarget, opt_level: int) -> bytes:
     """The object file, position-independent, of a module that is known to be compilable, for a CPU.
 
     The same module gives the same bytes. Raises RelaxError where llvmlite is missing.
@@ -28,7 +30,7 @@ def emit_cross_object(module: Any, target: CodeTarget, opt_level: int) -> bytes:
     return bytes(machine.emit_object(code))
 
 
-def emit_assembly(module: Any, target: CodeTarget, opt_level: int) -> str:
+def emit_assembly(module: Module, target: CodeTarget, opt_level: int) -> str:
     """The assembly of such a module for a CPU, this machine's included; what MLIR's engine makes for that may differ.
 
     Raises RelaxError where llvmlite is missing.
@@ -41,7 +43,7 @@ def emit_assembly(module: Any, target: CodeTarget, opt_level: int) -> str:
     return str(machine.emit_assembly(code))
 
 
-def _optimized(llvm: Any, module: Any, target: CodeTarget, opt_level: int) -> tuple[Any, Any]:
+def _optimized(llvm: ModuleType, module: Module, target: CodeTarget, opt_level: int) -> tuple[Any, Any]:
     """A code generator for the CPU, and what it is to generate code of."""
     text = for_older_llvm(to_llvm_ir(module))
     llvm.initialize_all_targets()
@@ -60,7 +62,7 @@ def _optimized(llvm: Any, module: Any, target: CodeTarget, opt_level: int) -> tu
     return machine, code
 
 
-def load_llvmlite(what: str = "code for another CPU than this machine's") -> Any:
+def load_llvmlite(what: str = "code for another CPU than this machine's") -> ModuleType:
     """llvmlite's binding of LLVM. Raises RelaxError that says how to get the right one."""
     try:
         llvm = importlib.import_module("llvmlite.binding")
@@ -72,7 +74,7 @@ def load_llvmlite(what: str = "code for another CPU than this machine's") -> Any
     return llvm
 
 
-def _parse(llvm: Any, text: str, context: Any) -> Any:
+def _parse(llvm: ModuleType, text: str, context: Any) -> Any:
     try:
         return llvm.parse_assembly(text, context)
     except RuntimeError as error:
@@ -80,7 +82,7 @@ def _parse(llvm: Any, text: str, context: Any) -> Any:
         raise RelaxError(f"LLVM {llvm_version()} of llvmlite does not understand the code: {reason}") from None
 
 
-def _optimize(llvm: Any, code: Any, machine: Any, opt_level: int) -> None:
+def _optimize(llvm: ModuleType, code: Any, machine: Any, opt_level: int) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=opt_level)
     # As MLIR's engine does.
     options.loop_interleaving = options.loop_vectorization = options.slp_vectorization = True

@@ -45,7 +45,7 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> li
     object_file.exported_functions(module)
     identity = _identity(machine, options.opt_level)
     if options.one_object:
-        define_support(module)
+        define_support(module.operation)
     has_unit = needs_support(module)
     units = units_of(module, split=not options.one_object)
     making = _Making(units, machine, options, identity)
@@ -152,7 +152,7 @@ def _is_worth_processes(units: Sequence[Unit], jobs: int) -> bool:
 
 def _identity(machine: CodeTarget, opt_level: int) -> bytes:
     """All that code depends on beside the unit. Raises RelaxError where llvmlite is needed and missing."""
-    maker: list[Any]
+    maker: list[object]
     if machine.is_host:
         maker = ["host", cpu_identity()]
     else:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from ....bindings.context import new_context
 from ....bindings.execution import compile_module
 from ....bindings.ir import Module, Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in, operations_of, symbol_name
+from ....bindings.navigation import has_body, operations_in, operations_of, symbol_name
 from ....dialects.verification import verify_ir
 from ....support.errors import RelaxError
 from ...host.support import define_support
@@ -25,7 +24,7 @@ def emit_object(module: Module, opt_level: int = 3) -> bytes:
     The same module gives the same bytes. Other functions that it only declares are found when the object is loaded.
     Raises RelaxError where it holds anything but the LLVM dialect, or defines no function.
     """
-    define_support(module)
+    define_support(module.operation)
     check_compilable(module, opt_level)
     return object_of_checked(module, opt_level)
 
@@ -33,7 +32,7 @@ def emit_object(module: Module, opt_level: int = 3) -> bytes:
 def object_of_checked(module: Module, opt_level: int) -> bytes:
     """The object file of a module that is known to be compilable."""
     defined = exported_functions(module)
-    declared = [symbol_name(function) for function in _functions(module) if not len(function.regions[0].blocks)]
+    declared = [symbol_name(function) for function in _functions(module) if not has_body(function)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.o"
         compile_module(module, opt_level, defined[0], declared, path)
@@ -68,7 +67,7 @@ def _functions(module: Module) -> list[Operation]:
 def _is_exported(function: Operation) -> bool:
     attributes = function.attributes
     is_internal = "linkage" in attributes and "internal" in str(attributes["linkage"])
-    return len(function.regions[0].blocks) > 0 and not is_internal
+    return has_body(function) and not is_internal
 
 
 def _check_translatable(module: Operation) -> None:
@@ -79,7 +78,7 @@ def _check_translatable(module: Operation) -> None:
     verify_ir(module, "the module is invalid: no native code can be made of it")
 
 
-def foreign(op: Any) -> RelaxError:
+def foreign(op: Operation) -> RelaxError:
     """The error for what is not of the LLVM dialect."""
     text = f"operation '{op.name}' is not of the LLVM dialect: no native code can be made of it"
     return RelaxError(text, location=str(op.location))

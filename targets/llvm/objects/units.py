@@ -13,12 +13,11 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ....bindings.diagnostics import origins
-from ....bindings.ir import Module, Operation
+from ....bindings.ir import Location, Module, Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import operations_in, operations_of, symbol_name
+from ....bindings.navigation import has_body, operations_in, operations_of, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
@@ -72,11 +71,11 @@ class Unit:
 class _Function:
     """A function with a body, and what it refers to in the order of first use."""
 
-    operation: Any
+    operation: Operation
     count: int
     references: dict[str, None] = field(default_factory=dict)
     #: The operations in it that name functions.
-    callers: list[Any] = field(default_factory=list)
+    callers: list[Operation] = field(default_factory=list)
     is_entangled: bool = False
 
     @property
@@ -91,7 +90,7 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     Raises RelaxError where something else than the LLVM dialect is in it.
     """
     operations = operations_of(module.body)
-    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and _has_body(each)]
+    functions = [_surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
     _check(module, operations)
     names = {function.name: name_in_program(function.operation) for function in functions}
     places = {function.name: _place(function.operation.location) for function in functions}
@@ -222,7 +221,7 @@ class _Splitter:
 
 def _referred(operation: Operation) -> list[str]:
     """What an operation of the module refers to."""
-    if operation.name == "llvm.mlir.global" and not _has_body(operation):
+    if operation.name == "llvm.mlir.global" and not has_body(operation):
         return []
     referring = [op for op in (operation, *operations_in(operation)) if _REFERENCES.get(op.name, "") in op.attributes]
     return [str(op.attributes[_REFERENCES[op.name]].value) for op in referring]
@@ -258,11 +257,7 @@ def _is_internal(op: Operation) -> bool:
     return "internal" in linkage or "private" in linkage
 
 
-def _has_body(op: Operation) -> bool:
-    return len(op.regions[0].blocks) > 0
-
-
-def _place(location: Any) -> str:
+def _place(location: Location) -> str:
     names = [f'"{origin.name}"' if origin.operator else origin.name for origin in origins(location)]
     more = f" and {len(names) - _SHOWN_ORIGINS} more" if len(names) > _SHOWN_ORIGINS else ""
     return ", ".join(names[:_SHOWN_ORIGINS]) + more

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ....bindings.ir import Operation, Type, Value
+from ....bindings.ir import Attribute, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import (
     body_of,
@@ -19,10 +19,12 @@ from ....bindings.navigation import (
     defining_op,
     function_type_of,
     functions_in,
+    has_body,
     is_private,
     operations_in,
     symbol_name,
 )
+from ....bindings.rewriting import made_again, replace_op
 from ....emit.numbers import as_i64
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -44,7 +46,7 @@ class PassPointers(Pass):
     name: ClassVar[str] = "llvm-pass-pointers"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "func", "llvm", "memref")
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         inside = {function: operations_in(function) for function in functions_in(op)}
         callees = {symbol_name(function): function for function in inside if _can_change(function)}
         for name in {name for operations in inside.values() for name in _otherwise_referred(operations)}:
@@ -63,7 +65,7 @@ class PassPointers(Pass):
 
 def _can_change(function: Operation) -> bool:
     """Whether all callers of a function are known, and there is something to change."""
-    if not is_private(function) or not len(function.regions[0].blocks) or "arg_attrs" in function.attributes:
+    if not is_private(function) or not has_body(function) or "arg_attrs" in function.attributes:
         return False
     return any(_is_row_major(argument.type) for argument in body_of(function).arguments)
 
@@ -92,22 +94,15 @@ class _Caller:
 
     def __init__(self, function: Operation) -> None:
         self._function = function
-        self._pointers: dict[Any, Any] = {}
+        self._pointers: dict[Value | Attribute, Value] = {}
 
     def convert(self, call: Operation) -> None:
-        passed: list[Any] = []
+        passed: list[Value] = []
         with call.location, ir.InsertionPoint(call):
             for value in call.operands:
                 passed += self._passed(value) if _is_row_major(value.type) else [value]
-            new = ir.Operation.create(
-                "func.call",
-                results=[result.type for result in call.results],
-                operands=passed,
-                attributes={name: call.attributes[name] for name in call.attributes},
-            )
-        for old, result in zip(call.results, new.results, strict=True):
-            old.replace_all_uses_with(result)
-        call.erase()
+            new = made_again(call, passed, call.results.types)
+        replace_op(call, new.results)
 
     def _passed(self, memref: Value) -> list[Value]:
         sizes = [as_i64(memrefs.as_value(memrefs.dim(memref, axis))) for axis in _unknown_axes(memref.type)]

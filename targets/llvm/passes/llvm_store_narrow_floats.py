@@ -8,12 +8,14 @@ what computes bf16 has become integers already; the rest gets it where it comput
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ....bindings.ir import Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_in
+from ....bindings.rewriting import made_again, replace_op
 from ....emit.arithmetic import element_type, with_element
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
@@ -36,7 +38,7 @@ class StoreNarrowFloats(Pass):
     name: ClassVar[str] = "llvm-store-narrow-floats"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("llvm",)
 
-    def run(self, op: Any) -> None:
+    def run(self, op: Operation) -> None:
         with op.context:
             for function in op.regions[0].blocks[0].operations:
                 _convert_function(function.operation)
@@ -73,7 +75,7 @@ def _retype(function: Operation, inside: list[Operation]) -> None:
                     each.operands[index] = _bitcast(each.operands[index], type_)
 
 
-def _spread_integers(values: Any) -> None:
+def _spread_integers(values: Sequence[Value]) -> None:
     """Those who use what stays bf16 get integers."""
     for value in values:
         if _is_bf16(value.type):
@@ -85,15 +87,9 @@ def _move_integers(op: Operation) -> None:
     types = [value.type for value in (*op.operands, *op.results)]
     if not any(isinstance(type_, ir.VectorType) and _is_narrow(type_) for type_ in types):
         return
-    moved = ir.Operation.create(
-        op.name,
-        results=[_integers(result.type) for result in op.results],
-        operands=[_bitcast(value, _integers(value.type)) for value in op.operands],
-        attributes={name: op.attributes[name] for name in op.attributes},
-    )
-    for result, integers in zip(op.results, moved.results, strict=True):
-        result.replace_all_uses_with(_bitcast(integers, result.type))
-    op.erase()
+    operands = [_bitcast(value, _integers(value.type)) for value in op.operands]
+    moved = made_again(op, operands, list(map(_integers, op.results.types)))
+    replace_op(op, list(map(_bitcast, moved.results, op.results.types)))
 
 
 def _is_bf16(type_: Type) -> bool:

@@ -19,6 +19,7 @@ from relax_mlir.runtime import Artifact, ArtifactError, Constant
 from relax_mlir.runtime.artifact import HEADER_BYTES, read_artifact, write_artifact
 from relax_mlir.runtime.cpu import features_of, host_features
 from relax_mlir.runtime.executable import ConstantMemory, address_of
+from relax_mlir.runtime.manifest import Site, Value, profile_content
 
 ENTRY = {"name": "main", "inputs": [{"name": "x", "kind": "object"}], "outputs": []}
 
@@ -117,6 +118,81 @@ def test_any_manifest(tmp_path_factory: pytest.TempPathFactory, whole: bytes, va
     assert artifact.constants == ()
     sizes = value if key == "objects" else [1]
     assert [each.nbytes for each in artifact.objects] == sizes and b"".join(artifact.objects).startswith(b"c")
+
+
+TENSOR = {"kind": "tensor", "dtype": "float32", "shape": [2, "n", None]}
+KERNEL = {"name": "exp", "operators": ["relax.exp"], "main": "relax.exp"}
+SITE = {"place": 0, "kernel": 0, "nodes": ["a"], "inputs": ["f32[n]"]}
+
+
+def with_entry(data: bytes, entry: Any) -> bytes:
+    return with_manifest(
+        json.dumps({**manifest_of(data), "objects": [1], "constants": [], "entries": [entry]}).encode()
+    )
+
+
+def test_what_is_read_of_an_entry(tmp_path: Path, whole: bytes) -> None:
+    items = [TENSOR, {"kind": "scalar", "dtype": "i64"}]
+    inputs = [
+        {"name": "x", "written": True, "holds": "int4", **TENSOR},
+        {"name": "xs", "kind": "list", "items": items},
+        {"name": "left_out", "kind": "nothing"},
+    ]
+    outputs = [{"kind": "list", "items": [], "rest": TENSOR, "optional": True}, {"name": "y", "kind": "object"}]
+    profile = {"kernels": [KERNEL], "sites": [{**SITE, "place": 3, "bytes": 8}, SITE]}
+    entry = {"name": "f", "inputs": inputs, "outputs": outputs, "profile": profile, "own": {"of": ["somebody"]}}
+    (tmp_path / "x.rxa").write_bytes(with_entry(whole, entry))
+    artifact = read_artifact(tmp_path / "x.rxa")
+    assert artifact.entries == (entry,)
+    tensor = Value("tensor", dtype="float32", shape=(2, "n", None))
+    (signature,) = artifact.signatures
+    assert signature.inputs == (
+        tensor._replace(name="x", written=True, holds="int4"),
+        Value("list", "xs", items=(tensor, Value("scalar", dtype="i64"))),
+        Value("nothing", "left_out"),
+    )
+    assert signature.outputs == (Value("list", rest=tensor, optional=True), Value("object", "y"))
+    site = Site(0, "exp", ("a",), (), ("relax.exp",), "relax.exp", ("f32[n]",), ())
+    assert signature.sites == (site._replace(place=3, bytes=8), site)
+    content = {**signature.content(), "profile": profile_content(signature.sites), "own": entry["own"]}
+    assert content == entry
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"inputs": [TENSOR]}, "its manifest has an input of 'f' without a name"),
+        ({"inputs": [{**TENSOR, "name": 1}]}, "'name' in its entry is not of type str"),
+        ({"outputs": [{"kind": "tensor", "shape": []}]}, "'dtype' in its entry is not of type str"),
+        ({"outputs": [{**TENSOR, "shape": 2}]}, "'shape' in its entry is not of type list"),
+        ({"outputs": [{**TENSOR, "shape": [True]}]}, "its manifest has a shape of more than numbers and text"),
+        ({"outputs": [{**TENSOR, "holds": 4}]}, "'holds' in its entry is not of type str"),
+        ({"outputs": [{**TENSOR, "optional": 1}]}, "'optional' in its entry is not of type bool"),
+        ({"outputs": [{"kind": "tuple"}]}, "has a 'tuple' where there can be tensor, scalar, object, list, nothing"),
+        ({"outputs": [{"kind": "list"}]}, "'items' in its entry is not of type list"),
+        ({"outputs": [{"kind": "list", "items": [4]}]}, "its entry is no JSON object"),
+        (
+            {"outputs": [{"kind": "list", "items": [{"kind": "list", "items": []}]}]},
+            "there can be tensor, scalar, object",
+        ),
+        ({"outputs": [{"kind": "list", "items": [], "rest": {"kind": "object"}}]}, "where there can be tensor"),
+        ({"outputs": [{"kind": "list", "items": [], "rest": None}]}, "its entry is no JSON object"),
+        ({"profile": None}, "'profile' in its entry is not of type dict"),
+        ({"profile": {"kernels": []}}, "'sites' in its profile is not of type list"),
+        ({"profile": {"kernels": [{}], "sites": []}}, "'name' in its profile is not of type str"),
+        ({"profile": {"kernels": [], "sites": [SITE]}}, "what its manifest says of the kernels of 'f'"),
+        ({"profile": {"kernels": [KERNEL], "sites": [{**SITE, "kernel": -1}]}}, "says of the kernels of 'f'"),
+        ({"profile": {"kernels": [KERNEL], "sites": [{**SITE, "place": -1}]}}, "says of the kernels of 'f'"),
+        ({"profile": {"kernels": [KERNEL], "sites": [{**SITE, "nodes": [1]}]}}, "'nodes' in its profile holds more"),
+        ({"profile": {"kernels": [KERNEL], "sites": [{**SITE, "bytes": "8"}]}}, "'bytes' in its profile is not of"),
+    ],
+)
+def test_damaged_entries(tmp_path: Path, whole: bytes, change: Any, reason: str) -> None:
+    entry = {"name": "f", "inputs": [], "outputs": [], **change}
+    message = refusal(tmp_path / "x.rxa", with_entry(whole, entry))
+    assert message.startswith(f"{tmp_path / 'x.rxa'}: damaged: ") and reason in message
+    with pytest.raises(ArtifactError):  # nor is one made
+        Artifact((entry,), ())
 
 
 def manifest_of(whole: bytes) -> dict[str, Any]:

@@ -21,6 +21,7 @@ import numpy
 import pytest
 import tvm_ffi
 from relax_mlir.runtime import Executable, UnsupportedArray, tensor, to_numpy
+from relax_mlir.runtime.manifest import Value, parse_signature
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -435,9 +436,9 @@ def test_lists_of_tensors() -> None:
     with module.function("main", inputs) as f:
         f.returns(relax.add(*f))
     executable = rx.compile(module)
-    entry = executable.signature("main")
-    entry["inputs"] = [{"name": "xs", "kind": "list", "items": entry["inputs"]}]
-    function = type(executable["main"])(executable["main"].packed, entry)
+    signature = parse_signature(executable.signature("main"))
+    signature = signature._replace(inputs=(Value("list", "xs", items=signature.inputs),))
+    function = type(executable["main"])(executable["main"].packed, signature)
     x = numpy.ones(4, numpy.float32)
     (found,) = function.prepared([x[:2], x[::2]])
     assert found[0] is not x and isinstance(found[1], tvm_ffi.Tensor) and found[1].is_contiguous()

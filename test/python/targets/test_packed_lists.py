@@ -8,6 +8,8 @@ from typing import Any
 import numpy
 import pytest
 from compiling import array, compiled, floats, resident_kb
+from relax_mlir.runtime.arguments import prepared
+from relax_mlir.runtime.manifest import Signature, Value
 
 import relax_mlir as rx
 
@@ -47,6 +49,25 @@ def test_lists_values_and_nothing() -> None:
     assert [each["kind"] for each in signature["inputs"]] == ["list", "nothing", "tensor"]
     assert [each["kind"] for each in signature["outputs"]] == ["list", "list", "nothing", "tensor"]
     assert [each["kind"] for each in signature["outputs"][1]["items"]] == ["tensor", "object"]
+
+
+def test_objects_in_lists_are_passed_as_they_are() -> None:
+    executable = compiled("""
+func.func @main(%any: !relax.object, %x: tensor<2xf32>) -> (tensor<2xf32>, !relax.object)
+    attributes {relax.input_groups = [{kind = "list", size = 2 : i64, name = "xs"}]} {
+  return %x, %any : tensor<2xf32>, !relax.object
+}""")
+    x, same = executable["main"]([7, [1, 2]])
+    assert x.tolist() == [1, 2] and same == 7
+
+
+def test_a_list_that_is_written_to_is_one_of_arrays() -> None:
+    tensor = Value("tensor", dtype="float32", shape=(2,))
+    signature = Signature("main", (Value("list", "xs", items=(tensor,), written=True),), ())
+    with pytest.raises(rx.runtime.UnsupportedArray, match="'xs' item #0 is written to, which nobody would see"):
+        prepared(signature, [[[1.0, 2.0]]])
+    (given,) = prepared(signature._replace(inputs=(signature.inputs[0]._replace(written=False),)), [[[1.0, 2.0]]])
+    assert numpy.from_dlpack(given[0]).tolist() == [1, 2]
 
 
 _JOINED = """

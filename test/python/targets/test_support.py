@@ -94,7 +94,7 @@ def test_a_module_that_declares_functions_of_it_can_define_them() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(RELEASE + CALLER)
         assert needs_support(module)
-        define_support(module)
+        define_support(module.operation)
         assert module.operation.verify()
         assert "llvm.func internal @__relax_release(%arg0: !llvm.ptr)" in str(module)
         assert not needs_support(module)
@@ -105,5 +105,5 @@ def test_functions_of_a_module_of_its_own_stay(own: str) -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(own + (CALLER if own else CALLER.replace("__relax_release", "own")))
         before = str(module)
-        define_support(module)
+        define_support(module.operation)
         assert str(module) == before

@@ -2,7 +2,8 @@
 // RUN: relax-opt %s --host-add-entries --host-add-entries | FileCheck %s
 
 // Public functions of the graph get an entry; everything else is nobody's business outside.
-// CHECK: module attributes {relax.entries = ["{\22inputs\22: [{{.*}}\22name\22: \22x\22{{.*}}\22name\22: \22main\22{{.*}}"]}
+// CHECK: module attributes {relax.entries = ["{\22inputs\22: [{{.*}}\22name\22: \22x\22{{.*}}\22name\22: \22main\22{{.*}}", "{\22inputs\22: [
+// CHECK-SAME: \22kind\22: \22list\22, \22name\22: \22xs\22}, {{.*}}\22name\22: \22y\22, {{.*}}\22written\22: true}], \22name\22: \22into\22{{.*}}"]}
 // CHECK: func.func private @main({{.*}}llvm.linkage = #llvm.linkage<internal>
 func.func @main(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.inputs = [tensor<?xf32, #relax.sym<["n"]>>],
     relax.results = [tensor<?xf32, #relax.sym<["n + 1"]>>], relax.input_names = ["x"]} {
@@ -27,5 +28,12 @@ func.func private @helper() attributes {relax.inputs = [], relax.results = [], r
 }
 // CHECK: func.func private @exp() attributes {llvm.linkage
 func.func @exp() {
+  return
+}
+// What a call writes to is told of the input that it is.
+func.func @into(%a: memref<4xf32>, %b: memref<4xf32>, %y: memref<4xf32>) attributes {
+    relax.inputs = [tensor<4xf32>, tensor<4xf32>, tensor<4xf32>], relax.results = [],
+    relax.input_names = ["a", "b", "c"], relax.written = array<i64: 2>, relax.input_groups = [
+      {kind = "list", size = 2 : i64, name = "xs"}, {kind = "value", size = 1 : i64, name = "y"}]} {
   return
 }

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an artifact's manifest says of its functions: what each takes and gives, which kernels it reaches.
+
+It is JSON in the file, which is made of these values and checked when it is read: everybody else sees the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from types import NoneType
+from typing import Any, NamedTuple
+
+from .errors import ArtifactError
+
+
+class Value(NamedTuple):
+    """What callers pass or get as one."""
+
+    #: "tensor", "scalar", "object", "list", or "nothing": None, as the program was made without it.
+    kind: str
+    #: Every input has one; a result does where the model has a name for it.
+    name: str = ""
+    #: Of a tensor's elements as DLPack and numpy call it, of a scalar as MLIR does.
+    dtype: str = ""
+    #: Of a tensor: numbers, and text over symbols; None where a size has no name.
+    shape: tuple[int | str | None, ...] = ()
+    #: Where each byte of a tensor holds one smaller element, what ml_dtypes calls its type: "int4".
+    holds: str = ""
+    #: Of a list; and what each of any number of further tensors is like, where there may be such.
+    items: tuple[Value, ...] = ()
+    rest: Value | None = None
+    #: Of an input that a call writes to.
+    written: bool = False
+    #: Of a result that may be None.
+    optional: bool = False
+
+    def content(self) -> dict[str, Any]:
+        """As the manifest has it: what all of its kind have, and what is not as usual."""
+        always, usual = _ALWAYS[self.kind], self._field_defaults
+        fields = self._asdict().items()
+        return {name: _plain(value) for name, value in fields if name in always or value != usual.get(name)}
+
+
+class Site(NamedTuple):
+    """A place in the program where a kernel is called: the number of its clock, and what KernelTime begins with."""
+
+    place: int
+    name: str
+    nodes: tuple[str, ...]
+    node_operators: tuple[str, ...]
+    operators: tuple[str, ...]
+    main: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    bytes: int | None = None
+
+
+class Signature(NamedTuple):
+    """A function by its name, and what callers pass and get."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    #: Where a call of it may reach kernels; None where the program has no clocks.
+    sites: tuple[Site, ...] | None = None
+
+    def content(self) -> dict[str, Any]:
+        """As the manifest has it, but for the sites: see profile_content."""
+        return {"name": self.name, "inputs": _plain(self.inputs), "outputs": _plain(self.outputs)}
+
+
+#: What values of each kind always have.
+_ALWAYS = {"tensor": ("dtype", "shape"), "scalar": ("dtype",), "object": (), "list": ("items",), "nothing": ()}
+#: Kinds of what a list holds.
+_HELD = ("tensor", "scalar", "object")
+_FIELDS = {"name": str, "dtype": str, "shape": list, "holds": str, "items": list, "written": bool, "optional": bool}
+_OF_KERNELS = ("name", "operators", "main")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Value):
+        return value.content()
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def profile_content(sites: Iterable[Site]) -> dict[str, Any]:
+    """Sites as the manifest has them: what several have in common, their kernel, is said once."""
+    kernels: list[dict[str, Any]] = []
+    places: list[dict[str, Any]] = []
+    for site in sites:
+        fields = site._asdict()
+        kernel = {name: _plain(fields.pop(name)) for name in _OF_KERNELS}
+        if kernel not in kernels:
+            kernels.append(kernel)
+        told = {name: _plain(value) for name, value in fields.items() if isinstance(value, int) or any(value or ())}
+        places.append({**told, "kernel": kernels.index(kernel)})
+    return {"kernels": kernels, "sites": places}
+
+
+# ---- reading ----
+
+
+class Fields:
+    """Typed access to a JSON object of the manifest."""
+
+    def __init__(self, content: object, what: str) -> None:
+        if not isinstance(content, dict):
+            raise ArtifactError(f"damaged: its {what} is no JSON object")
+        self._content = content
+        self._what = what
+
+    def get(self, key: str, kind: type) -> Any:
+        value = self._content.get(key)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise ArtifactError(f"damaged: '{key}' in its {self._what} is not of type {kind.__name__}")
+        return value
+
+    def items(self, key: str, kind: type) -> list[Any]:
+        values: list[Any] = self.get(key, list)
+        if not {kind}.issuperset(map(type, values)):
+            raise ArtifactError(f"damaged: '{key}' in its {self._what} holds more than {kind.__name__}")
+        return values
+
+
+def parse_signature(entry: dict[str, Any]) -> Signature:
+    """What an entry of the manifest says; fields that a target has added are its own. Raises ArtifactError."""
+    fields = Fields(entry, "entry")
+    name = fields.get("name", str)
+    inputs, outputs = (tuple(map(_value, fields.items(key, dict))) for key in ("inputs", "outputs"))
+    if any(not each.name for each in inputs):
+        raise ArtifactError(f"damaged: its manifest has an input of '{name}' without a name")
+    return Signature(name, inputs, outputs, _sites(fields, name) if "profile" in entry else None)
+
+
+def _value(content: dict[str, Any], kinds: Iterable[str] = _ALWAYS) -> Value:
+    fields = Fields(content, "entry")
+    kind = fields.get("kind", str)
+    if kind not in kinds:
+        raise ArtifactError(f"damaged: its manifest has a '{kind}' where there can be {', '.join(kinds)}")
+    known = {*content, *_ALWAYS[kind]}
+    found = {name: fields.get(name, type_) for name, type_ in _FIELDS.items() if name in known}
+    if not all(size is None or type(size) in (int, str) for size in found.get("shape", ())):
+        raise ArtifactError("damaged: its manifest has a shape of more than numbers and text")
+    found["shape"] = tuple(found.get("shape", ()))
+    found["items"] = tuple(_value(each, _HELD) for each in found.get("items", ()))
+    return Value(kind, rest=_value(content["rest"], ("tensor",)) if "rest" in content else None, **found)
+
+
+def _sites(entry: Fields, function: str) -> tuple[Site, ...]:
+    """Field by field of all sites: there are hundreds in a program that loads in a millisecond."""
+    profile = Fields(entry.get("profile", dict), "profile")
+    kernels, sites = profile.items("kernels", dict), profile.items("sites", dict)
+    places, numbers = _column(sites, "place", int), _column(sites, "kernel", int)
+    if min([*places, *numbers], default=0) < 0 or max(numbers, default=-1) >= len(kernels):
+        raise ArtifactError(f"damaged: what its manifest says of the kernels of '{function}'")
+    told = _column(kernels, "name", str), _texts(kernels, "operators", list), _column(kernels, "main", str)
+    names, operators, mains = ([values[number] for number in numbers] for values in told)
+    nodes = [_texts(sites, name, list, NoneType) for name in ("nodes", "node_operators")]
+    types = [_texts(sites, name, list, NoneType) for name in ("inputs", "outputs")]
+    moved = _column(sites, "bytes", int, NoneType)
+    return tuple(map(Site._make, zip(places, names, *nodes, operators, mains, *types, moved, strict=True)))
+
+
+def _column(objects: Sequence[dict[str, Any]], name: str, *kinds: type) -> list[Any]:
+    """A field of all objects; None where it is missing, if that may be."""
+    values = [each.get(name) for each in objects]
+    if not {*kinds}.issuperset(map(type, values)):
+        raise ArtifactError(f"damaged: '{name}' in its profile is not of type {kinds[0].__name__}")
+    return values
+
+
+def _texts(objects: Sequence[dict[str, Any]], name: str, *kinds: type) -> list[tuple[str, ...]]:
+    values = [tuple(value or ()) for value in _column(objects, name, *kinds)]
+    if not {str}.issuperset(map(type, chain.from_iterable(values))):
+        raise ArtifactError(f"damaged: '{name}' in its profile holds more than str")
+    return values
